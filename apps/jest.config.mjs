@@ -1,6 +1,6 @@
 import { reporters, shared } from '../jest.config.mjs';
 
-/** The apps and the examples as a user runs them: `npm run test:e2e`. */
+/** Runs the apps and the examples as a user runs them: `npm run test:e2e`. */
 export default {
   ...shared,
   reporters,

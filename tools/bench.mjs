@@ -1,5 +1,6 @@
-// npm run bench -- <what>: test/bench/<what>.mjs. The bench has a package.json of its own, which is no
-// workspace, so that what it compares with is installed here and not by `npm ci`.
+// Runs test/bench/<what>.mjs: `npm run bench -- <what>`. The bench has its own package.json, which
+// is no workspace, so that the packages for comparison are installed by this tool and not by `npm
+// ci`.
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,5 @@
-// Builds every package with TypeScript's build mode, then does two things that it does not do.
+// Builds every package with TypeScript's build mode. Afterwards it marks the CommonJS output and
+// removes orphaned files, which the build mode does not do.
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -21,7 +22,7 @@ for (const name of readdirSync(join(root, 'libs'))) {
 }
 
 /**
- * The package says `"type": "module"`; this folder is the exception.
+ * Marks the folder as CommonJS, because the package itself has `"type": "module"`.
  * @param {string} folder
  */
 function markAsCommonJs(folder) {
@@ -29,7 +30,7 @@ function markAsCommonJs(folder) {
 }
 
 /**
- * Removes output whose source is gone; otherwise it would be packed forever.
+ * Removes output files whose source no longer exists. Otherwise they would stay in every package.
  * @param {string} library
  * @param {string} output
  */

@@ -1,5 +1,5 @@
-// npm run test:chaos [area] [--smoke]: the suites under test/chaos, or those of one area (a folder or
-// file name in it). With --smoke they see CHAOS_SMOKE=1 and run their short form.
+// Runs the suites under test/chaos, or those of one area (the name of a folder or file in it): `npm
+// run test:chaos [area] [--smoke]`. With --smoke the suites see CHAOS_SMOKE=1 and run a short form.
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
 import { createRequire } from 'node:module';

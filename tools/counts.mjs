@@ -1,5 +1,5 @@
-// Counts for a sum over several commands. Each appends lines to the file named by COUNTS_FILE: two numbers
-// for passed and failed tests, or a remark that begins with '#'.
+// Adds up the test counts of several commands. Each command appends lines to the file in
+// COUNTS_FILE: the numbers of passed and failed tests, or a remark that begins with '#'.
 import { appendFileSync } from 'node:fs';
 
 /** @param {{ passed: number, failed: number }} counts */

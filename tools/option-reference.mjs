@@ -1,5 +1,6 @@
-// Writes docs/reference/options.md from the property classes of libs/core/src/config: their structure,
-// their types and their doc comments. `--check` fails instead if the page is stale.
+// Writes docs/reference/options.md from the property classes of libs/core/src/config: their
+// structure, their types and their doc comments. With `--check` it writes nothing, and fails if the
+// page is not up to date.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import ts from 'typescript';
@@ -32,9 +33,12 @@ These are the options of \`EventBusModule.forRoot\`. A test compares this page w
 
 const TABLE = '| option | type | default | description and effect |\n|---|---|---|---|';
 
-/** The options of a binding once more, without its topic. */
+/**
+ * The class with the options of a binding without the topic. The page does not list these options a
+ * second time.
+ */
 const DEFAULTS = 'BindingDefaults';
-/** Types that say more under another name. */
+/** Types that the page shows under another name, which is easier to understand. */
 const TYPE_NAMES = new Map([['Duration', 'duration']]);
 
 /** @returns {string} */
@@ -124,7 +128,7 @@ function pendingNote(value) {
 }
 
 /**
- * Returns the properties of a class and of what it extends, each once.
+ * Returns the properties of a class and of its base classes, each property once.
  * @param {string} name
  * @returns {readonly Property[]}
  */
@@ -212,7 +216,7 @@ function oneLine(comment) {
 }
 
 /**
- * Returns a type as a user writes it: an alias for some texts is replaced by the texts.
+ * Returns a type as a user writes it. An alias for a choice of texts is replaced by these texts.
  * @param {ts.TypeNode} node
  * @returns {string}
  */
@@ -231,7 +235,7 @@ function typeText(node) {
 }
 
 /**
- * Returns by its name each type and each constant that is nothing but a choice of texts.
+ * Returns the types and constants that are only a choice of texts, by their names.
  * @param {readonly SourceText[]} sources
  * @returns {ReadonlyMap<string, readonly string[]>}
  */
@@ -280,7 +284,8 @@ function constantOf(statement) {
 }
 
 /**
- * Returns the keys that have no effect yet, each with the value for which that is true, or ''.
+ * Returns the keys that have no effect yet, each with its value that has no effect, or '' if this
+ * is true for every value.
  * @param {readonly SourceText[]} sources
  * @returns {ReadonlyMap<string, string>}
  */

@@ -1,5 +1,5 @@
-// npm run readability: how hard the comments, test titles, documents and folders are to read, as figures.
-// The options are listed in readability/arguments.mjs.
+// Prints figures that say how hard the comments, test titles, documents and folders are to read:
+// `npm run readability`. The options are listed in readability/arguments.mjs.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readArguments } from './readability/arguments.mjs';
@@ -43,7 +43,7 @@ function checkLimits() {
 async function printReport({ jsonFile, withRun }) {
   const report = createStaticReport(readRepository(root));
   if (withRun) {
-    // Loaded only here, because the jobs need the built packages and a Kafka.
+    // Loads the module only here, because measuring the jobs needs the built packages and a Kafka.
     const { measureJobs } = await import('./readability/run/measure-jobs.mjs');
     report.jobs = await measureJobs(root);
   }

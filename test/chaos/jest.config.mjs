@@ -1,12 +1,12 @@
 import { reporters, shared } from '../../jest.config.mjs';
 
-/** Real brokers that are killed, frozen and disconnected: `npm run test:chaos`. */
+/** Runs suites with real brokers that are killed, frozen and disconnected: `npm run test:chaos`. */
 export default {
   ...shared,
   reporters,
   displayName: 'chaos',
   testMatch: ['<rootDir>/test/chaos/**/*.chaos.ts'],
-  // A shared broker for the suites that only disturb its clients.
+  // Starts a shared broker for the suites that disturb only its clients.
   globalSetup: '<rootDir>/test/integration/support/global-setup.mjs',
   globalTeardown: '<rootDir>/test/integration/support/global-teardown.mjs',
 };

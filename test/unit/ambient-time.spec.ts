@@ -76,12 +76,12 @@ describe('Time, timers and random numbers', () => {
     'libs/broker/src/runtime/virtual-runtime.ts',
     'libs/broker/src/memory/a.spec.ts',
     'libs/broker/src/memory/a.spec-support.ts',
-  ])('may be used directly in %s', (path) => {
+  ])('may be used without the Runtime in %s', (path) => {
     expect(offencesOf('setTimeout(run, 5);', path)).toEqual([]);
   });
 
   it.each(['libs/broker/src/runtime/waiting.ts', 'libs/testing/src/kafka-server.ts'])(
-    'may not be used directly in %s',
+    'may not be used without the Runtime in %s',
     (path) => {
       expect(offencesOf('setTimeout(run, 5);', path)).toHaveLength(1);
     },

@@ -8,7 +8,10 @@ import { readSources } from '../../tools/boundaries/source-tree.mjs';
 const root = join(__dirname, '../..');
 const sources = new Map(readSources(root).map(({ path, text }) => [path, text]));
 
-/** Returns all files and packages that an entry point reaches. Types count, because its declarations name them. */
+/**
+ * Returns all files and packages that an entry point reaches, including imports of types, because
+ * the published declarations name them.
+ */
 function reachedFrom(entryPoint: string) {
   const files = new Set([fileOf(entryPoint)]);
   const packages = new Set<string>();
@@ -50,7 +53,7 @@ interface Manifest {
   readonly peerDependenciesMeta?: Record<string, { readonly optional?: boolean }>;
 }
 
-/** Packages that are installed with the library in any case. */
+/** Returns the packages that are always installed together with the library. */
 function alwaysInstalled(library: string): readonly string[] {
   const path = join(root, 'libs', library, 'package.json');
   const manifest = JSON.parse(readFileSync(path, 'utf8')) as Manifest;
@@ -72,8 +75,8 @@ describe('An import of the event bus', () => {
     },
   );
 
-  // Under Nest 12 their CommonJS breaks Jest with native ES modules, and a second registration breaks
-  // applications.
+  // Under Nest 12, the CommonJS code of these packages breaks Jest with native ES modules. A second
+  // registration of them breaks applications.
   it.each(['@nestjs/terminus', '@nestjs/schedule', '@willsoto/nestjs-prometheus', 'prom-client'])(
     'does not load %s, nor require it in package.json',
     (name) => {
@@ -84,7 +87,7 @@ describe('An import of the event bus', () => {
     },
   );
 
-  it('is followed by this spec: it finds Nest from the root and Terminus from /terminus', () => {
+  it('is followed through all files by this spec, which finds Nest from the root entry and Terminus from /terminus', () => {
     const { files, packages } = reachedFrom('@nest-event-bus/core');
     expect(packages).toEqual(expect.arrayContaining(['@nestjs/common', '@nestjs/core', 'kafkajs']));
     expect(files).toEqual(

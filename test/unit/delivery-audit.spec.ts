@@ -12,7 +12,7 @@ describe('A delivery audit', () => {
   it('reports a record that is started after its partition was revoked', async () => {
     const { audit, assignment } = assigned();
     assignment.revoke();
-    // The record had been delivered before the revocation.
+    // A record may still be started if it was delivered before the revocation.
     audit.begin(assignment, 0, 0);
     audit.finish(assignment, 0);
     await new Promise<void>((resolve) => realRuntime.defer(resolve));
@@ -30,7 +30,7 @@ describe('A delivery audit', () => {
     expect(audit.violations).toEqual(['0/2 was started before 1 of its key was done']);
   });
 
-  it('reports a done record that is delivered again, unless its slice was running', () => {
+  it('reports a handled record that is delivered again, unless its slice was still running', () => {
     const { audit } = assigned();
     const [one, slices, other] = [audit.assign(0), audit.assign(0, true), audit.assign(0)];
     const done = (assignment: typeof one, offset: number): void => {
@@ -50,7 +50,7 @@ describe('A delivery audit', () => {
     );
   });
 
-  it('reports a record that is delivered twice, unless it failed or was returned', () => {
+  it('reports a record that is delivered twice to one assignment, unless it failed or was handed back', () => {
     const { audit, assignment } = assigned();
     audit.begin(assignment, 0, 0);
     audit.begin(assignment, 0, 1, [0]);

@@ -41,7 +41,10 @@ export function pageAt(path: string): Page {
 export interface Example {
   readonly name: string;
   readonly code: string;
-  /** `run`: needs no broker and ends. `alone`: augments a module, so it is compiled by itself. */
+  /**
+   * How the example is checked. `run`: it needs no broker and ends, so it is run. `alone`: it
+   * augments a module, so it is compiled by itself.
+   */
   readonly mode: 'compile' | 'run' | 'alone';
 }
 
@@ -54,13 +57,16 @@ export function examplesOf({ path, text }: Page): readonly Example[] {
   }));
 }
 
-/** The languages of all code blocks: a block in TypeScript under another name would escape its check. */
+/**
+ * Returns the languages of all code blocks. A TypeScript block with an unknown marker would not be
+ * checked.
+ */
 export function fencesOf({ text }: Page): readonly string[] {
   const fences = [...text.matchAll(/^```(.*)$/gm)].map(([, info = '']) => info);
   return fences.filter((_, index) => index % 2 === 0);
 }
 
-/** Returns the links of a page that lead to no file or to no heading. */
+/** Returns the links of a page whose file or heading does not exist. */
 export function brokenLinksOf(page: Page): readonly string[] {
   const links = [...withoutCode(page.text).matchAll(/\]\(([^)\s]+)\)/g)].map(([, to = '']) => to);
   return links.filter((link) => !/^https?:/.test(link) && !leadsSomewhere(page, link));
@@ -75,7 +81,7 @@ function leadsSomewhere({ path, text }: Page, link: string): boolean {
   return headingsOf(linked).includes(anchor);
 }
 
-/** The anchors of the headings, as GitHub makes them. */
+/** Returns the anchors of the headings, as GitHub creates them. */
 function headingsOf(text: string): readonly string[] {
   return [...withoutCode(text).matchAll(/^#+ (.+)$/gm)].map(([, title = '']) =>
     title
@@ -90,7 +96,7 @@ export function wordsOf({ text }: Page): number {
   return words(withoutCode(text)).length;
 }
 
-/** The sentences of paragraphs, lists and headings. Rows of tables are no sentences. */
+/** Returns the sentences of paragraphs, lists and headings. Rows of tables are left out. */
 export function sentencesOf({ text }: Page): readonly string[] {
   return withoutCode(text)
     .split(/\n{2,}|\n(?=\s*(?:[-*]|\d+\.) )|\n(?=#)/)

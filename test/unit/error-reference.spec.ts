@@ -8,7 +8,7 @@ import { pageAt } from './docs-pages.js';
 
 const libraries = join(__dirname, '../../libs');
 
-/** Properties that a class defines for its errors, itself or by its base class. */
+/** Properties of the errors of a class, defined by the class or by its base class. */
 interface ErrorFacts {
   readonly code?: string;
   readonly retriable?: 'yes' | 'no' | 'depends';
@@ -47,7 +47,7 @@ function readClass(node: ts.ClassDeclaration): readonly [string, DeclaredError] 
   ];
 }
 
-/** If the constructor decides the value, it depends on the failure. */
+/** If the constructor sets the value, it depends on the failure. */
 function retriableOf(node: ts.ClassDeclaration): ErrorFacts['retriable'] {
   const value = initializerOf(node, 'retriable');
   if (value !== undefined) return value === 'true' ? 'yes' : 'no';
@@ -103,7 +103,7 @@ describe('The error reference', () => {
   });
 
   it.each(rows.filter(({ cells }) => cells.length === 4))(
-    'states code and retriable of $name as in the code',
+    'states the code and `retriable` of $name as the class has them',
     ({ name, cells: [code, retriable] }) => {
       expect({ code, retriable }).toEqual({
         code: `\`${factsOf(name).code}\``,

@@ -18,7 +18,7 @@ import { APP_GUARD, APP_INTERCEPTOR } from '@nestjs/core';
 import { Test } from '@nestjs/testing';
 import { catchError, of } from 'rxjs';
 
-// `npm run test:pack` runs this file in its applications too, because it depends on internals of Nest.
+// Runs also in the applications of `npm run test:pack`, because it depends on internals of Nest.
 
 @Injectable()
 class Failing {
@@ -85,7 +85,7 @@ describe("With enhancers: 'all'", () => {
       { provide: APP_INTERCEPTOR, useValue: answeringInterceptor },
     ],
     ['a guard throws', { provide: APP_GUARD, useValue: throwingGuard }],
-  ])('a record waits if %s', async (_name, provider) => {
+  ])('a record is neither committed nor dead-lettered if %s', async (_name, provider) => {
     const { app, deadLetters, committed } = await startWith(provider);
     const health = () => app.get(EventBusConnector).health().bindings[0];
     await until(() => health()?.status === 'DEGRADED');

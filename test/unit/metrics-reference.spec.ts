@@ -8,13 +8,13 @@ const rows = [
 ];
 
 describe('The metrics reference', () => {
-  it('lists every metric with its type, and no other', () => {
+  it('lists every metric with its type, and no unknown metric', () => {
     expect(rows.map(([, name, type]) => ({ name, type }))).toEqual(
       METRIC_CATALOGUE.map(({ name, type }) => ({ name, type })),
     );
   });
 
-  it.each(rows)('says what %s means', (...row) => {
+  it.each(rows)('describes the metric %s', (...row) => {
     expect(row[3]).not.toBe('');
   });
 });

@@ -4,7 +4,7 @@ import { pageAt } from './docs-pages';
 
 const root = join(__dirname, '../..');
 
-/** The folders that a path in a page may count from. */
+/** Folders to which the path of a file in a page may be relative. */
 const BASES = ['', 'libs/core/src', 'libs/broker/src'];
 
 const namedFiles = (path: string): readonly string[] =>

@@ -24,13 +24,16 @@ const rows: readonly Row[] = page.text
     return { path: path.slice(1, -1), type, defaultValue, description };
   });
 
-/** The path of a key as the page shows it: options of a binding begin at the binding. */
+/** Returns the key as the page shows it: the key of a binding option is relative to the binding. */
 const shown = (key: string): string =>
   key.replace('bindings.*.', '').replace('clusters.*.', 'clusters.<name>.');
 
 const registered = KEY_REGISTER.map((entry) => ({ ...entry, path: shown(entry.key) }));
 
-/** The value in the tree of defaults; undefined if it has no single value there. */
+/**
+ * Returns the default in the tree of defaults; undefined if the tree has no single value for the
+ * path.
+ */
 function registeredDefault(path: string): unknown {
   const { cluster, binding, tier, ...application } = EVENTBUS_DEFAULTS;
   if (path.startsWith('retry.tiers[].')) return valueAt(tier, path.slice('retry.tiers[].'.length));
@@ -45,7 +48,7 @@ function valueAt(tree: unknown, path: string): unknown {
     .reduce<unknown>((node, name) => (node as Record<string, unknown> | undefined)?.[name], tree);
 }
 
-/** The default as the page gives it, if it begins with a literal. */
+/** Returns the default that the page states, if it begins with a literal. */
 function literalOf(defaultValue: string): unknown {
   const code = /^`([^`]+)`/.exec(defaultValue)?.[1];
   return code === undefined ? undefined : (JSON.parse(code.replaceAll("'", '"')) as unknown);
@@ -59,7 +62,7 @@ describe('The option reference', () => {
     ).not.toThrow();
   });
 
-  it('lists every registered option, and no other', () => {
+  it('lists every registered option, and no unknown option', () => {
     expect(rows.map(({ path }) => path).sort()).toEqual(registered.map(({ path }) => path).sort());
   });
 
@@ -69,22 +72,27 @@ describe('The option reference', () => {
     expect(row.description).toMatch(/^[A-Z][a-z]+s [^.]+.*\.(\*\*)?$/);
   });
 
-  it.each(rows)('keeps the sentences about $path short', ({ description }) => {
+  it.each(rows)('describes $path in short sentences', ({ description }) => {
     const long = sentencesOf({ path: '', text: description }).filter(
       (sentence) => wordCountOf(sentence) > 25,
     );
     expect(long).toEqual([]);
   });
 
-  it.each(rows)('gives the default of $path as the code has it', ({ path, defaultValue }) => {
+  it.each(rows)('states the default of $path as the code has it', ({ path, defaultValue }) => {
     const actual = registeredDefault(path);
     const bySingle = (actual as { SINGLE?: unknown } | undefined)?.SINGLE;
     expect(literalOf(defaultValue)).toEqual(bySingle ?? actual);
   });
 
-  it.each(registered)('says truly whether $path has an effect', ({ path, effect, pendingAs }) => {
-    const description = rows.find((row) => row.path === path)?.description ?? '';
-    expect(description.includes('**No effect in this version.**')).toBe(effect === 'pending');
-    expect(description.includes('has no effect in this version.**')).toBe(pendingAs !== undefined);
-  });
+  it.each(registered)(
+    'states correctly whether $path has an effect',
+    ({ path, effect, pendingAs }) => {
+      const description = rows.find((row) => row.path === path)?.description ?? '';
+      expect(description.includes('**No effect in this version.**')).toBe(effect === 'pending');
+      expect(description.includes('has no effect in this version.**')).toBe(
+        pendingAs !== undefined,
+      );
+    },
+  );
 });

@@ -26,24 +26,24 @@ const uncommittedWorkOf = (...lines: readonly string[]) => {
 };
 
 describe('A process journal', () => {
-  it('counts done records without a commit', () => {
+  it('counts handled records whose offsets no commit has', () => {
     expect(uncommittedWorkOf(...handled(0, 60), 'began 0 60')).toEqual([
       { running: 1, uncommitted: 60, commitPending: 0 },
     ]);
   });
 
-  it('counts records that were done before the last commit was sent and are not in it', () => {
+  it('counts records that were handled before the last commit was sent, but which it does not contain', () => {
     const sent = ['commit', ...handled(6, 8), 'acknowledged 0 4 ', 'committed'];
     const expected = { running: 0, uncommitted: 4, commitPending: 2 };
     expect(uncommittedWorkOf(...handled(0, 6), ...sent)).toEqual([expected]);
-    // A commit that follows at once has been sent by then, or there is none.
+    // At `settled`, a commit that follows directly has been sent. Here none has been sent.
     expect(uncommittedWorkOf(...handled(0, 6), ...sent, 'settled')).toEqual([
       { ...expected, commitPending: 0 },
     ]);
     expect(uncommittedWorkOf(...handled(0, 6), ...sent, 'commit', 'settled')).toEqual([expected]);
   });
 
-  it('ignores assignments that have ended, because their records were handed over', () => {
+  it('ignores assignments that have ended, because another member handles their records', () => {
     expect(uncommittedWorkOf(...handled(0, 60), 'released 0')).toEqual([]);
     expect(uncommittedWorkOf('began 0 0', 'assigned 0', 'done 0 0', ...handled(1, 3))).toEqual([
       { running: 0, uncommitted: 2, commitPending: 0 },

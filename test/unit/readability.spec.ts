@@ -86,7 +86,7 @@ describe('findTitles', () => {
     "test.runtime.advance('1s');",
     "test('1').settle('2').then('3');",
     "write('it', 'commits');",
-  ])('finds at most the call of Jest itself in %s', (text) => {
+  ])('does not take other calls for titles in %s', (text) => {
     expect(titlesOf(text)).toEqual(text.startsWith("test('1')") ? ['1'] : []);
   });
 
@@ -113,7 +113,7 @@ describe('findTitles in a file of contract cases', () => {
       title,
     ]);
 
-  it('finds a case by its form, whatever the function is called', () => {
+  it('finds a case by a title and an async function as arguments, whatever the called function is named', () => {
     expect(
       casesOf(
         "suite.section('Pausing', () => {",
@@ -125,7 +125,7 @@ describe('findTitles in a file of contract cases', () => {
     ).toEqual([['Pausing', 'keeps offsets'], ['Pausing', 'survives an outage'], ['closes']]);
   });
 
-  it('does not take calls within a case for cases', () => {
+  it('does not take a call inside a case for another case', () => {
     expect(
       casesOf("const run = each('a', (name) => name);", "context.write('a');", "f('a', g);"),
     ).toEqual([]);
@@ -151,13 +151,13 @@ describe('findComments', () => {
     ]);
   });
 
-  it('takes the stars from a block', () => {
+  it('removes the stars of a block comment', () => {
     expect(commentsOf('/**', ' * Commits', ' * once.', ' */', 'class A {}')).toEqual([
       [1, 4, 'Commits\nonce.'],
     ]);
   });
 
-  it('finds a comment at the end of a block and of a file', () => {
+  it('finds a comment at the end of a code block and at the end of a file', () => {
     expect(commentsOf('class A {', '  // Empty.', '}', '// The end.')).toEqual([
       [2, 2, 'Empty.'],
       [4, 4, 'The end.'],
@@ -174,7 +174,7 @@ describe('findComments', () => {
     '// prettier-ignore',
     '/// <reference types="node" />',
     '/* Copyright the authors */',
-  ])('finds none in %s', (text) => {
+  ])('finds no comment in %s', (text) => {
     expect(commentsOf(text)).toEqual([]);
   });
 });
@@ -201,32 +201,32 @@ describe('readMarkdown', () => {
     'The last paragraph.',
   );
 
-  it('leaves out titles, tables and code, and separates lists', () => {
+  it('leaves out titles, tables and code, and returns each list item as its own paragraph', () => {
     expect(readMarkdown(text)).toEqual({
       paragraphs: ['A paragraph with a link goes on here.', 'The last paragraph.'],
       listItems: ['An item goes on here.', 'Another item.'],
     });
   });
 
-  it('withoutCodeBlocks keeps everything else', () => {
+  it('keeps all lines outside code blocks with withoutCodeBlocks()', () => {
     expect(withoutCodeBlocks(text)).not.toContain('code');
     expect(withoutCodeBlocks(text)).toContain('| a | table |');
   });
 });
 
 describe('the statistics of readability', () => {
-  it('take values that exist', () => {
+  it('are values of the list: median, percentile and maximum', () => {
     const values = [5, 1, 4, 2, 3, 6, 7, 8, 9, 10];
     expect([median(values), percentile(values, 0.9), maximum(values)]).toEqual([5, 9, 10]);
     expect([median([]), maximum([])]).toEqual([0, 0]);
   });
 
-  it('give a share in percent with one decimal', () => {
+  it('state a share in percent with one decimal', () => {
     expect(percentOf([1, 2, 3], (value) => value === 1)).toBe(33.3);
     expect(percentOf([], () => true)).toBe(0);
   });
 
-  it('count as a word what has a letter or a digit', () => {
+  it('count each token with a letter or a digit as a word', () => {
     expect(countWords('A record — once — has 2 `offsets`.')).toBe(6);
   });
 });
@@ -234,12 +234,12 @@ describe('the statistics of readability', () => {
 describe('draw', () => {
   const values = Array.from({ length: 100 }, (_, index) => index);
 
-  it('draws the same for the same seed, and something else for another', () => {
+  it('draws the same values for the same seed, and other values for another seed', () => {
     expect(draw(values, 10, 7)).toEqual(draw(values, 10, 7));
     expect(draw(values, 10, 7)).not.toEqual(draw(values, 10, 8));
   });
 
-  it('draws no value twice, and no more than there are', () => {
+  it('draws no value twice, and at most as many as the list has', () => {
     expect(draw(values, 1_000, 1).sort((left, right) => left - right)).toEqual(values);
   });
 });
@@ -257,7 +257,7 @@ describe('findBrokenLimits', () => {
       documents,
     });
 
-  it('accepts a tree that keeps them', () => {
+  it('accepts a tree that keeps all limits', () => {
     const sources = [source('a', '// The offset is stored first.\nconst a = 1;\n')];
     const tests = [{ path: 'a.spec.ts', text: "it('commits once', () => {});" }];
     const documents = [{ path: 'docs/guides/start.md', text: 'Install the package.' }];
@@ -271,11 +271,11 @@ describe('findBrokenLimits', () => {
     ['files', { sources: Array.from({ length: 21 }, (_, index) => source(`a${index}`)) }],
     ['words', { documents: [{ path: 'docs/guides/start.md', text: 'Yes. '.repeat(801) }] }],
     ['words', { documents: [{ path: 'ARCHITECTURE.md', text: 'Yes. '.repeat(1_501) }] }],
-  ])('says that %s are beyond a limit', (word, tree) => {
+  ])('reports that %s exceed a limit', (word, tree) => {
     expect(findBrokenLimits(reportOf(tree))).toEqual([expect.stringContaining(word)]);
   });
 
-  it('lets specs be as many as they like', () => {
+  it('has no limit for the number of specs in a folder', () => {
     const tests = Array.from({ length: limits.filesPerFolder + 1 }, (_, index) => ({
       path: `libs/core/src/config/a${index}.spec.ts`,
       text: '',
@@ -295,12 +295,12 @@ describe('readArguments', () => {
       ['--sample', 'titles', '--seed', '7', '--count', '3'],
       { command: 'sample', subject: 'titles', seed: 7, count: 3 },
     ],
-  ])('understands %j', (words, request) => {
+  ])('accepts the arguments %j', (words, request) => {
     expect(readArguments(words)).toEqual(request);
   });
 
   it.each([[['--jason']], [['--json']], [['--sample', 'all']], [['--seed', 'x']]])(
-    'answers %j with the usage',
+    'returns the usage for the arguments %j',
     (words) => {
       expect(readArguments(words)).toMatchObject({
         command: 'usage',

@@ -19,7 +19,7 @@ const root = join(__dirname, '../..');
 const examples = PAGES.flatMap(examplesOf);
 const isAlone = ({ mode }: Example): boolean => mode === 'alone';
 
-/** Type-checks examples at once, as files in the root of the repository. */
+/** Type-checks examples as if they were files in the root of the repository. */
 class ExampleCompiler {
   readonly #options = this.#readOptions();
   #last: ts.Program | undefined;
@@ -91,9 +91,12 @@ async function outputOf({ code }: Example): Promise<readonly string[]> {
   return log.mock.calls.map(([line]) => String(line));
 }
 
-/** What the examples may import. */
+/** Packages that the examples may import. */
 const loaded = new Map<string, unknown>();
-/** Applications that an example has created: one that fails closes none. */
+/**
+ * Applications that an example has created. They are closed here, because an example that fails
+ * does not close them.
+ */
 const applications: INestApplicationContext[] = [];
 
 async function nestCore(): Promise<unknown> {
@@ -108,7 +111,7 @@ async function nestCore(): Promise<unknown> {
   return { ...core, NestFactory: { createApplicationContext } };
 }
 
-/** The text of all sources of a library, without specs. */
+/** Returns the text of all sources of a library, without specs. */
 function sourcesOf(folder: string): string {
   return readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
     .filter((file) => file.endsWith('.ts') && !file.includes('.spec'))
@@ -116,7 +119,7 @@ function sourcesOf(folder: string): string {
     .join('\n');
 }
 
-/** The outputs that an example announces: `// Output: order 7`. */
+/** Returns the outputs that an example announces in comments: `// Output: order 7`. */
 const announcedBy = ({ code }: Example): readonly string[] =>
   [...code.matchAll(/\/\/ Output: (.*)$/gm)].map(([, output = '']) => output.trim());
 
@@ -129,7 +132,7 @@ describe('The examples of the documentation', () => {
       expect(compiler.problemsOf([example])).toEqual([]);
   }, 90_000);
 
-  it('are marked as TypeScript in a way that has a check', () => {
+  it('use only code block markers for which a check exists', () => {
     const fences = [...new Set(PAGES.flatMap(fencesOf))].sort();
     expect(fences).toEqual(['bash', 'json', 'mermaid', 'text', 'ts', 'ts alone', 'ts run']);
   });
@@ -152,7 +155,7 @@ describe('The examples of the documentation', () => {
       await Promise.all(applications.splice(0).map((application) => application.close()));
     });
 
-    it.each(running)('$name prints what it announces', async (example) => {
+    it.each(running)('$name prints the output that its comments announce', async (example) => {
       const announced = announcedBy(example);
       expect(announced).not.toEqual([]);
       expect(await outputOf(example)).toEqual(announced);
@@ -171,7 +174,7 @@ describe('The pages of the documentation', () => {
     expect(sentencesOf(page).filter((sentence) => wordCountOf(sentence) > 25)).toEqual([]);
   });
 
-  it('quote only messages that the code has', () => {
+  it('quote only error messages and log lines that the code contains', () => {
     const quoted = [...pageAt('docs/guides/troubleshooting.md').text.matchAll(/"([^"]+)"/g)];
     const fragments = quoted.flatMap(([, message = '']) => message.split('…'));
     const code = sourcesOf('libs/core/src');

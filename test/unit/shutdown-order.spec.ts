@@ -16,9 +16,9 @@ import {
 } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
 
-// `npm run test:pack` runs this file in its applications too: under Nest 11 and 12, in Jest and Vitest.
+// Runs also in the applications of `npm run test:pack`: under Nest 11 and 12, in Jest and Vitest.
 
-/** A dependency of a handler that closes in its destroy hook. */
+/** A dependency of a handler. It closes when Nest calls its onModuleDestroy. */
 @Injectable()
 class Database implements OnModuleDestroy {
   isOpen = true;
@@ -188,7 +188,7 @@ describe('The shutdown of an application', () => {
 
   for (const handlers of [Handlers, RequestScopedHandlers, GuardedHandlers]) {
     for (const layout of layouts) {
-      it(`keeps what ${handlers.name} use open until they have ended: ${layout.name}`, async () => {
+      it(`keeps the dependencies of ${handlers.name} open until their running calls have ended: ${layout.name}`, async () => {
         await expect(closeUnderWay(layout, handlers)).resolves.toEqual({
           wasOpen: true,
           warnings: [],
@@ -198,7 +198,7 @@ describe('The shutdown of an application', () => {
     }
   }
 
-  it('is preceded by a warning at start if a dependency is frozen, because no hook can be added', async () => {
+  it('causes a warning at the start if a dependency is frozen, because no shutdown hook can be added to it', async () => {
     @Injectable()
     class FrozenDatabase extends Database {
       constructor() {

@@ -12,7 +12,7 @@ const exported = [...readPublicApi(root)]
   .filter(([entryPoint]) => entryPoint.startsWith('@nest-event-bus/core'))
   .flatMap(([, names]) => names.map((line) => line.split(' ').at(-1)));
 
-/** The names of the specification, S0-11-01 to S0-11-18, in its order. */
+/** The names of the specification, in its order. */
 const NAMES = `
   EventBusException InvalidContainerStateException BindingAlreadyExistsException
   BindingNotFoundException ConfigurationValidationException BatchProcessingException
@@ -35,9 +35,9 @@ const NAMES = `
   EventBusModule EVENTBUS_DEFAULTS
 `;
 
-/** ARCHITECTURE.md promises a map with the location of each specified name. */
+/** ARCHITECTURE.md contains a map with the location of each specified name. */
 describe('The map of specified names', () => {
-  it.each(NAMES.trim().split(/\s+/))('contains %s once', (name) => {
+  it.each(NAMES.trim().split(/\s+/))('contains the name %s exactly once', (name) => {
     expect(rows.filter(([, found]) => found === name)).toHaveLength(1);
   });
 
@@ -59,7 +59,7 @@ describe('The map of specified names', () => {
   );
 
   it.each(rows.filter(([, , , , missing]) => missing).map(([, name]) => [name]))(
-    'marks %s as missing, and it is not exported',
+    'marks %s as missing only while no package exports it',
     (name) => {
       expect(readFileSync(join(sources, 'index.ts'), 'utf8')).not.toMatch(
         new RegExp(`\\b${name}\\b`),

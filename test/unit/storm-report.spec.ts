@@ -52,7 +52,7 @@ describe('A storm report', () => {
     expect(outputFaults(['0/1'], ['0/1', '1/1'])).toEqual({ ...noFaults, unexpected: ['1/1'] });
   });
 
-  it('does not list a record whose offset the broker did not know any more', () => {
+  it('does not list a record that was acknowledged without an offset', () => {
     const acknowledged = [{ partition: 0, number: 1, offset: -1 }];
     expect(logFaults(logOf(0, 1), acknowledged).lost).toEqual([]);
   });
@@ -69,7 +69,7 @@ describe('A storm report', () => {
     expect(offsetsOf(logOf(0, 1, 1, 2))).toEqual([[0, 1, 3]]);
   });
 
-  it('lists stored offsets that go backwards', () => {
+  it('lists committed offsets that go backwards', () => {
     const commits = [3, 5, 5, 4, 6].map((offset) => ({ partition: 0, offset }));
     expect(regressionsOf([...commits, { partition: 1, offset: 1 }])).toEqual([
       { partition: 0, from: 5, to: 4 },
@@ -85,7 +85,7 @@ describe('A storm report', () => {
     ]);
   });
 
-  it('lists commits beyond a record that no member had handled at that time', () => {
+  it('lists commits past a record that no member had handled at that time', () => {
     const written = [[0, 1, 2]];
     const early = [history('a', handled(1, 0), committed(5, 2)), history('b', handled(9, 1))];
     expect(earlyCommits(early, written)).toEqual([{ partition: 0, offset: 2, unhandled: 1 }]);
@@ -93,7 +93,7 @@ describe('A storm report', () => {
     expect(earlyCommits(elsewhere, written)).toEqual([]);
   });
 
-  it('counts each handled record once, even if it is counted several times', () => {
+  it('counts each handled record once, even if countOf() is called again with longer histories', () => {
     const handledCount = new HandledCount();
     const events = [handled(1, 0, 1)];
     expect(handledCount.countOf([history('a', ...events)])).toBe(2);

@@ -29,7 +29,7 @@ describe('The tarball of a package', () => {
   });
 
   it.each(['src/a.spec.ts', 'src/a.spec-support.ts', 'dist/esm.tsbuildinfo'])(
-    'is refused with %s',
+    'is refused if it contains %s',
     (file) => {
       expect(missingFromTarball(manifest, [...complete, file])).toEqual([
         `${file} has no place in it`,

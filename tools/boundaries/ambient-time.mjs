@@ -2,7 +2,9 @@ import ts from 'typescript';
 import { GlobalNames } from './global-names.mjs';
 import { isSpec, moduleSpecifiers, offenceAt, walk } from './source-file.mjs';
 
-/** Files that may use the clock, timers and randomness directly; all others take a Runtime. */
+/**
+ * Files that may use the clock, timers and random numbers directly. All other files use a Runtime.
+ */
 const exempt = [
   'libs/broker/src/runtime/real-runtime.ts',
   'libs/broker/src/runtime/virtual-runtime.ts',
@@ -12,7 +14,7 @@ const globals = ['performance', 'setTimeout', 'setInterval', 'setImmediate'];
 const modules = ['timers', 'timers/promises', 'perf_hooks'];
 const randomness = /^(random|getRandomValues$|webcrypto$)/;
 
-/** Members that are forbidden on objects whose other members are welcome. */
+/** Forbidden members of global objects whose other members are allowed. */
 const members = new Map([
   ['Date', /^now$/],
   ['Math', /^random$/],
@@ -22,7 +24,7 @@ const members = new Map([
 ]);
 
 /**
- * Uses of the clock, of timers and of chance that do not go through a Runtime.
+ * Finds uses of the clock, of timers and of random numbers that bypass the Runtime.
  * @param {readonly import('./source-file.mjs').Source[]} sources
  * @returns {import('./source-file.mjs').Offence[]}
  */

@@ -1,7 +1,7 @@
 // Permitted imports. Data only: import-direction.mjs reads it.
 
 /**
- * Packages under libs/, and which of them each may import.
+ * Packages under libs/, and the other packages that each may import.
  * @type {Record<string, string[]>}
  */
 export const packages = {
@@ -16,9 +16,9 @@ export const packages = {
 };
 
 /**
- * The layers (folders of src) of a package, and which others each may import. A nested folder may be
- * a layer of its own (`failures/faults`). `root` stands for the files directly in src. `onlyPackages`
- * lists the packages that a layer is restricted to.
+ * Layers (folders of src) of each package, and the other layers that each may import. A nested
+ * folder may be a layer of its own (`failures/faults`). `root` stands for the files directly in
+ * src. `onlyPackages` lists the only external packages that a layer may import.
  * @type {Record<string, Record<string, { layers: string[], onlyPackages?: string[] }>>}
  */
 export const layers = {
@@ -28,7 +28,7 @@ export const layers = {
     records: { layers: ['runtime', 'port'] },
     assignment: { layers: ['runtime', 'port', 'records'] },
     memory: { layers: ['runtime', 'port', 'records', 'assignment'] },
-    // Sockets, requests and responses. Only this layer imports kafkajs.
+    // Contains sockets, requests and responses. Only this layer imports kafkajs.
     wire: { layers: ['runtime', 'port', 'records'] },
     client: { layers: ['runtime', 'port', 'records', 'assignment', 'wire'] },
     kafkajs: { layers: ['port', 'client'] },
@@ -38,7 +38,7 @@ export const layers = {
   core: {
     model: { layers: [], onlyPackages: ['class-transformer'] },
     errors: { layers: ['model'], onlyPackages: [] },
-    // Rules that decide whether the message or a dependency caused a failure.
+    // Contains the rules that decide whether the message or a dependency caused a failure.
     'failures/faults': { layers: ['errors'], onlyPackages: [] },
     config: { layers: ['model', 'errors', 'failures/faults'] },
     presets: { layers: ['model', 'errors', 'config'] },
@@ -49,14 +49,15 @@ export const layers = {
       layers: ['model', 'errors', 'failures/faults', 'config'],
       onlyPackages: ['node:crypto'],
     },
-    // Moves records from the poll to the commit. Knows nothing of Nest.
+    // Moves records from the poll to the commit. It does not depend on Nest.
     consuming: { layers: ['model', 'errors'], onlyPackages: [] },
     containers: { layers: ['model', 'errors', 'config', 'consuming'], onlyPackages: [] },
     publisher: { layers: ['model', 'errors'], onlyPackages: [] },
-    // Reads what the other layers have counted. No other layer asks it for more than the figures.
+    // Reads what the other layers have counted. Other layers use only its figures.
     observability: { layers: ['model', 'containers'], onlyPackages: [] },
     topics: { layers: ['model', 'config', 'containers'], onlyPackages: [] },
-    // Puts the pieces together. Knows nothing of Nest's modules and hooks.
+    // Creates and connects the objects of the other layers. It does not use modules and hooks of
+    // Nest.
     assembly: {
       layers: [
         'model',
@@ -108,7 +109,7 @@ export const layers = {
 };
 
 /**
- * Packages that only one folder may touch.
+ * Packages that only the files in one folder may import.
  * @type {Record<string, string>}
  */
 export const confined = {

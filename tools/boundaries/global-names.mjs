@@ -3,8 +3,8 @@ import ts from 'typescript';
 const globalObjects = ['globalThis', 'global'];
 
 /**
- * Resolves the global that a name refers to in these files, so that a parameter called `performance` is not
- * mistaken for the clock. The files are bound without any library, so a name without a declaration is a
+ * Finds out which global a name refers to, so that a parameter named `performance` is not taken for
+ * the clock. The files are compiled without any library, so a name without a declaration is a
  * global. The default export and the namespace of node:crypto count as the global `crypto`.
  */
 export class GlobalNames {
@@ -23,7 +23,7 @@ export class GlobalNames {
   }
 
   /**
-   * `setTimeout`, `globalThis.setTimeout`
+   * Returns the global that the node names: `setTimeout`, `globalThis.setTimeout`.
    * @param {ts.Node} node
    * @returns {string | undefined}
    */
@@ -35,7 +35,8 @@ export class GlobalNames {
   }
 
   /**
-   * `Date.now`, `Date['now']`, `globalThis.Date.now`, and the `now` of `const { now } = Date`
+   * Returns the global object and the member that the node names: `Date.now`, `Date['now']`,
+   * `globalThis.Date.now`, and the `now` of `const { now } = Date`.
    * @param {ts.Node} node
    * @returns {{ object: string, member: string } | undefined}
    */

@@ -7,8 +7,9 @@ import { isSpec, moduleSpecifiers, offenceAt } from './source-file.mjs';
 const scope = '@nest-event-bus/';
 
 /**
- * Imports that go against the directions of the packages, of the layers inside a package, or to a
- * package that the importing one does not declare. Specs are bound by the packages' directions only.
+ * Finds imports that violate the directions of the packages, or of the layers inside a package, and
+ * imports of packages that package.json does not declare. For specs, only the directions of the
+ * packages apply.
  * @param {readonly import('./source-file.mjs').Source[]} sources
  * @param {Readonly<Record<string, readonly string[]>>} declared by package: what its package.json depends on
  * @returns {import('./source-file.mjs').Offence[]}
@@ -86,7 +87,8 @@ function externalObjection(path, specifier, owner, declared) {
 const layersOf = (owner) => lookUp(layers, owner);
 
 /**
- * The most deeply nested folder of the path that the table lists, or else its top folder.
+ * Returns the layer of a file: the most deeply nested folder of its path that the table lists,
+ * otherwise its top folder.
  * @param {string} owner
  * @param {string} path
  */

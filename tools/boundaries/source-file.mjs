@@ -20,7 +20,7 @@ export function offenceAt(node, message) {
 }
 
 /**
- * Calls back for the node and everything below it.
+ * Calls `visit` for the node and for every node below it.
  * @param {ts.Node} node
  * @param {(node: ts.Node) => void} visit
  */
@@ -30,8 +30,8 @@ export function walk(node, visit) {
 }
 
 /**
- * Every way in which a file names another module: import, export from, import(), require(),
- * import = require() and import types.
+ * Returns all names of other modules in a file: in import, export from, import(), require(), import
+ * = require() and import types.
  * @param {ts.SourceFile} file
  * @returns {ts.StringLiteralLike[]}
  */

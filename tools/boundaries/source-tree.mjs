@@ -2,7 +2,7 @@ import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join, relative, sep } from 'node:path';
 
 /**
- * Every TypeScript file under libs/<package>/src.
+ * Reads every TypeScript file under libs/<package>/src.
  * @param {string} root of the repository
  * @returns {import('./source-file.mjs').Source[]}
  */

@@ -15,7 +15,8 @@ const usage = `usage: npm run readability -- [options]
  */
 
 /**
- * Turns the words of the command line into a request; into the usage if one of them is unknown.
+ * Converts the words of the command line to a request. Returns the usage if one of the words is
+ * unknown.
  * @param {readonly string[]} words
  * @returns {Request}
  */

@@ -3,7 +3,8 @@ import { bareWords } from './bare-words.mjs';
 const known = new Set(bareWords);
 
 /**
- * Decides by the first word. A text that starts with code, a number or a placeholder names something.
+ * Returns true if the first word of a text leaves open what the text is about. Code, a number or a
+ * placeholder at the start names something, so it is not bare.
  * @param {string} text of a comment, without its slashes and stars, or of a title
  */
 export function hasBareStart(text) {

@@ -44,7 +44,7 @@ function titleOf(node) {
 }
 
 /**
- * Knows Jest's functions by their names.
+ * Recognises Jest's functions by their names.
  * @param {ts.CallExpression} call
  * @returns {'test' | 'group' | undefined}
  */
@@ -55,8 +55,9 @@ function roleInSpec({ expression }) {
 }
 
 /**
- * Knows the cases of the contract suite by their form, since they are declared by functions of our own: a
- * statement with a title and a function. The function of a group takes nothing and does not wait.
+ * Recognises the cases of the contract suite by their form, because they are declared by functions
+ * of this repository: a statement with a title and a function. The function of a group takes no
+ * arguments and is not async.
  * @param {ts.CallExpression} call
  * @returns {'test' | 'group' | undefined}
  */
@@ -67,7 +68,7 @@ function roleInContract({ arguments: [, run], parent }) {
 }
 
 /**
- * `it`, `it.failing`, `it.each(rows)`
+ * Returns the name of the called function: `it` for `it`, `it.failing` and `it.each(rows)`.
  * @param {ts.Expression} callee
  * @returns {string | undefined}
  */

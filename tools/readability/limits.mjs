@@ -14,7 +14,7 @@ export const LONG_SENTENCE = 25;
 export const LONG_SPEC = 400;
 
 /**
- * Says which limits are broken, and what to do.
+ * Returns a message for each limit that is exceeded, with what to do about it.
  * @param {import('./static-report.mjs').Report} report
  * @returns {string[]}
  */

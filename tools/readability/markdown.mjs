@@ -1,6 +1,6 @@
 /**
- * Reads the text of a Markdown document, a string per paragraph. Code blocks, tables, headings and HTML are left
- * out. Links are replaced by their text.
+ * Reads the text of a Markdown document, one string per paragraph. Code blocks, tables, headings
+ * and HTML are left out. Links are replaced by their text.
  * @param {string} markdown
  * @returns {{ paragraphs: string[], listItems: string[] }}
  */
@@ -26,7 +26,10 @@ export const withoutCodeBlocks = (markdown) =>
   markdown.replaceAll(/^([ \t]*)(`{3,}|~{3,})[^\n]*\n[\s\S]*?^[ \t]*\2[ \t]*$/gm, '');
 
 const LIST_MARK = /^\s*(?:[-*+]|\d+[.)])\s+/;
-/** A heading, a table row, an HTML tag, a rule, or the target of a link. */
+/**
+ * Matches lines that are no prose: a heading, a table row, an HTML tag, a rule, or the target of a
+ * link.
+ */
 const NO_PROSE = /^\s*(?:#{1,6}\s|\||<[!/a-z]|={3,}\s*$|-{3,}\s*$|\[[^\]]+\]:\s)/i;
 
 /** @param {string} text */

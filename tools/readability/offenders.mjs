@@ -7,7 +7,8 @@ import { splitSentences } from './sentences.mjs';
 import { countWords } from './words.mjs';
 
 /**
- * Lists what a limit objects to, one per line, so that it can be found and rewritten.
+ * Lists the comments, titles or sentences that break a limit, one per line, so that they can be
+ * found and rewritten.
  * @param {import('./repository.mjs').Repository} repository
  * @param {'comments' | 'titles' | 'sentences'} subject
  * @returns {string}

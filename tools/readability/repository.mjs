@@ -8,7 +8,10 @@ import { join, relative, sep } from 'node:path';
  * @typedef {{ sources: Map<string, Source[]>, tests: TestFile[], documents: Source[] }} Repository
  */
 
-/** Paths of files with tests. The first pattern that matches decides; its first group is the package. */
+/**
+ * Patterns for the paths of files with tests. The first pattern that matches decides. Its first
+ * group is the package.
+ */
 const testPlaces = /** @type {{ pattern: RegExp, kind: TestKind }[]} */ ([
   { pattern: /^libs\/([^/]+)\/src\/.*\.contract\.ts$/, kind: 'contract' },
   { pattern: /^libs\/([^/]+)\/src\/.*\.spec(?:-support)?\.ts$/, kind: 'unit' },

@@ -4,8 +4,8 @@ import { findTitles } from './find-titles.mjs';
 const LINES_BEHIND = 3;
 
 /**
- * Prints comments or titles that a seed draws, for a reader to judge. The same seed draws the same ones from
- * the same tree.
+ * Returns a random sample of comments or titles for a reader to judge. The same seed gives the same
+ * sample of the same tree.
  * @param {import('./repository.mjs').Repository} repository
  * @param {import('./arguments.mjs').SampleRequest} request
  * @returns {string}
@@ -29,7 +29,7 @@ export function drawSample({ sources, tests }, { subject, seed, count }) {
 }
 
 /**
- * Draws at random, each value at most once.
+ * Draws values at random, each at most once.
  * @template T
  * @param {readonly T[]} values
  * @param {number} count

@@ -13,7 +13,8 @@ class Demo {
       cwd: join(__dirname, '../../..'),
       env: { ...process.env, PORT: '0', KAFKA_BROKERS: '', NO_COLOR: '1' },
       stdio: ['ignore', 'pipe', 'inherit'],
-      // npm does not always forward signals, so the whole process group gets them, as from a terminal.
+      // Signals go to the whole process group, as from a terminal, because npm does not always
+      // forward them.
       detached: true,
     });
     const output = createInterface({ input: this.#child.stdout as NodeJS.ReadableStream });
@@ -54,15 +55,15 @@ describe('npm start', () => {
     [2, 'Ben'],
     [3, 'Chris'],
     [4, 'Anna'],
-  ])('packs order %i of %s', async (id, customer) => {
+  ])('starts an application that packs order %i of %s', async (id, customer) => {
     await demo.line(new RegExp(`order ${id} of ${customer} is being packed`));
   });
 
-  it('logs no warning', () => {
+  it('starts an application that logs no warning', () => {
     expect(demo.lines.filter((line) => /WARN|ERROR/.test(line))).toEqual([]);
   });
 
-  it('packs an order that is posted by HTTP', async () => {
+  it('starts an application that packs an order that is posted by HTTP', async () => {
     const response = await fetch(`${url}/orders`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
@@ -72,7 +73,7 @@ describe('npm start', () => {
     await demo.line(/order 5 of Dora is being packed/);
   });
 
-  it('is healthy', async () => {
+  it('starts an application whose health is UP', async () => {
     const response = await fetch(`${url}/health`);
     expect(response.status).toBe(200);
     await expect(response.json()).resolves.toMatchObject({
@@ -87,7 +88,7 @@ describe('npm start', () => {
     });
   });
 
-  it('drains and commits everything after Ctrl-C', async () => {
+  it('drains and commits all records after Ctrl-C', async () => {
     demo.interrupt();
     await demo.ended;
     const [revoked = ''] = await demo.line(/Partitions revoked {"container":"eventbus-orders".*$/);

@@ -292,9 +292,9 @@ export {
 export { readDeadLetter } from './failures/headers/read-dead-letter.js';
 export {
   DefaultExceptionClassifier,
-  type Classification,
   type ClassifiedBinding,
 } from './failures/classification/default-exception-classifier.js';
+export type { Classification } from './failures/classification/default-routing.js';
 export type { HalfOpenBlocker } from './model/states/half-open-blocker.js';
 export type { PendingAlerts } from './model/states/pending-alerts.js';
 export type { Outcome, RecordProcessor } from './model/outcomes/outcome.js';

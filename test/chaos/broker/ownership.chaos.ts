@@ -8,12 +8,12 @@ const smoke = process.env['CHAOS_SMOKE'] === '1';
 const ROUNDS_END_AFTER_MS = 150_000;
 const LONGEST_ROUND_MS = 90_000;
 
-/** CHAOS_SEED repeats a run. */
+/** The variable CHAOS_SEED repeats a run with the same random numbers. */
 const seed = Number(process.env['CHAOS_SEED'] ?? Math.floor(realRuntime.random() * 2 ** 31));
 
 describeWithKafka(`Partition ownership under disturbances, seed ${seed}`, ({ brokers }) => {
   it(
-    'is exclusive, commits in revocations are quick, and no record is lost or skipped',
+    'is exclusive: each revocation commits quickly, and no record is lost or skipped',
     async () => {
       const random = new SeededRandom(seed);
       const endsAt = realRuntime.monotonic() + (smoke ? 0 : ROUNDS_END_AFTER_MS);

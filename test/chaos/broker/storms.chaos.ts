@@ -14,13 +14,13 @@ import { SeededRandom } from './support/seeded-random.js';
 const smoke = process.env['CHAOS_SMOKE'] === '1';
 const LONGEST_MS = 600_000;
 
-/** CHAOS_SEED repeats a run, CHAOS_RECORDS changes its size. */
+/** The variable CHAOS_SEED repeats a run, CHAOS_RECORDS changes its size. */
 const seed = Number(process.env['CHAOS_SEED'] ?? Math.floor(realRuntime.random() * 2 ** 31));
 const records = Number(process.env['CHAOS_RECORDS'] ?? (smoke ? 20_000 : 100_000));
 const perSecond = smoke ? 1_500 : 2_500;
 const leastIncidents = smoke ? KINDS_OF_INCIDENT : 3;
 
-/** The short form runs all kinds of incidents in one storm. */
+/** With --smoke, one storm runs all kinds of incidents. */
 const chosen: readonly ScenarioName[] = smoke ? [ALL_IN_TURN] : scenarioNames;
 const cases = chosen.flatMap((scenario) =>
   membershipNames.map((membership) => ({ scenario, membership })),

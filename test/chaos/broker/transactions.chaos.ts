@@ -7,7 +7,7 @@ import { SeededRandom } from './support/seeded-random.js';
 const smoke = process.env['CHAOS_SMOKE'] === '1';
 const LONGEST_MS = 600_000;
 
-/** CHAOS_SEED repeats a run, CHAOS_RECORDS changes its size. */
+/** The variable CHAOS_SEED repeats a run, CHAOS_RECORDS changes its size. */
 const seed = Number(process.env['CHAOS_SEED'] ?? Math.floor(realRuntime.random() * 2 ** 31));
 const records = Number(process.env['CHAOS_RECORDS'] ?? (smoke ? 3_000 : 100_000));
 const perSecond = smoke ? 1_000 : 1_500;
@@ -21,7 +21,7 @@ describeWithCluster(
   { brokers: 3, proxied: true },
   (cluster) => {
     it.each(cases)(
-      'consume, transform, produce (%s): a read_committed consumer sees exactly one output per input',
+      'give a read_committed consumer exactly one output per input in consume-transform-produce (%s)',
       async (membership) => {
         const random = new SeededRandom(seed);
         const settings = { membership, random, records, perSecond, recordsAtOnce, leastIncidents };

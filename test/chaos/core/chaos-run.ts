@@ -3,12 +3,15 @@ import { SeededRandom } from '../broker/support/seeded-random.js';
 
 const isSmoke = process.env['CHAOS_SMOKE'] === '1';
 
-/** CHAOS_SEED repeats a run. */
+/** The variable CHAOS_SEED repeats a run with the same random numbers. */
 export const seed = Number(process.env['CHAOS_SEED'] ?? Math.floor(realRuntime.random() * 2 ** 31));
 
 export const newRandom = (): SeededRandom => new SeededRandom(seed);
 
-/** Size of a run: from CHAOS_<name>, or the default of its form. */
+/**
+ * Returns the size of a run: the value of the variable CHAOS_<name>, or the default of the full or
+ * the smoke run.
+ */
 export function sizeOf(
   name: string,
   sizes: { readonly full: number; readonly smoke: number },

@@ -7,10 +7,10 @@ import { sizeOf } from './chaos-run.js';
 
 const LONGEST_MS = 400_000;
 const ROUND_MS = 200;
-/** Writing before and after the outage. */
+/** Time of writing before the outage, and again after it. */
 const BEFORE_AND_AFTER_MS = 10_000;
 
-/** CHAOS_DOWN_MS chooses another duration. */
+/** The variable CHAOS_DOWN_MS chooses another duration of the outage. */
 const downMs = sizeOf('DOWN_MS', { full: 120_000, smoke: 10_000 });
 const openMs = sizeOf('OPEN_MS', { full: 5_000, smoke: 1_000 });
 
@@ -18,7 +18,7 @@ describeWithKafka(
   `A dependency that is unavailable for ${downMs / 1_000} s under load`,
   ({ brokers }) => {
     it(
-      'opens the circuit and sends nothing to retry topics; afterwards each record is handled once',
+      'opens the circuit and sends no record to retry topics; after the outage each record is handled once',
       async () => {
         const settings = {
           brokers,

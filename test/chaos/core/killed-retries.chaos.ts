@@ -4,7 +4,7 @@ import { newRandom, seed, sizeOf } from './chaos-run.js';
 
 const LONGEST_MS = 900_000;
 
-/** CHAOS_RECORDS, CHAOS_KILLS and CHAOS_SESSION_MS choose other sizes. */
+/** The variables CHAOS_RECORDS, CHAOS_KILLS and CHAOS_SESSION_MS choose other sizes. */
 const settings = {
   records: sizeOf('RECORDS', { full: 1_000, smoke: 18 }),
   kills: sizeOf('KILLS', { full: 30, smoke: 3 }),
@@ -14,7 +14,7 @@ const settings = {
 
 describeWithKafka(`Failing records under kill -9, seed ${seed}`, ({ brokers }) => {
   it(
-    'reach their dead-letter topic, whenever their process is killed',
+    'reach their dead-letter topic at whatever moment their process is killed',
     async () => {
       const report = await new KilledOrders({ brokers, random: newRandom(), ...settings }).run();
       const { written, kills, calls, letters } = report;

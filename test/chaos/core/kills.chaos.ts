@@ -11,14 +11,14 @@ import {
 import { describeWithKafka } from '../../integration/support/index.js';
 import { newRandom, seed, sizeOf } from './chaos-run.js';
 
-/** CHAOS_RECORDS and CHAOS_KILLS choose other sizes. */
+/** The variables CHAOS_RECORDS and CHAOS_KILLS choose other sizes. */
 const records = sizeOf('RECORDS', { full: 200_000, smoke: 4_800 });
 const kills = sizeOf('KILLS', { full: 50, smoke: 2 });
 const LONGEST_MS = 1_800_000;
 
 describeWithKafka(`Consumers under kill -9, seed ${seed}`, ({ brokers }) => {
   it.each<KilledMode>(['MANUAL', 'MANUAL_IMMEDIATE', 'BATCH', 'by key'])(
-    '%s: lose no record, and repeat none that an acknowledged commit contains',
+    'lose no record, and repeat none that an acknowledged commit marks as completed: %s',
     async (mode) => {
       const settings = { brokers, mode, records, kills };
       const report = await new KilledConsumer({ ...settings, random: newRandom() }).run();

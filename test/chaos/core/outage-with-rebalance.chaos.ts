@@ -5,7 +5,7 @@ import {
 import { describeWithKafka } from '../../integration/support/index.js';
 import { sizeOf } from './chaos-run.js';
 
-/** CHAOS_DOWN_MS chooses another duration. */
+/** The variable CHAOS_DOWN_MS chooses another duration of the outage. */
 const downMs = sizeOf('DOWN_MS', { full: 30_000, smoke: 3_000 });
 
 describeWithKafka('A binding whose dependency is unavailable for a long time', ({ brokers }) => {

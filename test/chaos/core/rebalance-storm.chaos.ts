@@ -6,7 +6,7 @@ import {
 import { describeWithKafka } from '../../integration/support/index.js';
 import { newRandom, seed, sizeOf } from './chaos-run.js';
 
-/** CHAOS_STORM_MS and CHAOS_EVERY_MS choose other sizes. */
+/** The variables CHAOS_STORM_MS and CHAOS_EVERY_MS choose other durations. */
 const lastsMs = sizeOf('STORM_MS', { full: 300_000, smoke: 5_000 });
 const everyMs = sizeOf('EVERY_MS', { full: 2_000, smoke: 1_000 });
 

@@ -9,8 +9,8 @@ interface Address {
 }
 
 /**
- * A proxy between one process and a broker. Replaces the broker's advertised port in responses by
- * its own, so that the driver keeps using the proxy.
+ * A proxy between one process and a broker. Replaces the advertised port of the broker in responses
+ * by its own, so that the driver keeps using the proxy.
  */
 export class BrokerProxy {
   readonly #connections = new Set<readonly [Socket, Socket]>();
@@ -70,7 +70,7 @@ export class BrokerProxy {
     this.#connections.add(pair);
     for (const [socket, other] of [pair, [broker, client] as const]) {
       socket.setNoDelay(true);
-      // The `close` event, which follows every error, closes the other end.
+      // Every error is followed by the `close` event, which closes the other socket.
       socket.on('error', () => socket.destroy());
       socket.on('close', () => {
         other.destroy();

@@ -4,7 +4,7 @@ const LEAVE_GROUP = 13;
 const VERSION = 1;
 
 /**
- * Sends a leave request for the member, which any connection may do: the broker removes the member
+ * Sends LeaveGroup for another member, which any connection can do. The broker removes that member
  * at once.
  */
 export function expelMember(broker: string, groupId: string, memberId: string): Promise<void> {

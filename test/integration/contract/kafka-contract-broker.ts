@@ -12,7 +12,7 @@ import { realRuntime } from '@nest-event-bus/broker/runtime';
 import { BrokerProxy } from './broker-proxy.js';
 import { expelMember } from './expel-member.js';
 
-/** Abilities on any Kafka. */
+/** Abilities that exist with every Kafka cluster. */
 const ALWAYS_POSSIBLE: readonly ContractAbility[] = ['openTransaction'];
 /**
  * Abilities that require a cluster with one broker: a proxy per driver, and access to the group
@@ -29,7 +29,10 @@ export function abilitiesOn(brokers: readonly string[]): readonly ContractAbilit
   return brokers.length === 1 ? [...ALWAYS_POSSIBLE, ...WITH_ONE_BROKER] : ALWAYS_POSSIBLE;
 }
 
-/** A logger with state, like real loggers: a method that is called without its object throws. */
+/**
+ * A logger that needs its `this`, as real loggers do: a method that is called without its object
+ * throws.
+ */
 class StatefulLogger implements DriverLogger {
   #lines = 0;
   debug(): void {
@@ -49,7 +52,7 @@ class StatefulLogger implements DriverLogger {
   }
 }
 
-/** The environment of a case on a real cluster, which it shares with other cases. */
+/** The environment of a case on a real cluster, which other cases share. */
 export class KafkaContractBroker implements ContractBroker {
   readonly runtime = realRuntime;
   readonly #kafka: Kafka;
@@ -62,8 +65,8 @@ export class KafkaContractBroker implements ContractBroker {
   }
 
   /**
-   * Creates a driver. The first one connects directly to the brokers, every other one through a
-   * proxy of its own.
+   * Creates a driver. The first one connects directly to the brokers, and every other one through
+   * its own proxy.
    */
   async createDriver(): Promise<BrokerDriver> {
     const [broker] = this.brokers;

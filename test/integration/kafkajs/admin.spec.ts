@@ -9,7 +9,7 @@ import { kafkajs } from '@nest-event-bus/broker/kafkajs';
 import { eventually, unique } from '@nest-event-bus/testing';
 import { describeWithCluster, describeWithKafka } from '../support/index.js';
 
-/** The value is so large that the topic needs several fetches of one MiB. */
+/** A value that is so large that the topic needs several fetches of one MiB. */
 const WIDE = 'x'.repeat(30_000);
 
 const opened: { close(): Promise<void> }[] = [];
@@ -65,7 +65,7 @@ describeWithKafka('readRange() on a real broker', ({ brokers }) => {
     return topic;
   }
 
-  it('uses as many fetches as needed, and starts and ends in the middle of batches', async () => {
+  it('reads with as many fetches as needed, also from and to the middle of a batch', async () => {
     const admin = driverOf(brokers).admin();
     const topic = await wideTopic(admin);
     expect(await offsetsIn(admin.readRange(topic, 0, 3, 117))).toEqual(upTo(117, 3));
@@ -97,14 +97,14 @@ describeWithKafka('readRange() on a real broker', ({ brokers }) => {
       await transaction.send({ topic, messages: [{ value }], compression: CompressionTypes.GZIP });
       await transaction[end]();
     }
-    // A transaction takes two offsets: its record and its end marker.
+    // A transaction with one record takes two offsets: the record and its end marker.
     const all = { isolation: 'read_uncommitted' } as const;
     expect(await offsetsIn(admin.readRange(topic, 0, 0, 100))).toEqual([0, 4]);
     expect(await offsetsIn(admin.readRange(topic, 0, 0, 100, all))).toEqual([0, 2, 4, 6]);
     expect(await offsetsIn(admin.readRange(topic, 0, 2, 4))).toEqual([]);
   });
 
-  it('ends when the session is closed, even if records are left', async () => {
+  it('ends when the session is closed, even if it has not returned all records', async () => {
     const admin = driverOf(brokers).admin();
     const topic = await wideTopic(admin);
     const range = admin.readRange(topic, 0, 0, 120)[Symbol.asyncIterator]();
@@ -113,7 +113,7 @@ describeWithKafka('readRange() on a real broker', ({ brokers }) => {
     await expect(range.next()).rejects.toThrow(ClosedError);
   });
 
-  it('leaves no connection open', async () => {
+  it('leaves no connection open after its end', async () => {
     const sockets = (): number =>
       process.getActiveResourcesInfo().filter((name) => name === 'TCPSocketWrap').length;
     const admin = driverOf(brokers).admin();
@@ -173,7 +173,7 @@ describeWithCluster('admin with three brokers', { brokers: 3 }, (cluster) => {
     expect(found).toEqual(expect.arrayContaining(groups));
   });
 
-  it('continues to read and to manage offsets when the leader is gone', async () => {
+  it('reads and manages offsets after the leader has been killed', async () => {
     const admin = driverOf(cluster().brokers).admin();
     const topic = await newTopic(admin);
     const producer = await producerOn(cluster().brokers);

@@ -38,7 +38,7 @@ describeWithCluster('cluster with ACLs', { security }, (cluster) => {
   beforeAll(async () => {
     admin = plainClient(cluster().brokers).admin();
     await admin.connect();
-    // Warms up the coordinators, so that the tests below do not measure their start.
+    // Makes the cluster start its coordinators, so that the tests below do not measure their start.
     const warmUp = clients
       .unsecuredDriver()
       .consumer({ groupId: unique('first'), topics: [await createTopic()] });
@@ -99,7 +99,7 @@ describeWithCluster('cluster with ACLs', { security }, (cluster) => {
   const nextValue = async (consumer: ConsumerSession): Promise<string> =>
     String((await consumer.poll(1, AbortSignal.timeout(20_000)))[0]?.value);
 
-  it('reports which right on a topic is missing, and the consumer reads once it is granted', async () => {
+  it('reports which right on a topic is missing, and the consumer reads once the right is granted', async () => {
     await grant(['GROUP', groupId], 'READ');
     const { consumer, refusals } = startConsumer();
     expect((await firstRefusal(refusals)).message).toMatch(
@@ -121,7 +121,7 @@ describeWithCluster('cluster with ACLs', { security }, (cluster) => {
     expect(consumer.status.state).toBe('stable');
   });
 
-  it('is not asked again and again for a missing group right, and the consumer reads once it is granted', async () => {
+  it('gets few requests while a group right is missing, and the consumer reads once it is granted', async () => {
     await grant(['TOPIC', topic], 'READ');
     const { consumer, refusals } = startConsumer();
     expect((await firstRefusal(refusals)).message).toMatch(
@@ -157,7 +157,7 @@ describeWithCluster('cluster with ACLs', { security }, (cluster) => {
     ['group', () => ['GROUP', groupId]],
     ['topic', () => ['TOPIC', topic]],
   ])(
-    'loses no record of a running consumer when its right to the %s is revoked and granted again',
+    'loses no record of a running consumer if its right to the %s is revoked and granted again',
     async (_name, resource) => {
       await grant(['GROUP', groupId], 'READ');
       await grant(['TOPIC', topic], 'READ');

@@ -5,7 +5,10 @@ import { kafkajs } from '@nest-event-bus/broker/kafkajs';
 import { realRuntime, within } from '@nest-event-bus/broker/runtime';
 import { describeWithKafka } from '../support/index.js';
 
-/** Far less than the shortest timeout that a forgotten handle would wait for: 5 s, of a connect. */
+/**
+ * Much shorter than the shortest timeout that could keep the process alive: 5 s, of a connection
+ * attempt.
+ */
 const ENDS_WITHIN_MS = 2_500;
 const LOADER = join(__dirname, '../support/run-typescript.mjs');
 const PROGRAM = join(__dirname, 'children/close-in-bad-moment.ts');
@@ -25,7 +28,8 @@ describeWithKafka('A process whose driver was closed', (kafka) => {
   });
 
   /**
-   * Waits until the child has closed its driver. From then on, the child has limited time to exit.
+   * Waits until the child has closed its driver, and returns its exit code. From then on, the time
+   * for the exit is limited.
    */
   async function endOf(order: object): Promise<number | null> {
     const child = spawn(process.execPath, ['--import', LOADER, PROGRAM, JSON.stringify(order)], {
@@ -47,8 +51,11 @@ describeWithKafka('A process whose driver was closed', (kafka) => {
     { moment: 'swallowed', afterMs: 100 },
     { moment: 'crowd', afterMs: 0 },
     { moment: 'crowd', afterMs: 20 },
-  ])('exits by itself: $moment network, closed after $afterMs ms', async ({ moment, afterMs }) => {
-    const order = { brokers: kafka.brokers, topic, moment, afterMs };
-    await expect(endOf(order)).resolves.toBe(0);
-  });
+  ])(
+    'exits without further calls: $moment network, closed after $afterMs ms',
+    async ({ moment, afterMs }) => {
+      const order = { brokers: kafka.brokers, topic, moment, afterMs };
+      await expect(endOf(order)).resolves.toBe(0);
+    },
+  );
 });

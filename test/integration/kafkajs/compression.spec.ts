@@ -41,20 +41,24 @@ async function readValues(driver: BrokerDriver, topic: string): Promise<string[]
 }
 
 /**
- * If a topic has its own `compression.type`, the broker recompresses batches with another codec. So
- * Java decompresses what we have compressed, and we decompress what Java has compressed.
+ * If a topic has its own `compression.type`, the broker compresses batches again with another
+ * codec. So Java decompresses what this library has compressed, and this library decompresses what
+ * Java has compressed.
  */
 describeWithKafka('compression on a real broker', ({ brokers }) => {
   const { compressions } = kafkajs({ brokers }).capabilities;
 
-  it.each(compressions)('reads what was written with %s', async (compression) => {
-    await withTopic(brokers, {}, async (topic, driver) => {
-      await write(driver, topic, compression);
-      expect(await readValues(driver, topic)).toEqual(values);
-    });
-  });
+  it.each(compressions)(
+    'the consumer reads what the producer has written with %s',
+    async (compression) => {
+      await withTopic(brokers, {}, async (topic, driver) => {
+        await write(driver, topic, compression);
+        expect(await readValues(driver, topic)).toEqual(values);
+      });
+    },
+  );
 
-  it.each(compressions)('Java reads what was written with %s', async (compression) => {
+  it.each(compressions)('Java reads what the producer has written with %s', async (compression) => {
     const other = compression === 'gzip' ? 'uncompressed' : 'gzip';
     await withTopic(brokers, { 'compression.type': other }, async (topic, driver) => {
       await write(driver, topic, compression);
@@ -63,7 +67,7 @@ describeWithKafka('compression on a real broker', ({ brokers }) => {
   });
 
   it.each(['gzip', 'snappy', 'lz4', 'zstd'])(
-    'reads what Java has compressed with %s',
+    'the consumer reads what Java has written with %s',
     async (type) => {
       await withTopic(brokers, { 'compression.type': type }, async (topic, driver) => {
         await write(driver, topic, 'none');

@@ -60,7 +60,7 @@ describeWithKafka(
       for (const end of ends.splice(0).reverse()) await end();
     });
 
-    it('has one owner per partition and loses no record while members change every second and one is killed', async () => {
+    it('has one owner per partition and loses no record while members join, leave and are killed', async () => {
       const [topic, groupId] = [unique('churn'), unique('group')];
       const driver = kafkajs({ brokers });
       ends.push(() => driver.close());
@@ -125,11 +125,11 @@ describeWithKafka(
   },
 );
 
-describe('overlappingPeriods', () => {
+describe('overlappingPeriods()', () => {
   const event = (at: number, kind: 'assigned' | 'revoked' | 'lost', ...partitions: number[]) =>
     ({ at, kind, partitions }) as const;
 
-  it('reports a partition with two members at the same time, but not one after the other', () => {
+  it('returns a partition that two members own at the same time, but not one after the other', () => {
     const first = { name: 'a', events: [event(1, 'assigned', 0, 1), event(6, 'revoked', 0)] };
     const second = { name: 'b', events: [event(7, 'assigned', 0)] };
     expect(overlappingPeriods([first, second].flatMap(ownershipPeriods))).toEqual([]);
@@ -139,7 +139,7 @@ describe('overlappingPeriods', () => {
     ]);
   });
 
-  it('ends the periods of a killed member at its death', () => {
+  it('ends the ownership periods of a killed member at its death', () => {
     const killedMember = { name: 'a', events: [event(1, 'assigned', 0)], endedAt: 3 };
     const successor = { name: 'b', events: [event(5, 'assigned', 0)] };
     expect(overlappingPeriods([killedMember, successor].flatMap(ownershipPeriods))).toEqual([]);

@@ -96,8 +96,8 @@ const waitUntilShared = (...members: readonly AnyMember[]) =>
   );
 
 /**
- * Expects that every record was read by some member, and that all offsets are committed up to the
- * last record.
+ * Asserts that every record was read by a member, and that the committed offsets are after the last
+ * records.
  */
 async function expectNothingLost(
   scenario: GroupScenario,
@@ -120,7 +120,7 @@ describeWithKafka('groupProtocol consumer on a real broker', ({ brokers, unique 
   });
   afterEach(() => scenario.end());
 
-  it('neither revokes nor rereads the remaining partitions while other members join and leave', async () => {
+  it('neither revokes nor reads again the kept partitions while other members join and leave', async () => {
     const first = await scenario.startDriverMember('consumer');
     await waitUntilShared(first);
     const readAt: (readonly [record: string, at: number])[] = [];
@@ -160,7 +160,7 @@ describeWithKafka('groupProtocol consumer on a real broker', ({ brokers, unique 
     ['eager', ['sticky', 'range']],
     ['cooperative', ['cooperative-sticky']],
   ] as const)(
-    'migrates a classic group (%s) to the new protocol and back, one member at a time',
+    'migrates a classic group (%s) to the consumer protocol and back, one member at a time',
     async (_, assignors) => {
       const members: DriverMember[] = [];
       const all: DriverMember[] = [];
@@ -186,11 +186,11 @@ describeWithKafka('groupProtocol consumer on a real broker', ({ brokers, unique 
     },
   );
 
-  it('commits offsets in a transaction of a member, but not for one that has left', async () => {
+  it('commits offsets in a transaction of a member, but not of one that has left', async () => {
     const member = await scenario.startDriverMember('consumer');
     await waitUntilShared(member);
     const { memberId, generation } = member.session;
-    // The member itself commits the records it reads, all of them in partition 0.
+    // The member itself commits the records that it reads. All of them are in partition 0.
     const offsets = [{ topic: scenario.topic, partition: 3, offset: 7 }];
     const of = { groupId: scenario.groupId, memberId, generation, offsets };
     const producer = scenario.transactionalProducer();
@@ -254,10 +254,10 @@ describeWithKafka('groupProtocol consumer on a real broker', ({ brokers, unique 
 });
 
 describeWithCluster(
-  'groupProtocol consumer, on a cluster without it',
+  'groupProtocol consumer, on a cluster without the consumer protocol',
   { settings: { 'group.coordinator.rebalance.protocols': 'classic' } },
   (cluster) => {
-    it('falls back to the classic protocol with one warning that says what to do', async () => {
+    it('uses the classic protocol after one warning that says what to do', async () => {
       const warned: string[] = [];
       const say = () => undefined;
       const warn = (message: string) => void warned.push(message);
@@ -286,7 +286,7 @@ describeWithCluster(
   'groupProtocol consumer, on a cluster without group migration',
   { settings: { 'group.consumer.migration.policy': 'disabled' } },
   (cluster) => {
-    it('waits and reports the reason until the members of the other protocol have left', async () => {
+    it('waits and reports the reason until the members of the classic protocol have left', async () => {
       const scenario = await new GroupScenario(cluster().brokers, 'kept', 'kept').create();
       const classic = await scenario.startDriverMember('classic');
       await waitUntilShared(classic);

@@ -19,7 +19,7 @@ export interface DriverMemberOptions extends Pick<
   readonly logger?: DriverLogger;
 }
 
-/** A member that uses this driver; it reads and commits all the time. */
+/** A member that uses this driver. It reads and commits continuously. */
 export class DriverMember {
   readonly calls: string[] = [];
   /** Delivered records as `partition:offset`, one entry per delivery. */
@@ -71,7 +71,7 @@ export class DriverMember {
     try {
       await this.session.commit([{ topic: this.#topic, partition, offset }]);
     } catch (error) {
-      // The partition was revoked meanwhile, so its new owner handles the record again.
+      // The partition was revoked before the commit, so its new owner handles the record again.
       if (!(error instanceof FencedError)) throw error;
     }
   }

@@ -18,7 +18,7 @@ export interface WorkerSettings {
   readonly transactionalId: string;
   readonly source: string;
   readonly target: string;
-  /** Default 7. */
+  /** The number of records per transaction. Default 7. */
   readonly batchSize?: number;
   /** Further options of the worker's consumer. */
   readonly consumer?: Partial<ConsumerOptions>;
@@ -42,9 +42,9 @@ export interface WorkerReport {
 }
 
 /**
- * Consumes, transforms and produces: each output and the group's offset are committed in one
- * transaction. Some transactions are aborted at random. Others are left open, and the worker starts
- * again under the same transactional id.
+ * Reads, transforms and writes: each output and the group's offset are committed in one
+ * transaction. Some transactions are aborted at random. Others are left open, and the worker
+ * restarts with the same transactional id.
  */
 export class ExactlyOnceWorker {
   readonly report: WorkerReport = { committed: 0, aborted: 0, failed: 0, abandoned: 0, unknown: 0 };
@@ -72,7 +72,7 @@ export class ExactlyOnceWorker {
     const slice = { records, memberId: session.memberId, generation: session.generation };
     const terms = new Map(this.#assignmentChanges);
     const isDone = await this.#transform(slice).catch((error: unknown) => {
-      // The result is unknown, so only the group's committed offset says where to continue.
+      // The outcome is unknown, so the worker continues at the committed offset of the group.
       if (error instanceof TransactionOutcomeUnknownError) throw error;
       if (error instanceof ProducerFencedError) this.#producer = undefined;
       this.report.failed++;
@@ -82,8 +82,8 @@ export class ExactlyOnceWorker {
   }
 
   /**
-   * Seeks back to records whose transaction did not count, unless another member may have read them
-   * meanwhile.
+   * Seeks back to records whose transaction was not committed, unless another member may have read
+   * them since.
    */
   #rewind(
     session: ConsumerSession,
@@ -132,7 +132,7 @@ export class ExactlyOnceWorker {
   }
 
   /**
-   * Leaves the transaction open, as a killed process does, until the next producer with the same id
+   * Leaves the transaction open, as a killed process does. The next producer with the same id
    * aborts it.
    */
   async #abandonTransaction(): Promise<boolean> {
@@ -149,8 +149,8 @@ export class ExactlyOnceWorker {
   }
 
   async #join(): Promise<ConsumerSession> {
-    // Aborts an open transaction of the predecessor first, because the committed offsets may depend
-    // on it.
+    // Begins with the abort of the previous producer's open transaction, because the committed
+    // offsets may depend on it.
     await this.#currentProducer.transaction().then((transaction) => transaction.abort());
     const { driver, groupId, source, consumer } = this.settings;
     const session = driver.consumer({

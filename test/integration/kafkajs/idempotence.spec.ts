@@ -38,8 +38,8 @@ describeWithCluster('idempotent sends over a faulty network', { proxied: true },
   }
 
   /**
-   * Drops the responses for a while, then breaks the connections. The batch was written, and is
-   * sent again.
+   * Drops the responses for some time, and then breaks the connections. The batch was written, and
+   * is sent again.
    */
   async function loseResponses(forMs: number): Promise<void> {
     getProxy().swallow('toClient');
@@ -97,7 +97,7 @@ describeWithCluster('idempotent sends over a faulty network', { proxied: true },
       .filter((at) => at % PARTITIONS === partition)
       .map(String);
 
-  it('write 1,000 records exactly once and in order under random cuts and lost responses', async () => {
+  it('write 1,000 records exactly once and in order despite cut connections and lost responses', async () => {
     await withTopic(PARTITIONS, async (topic, driver, direct) => {
       expect(await sendThousandRecords(driver, topic, {})).toEqual([]);
       for (let partition = 0; partition < PARTITIONS; partition++)
@@ -105,7 +105,7 @@ describeWithCluster('idempotent sends over a faulty network', { proxied: true },
     });
   });
 
-  it('write twice after a lost response with idempotent: false, which proves that the network is faulty', async () => {
+  it('write twice after a lost response with idempotent: false, which proves that responses are lost', async () => {
     await withTopic(1, async (topic, driver, direct) => {
       const producer = driver.producer({ idempotent: false });
       await producer.send([{ topic, value: 'before' }]);
@@ -119,7 +119,7 @@ describeWithCluster('idempotent sends over a faulty network', { proxied: true },
     });
   });
 
-  it('write the next record after one with an unknown result, instead of treating it as a repetition', async () => {
+  it('write the record after one with an unknown result, and do not treat it as a duplicate', async () => {
     await withTopic(1, async (topic, driver, direct) => {
       const producer = driver.producer({ requestTimeoutMs: 400 });
       await producer.send([{ topic, value: 'before' }]);
@@ -139,7 +139,7 @@ describeWithCluster('idempotent sends over a faulty network', { proxied: true },
     });
   });
 
-  it('write nothing twice when a frozen broker wakes up with an old request', async () => {
+  it('write nothing twice if a broker that was frozen executes an old request', async () => {
     await withTopic(1, async (topic, driver, direct) => {
       const producer = driver.producer({ requestTimeoutMs: 300 });
       await producer.send([{ topic, value: 'before' }]);
@@ -161,7 +161,7 @@ describeWithCluster('idempotent sends over a faulty network', { proxied: true },
     });
   });
 
-  it('continue after all records were deleted, and after the topic was recreated', async () => {
+  it('succeed after all records were deleted, and after the topic was recreated', async () => {
     await withTopic(1, async (topic, driver, direct) => {
       const producer = driver.producer();
       const admin = direct.admin();

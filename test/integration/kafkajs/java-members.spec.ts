@@ -11,7 +11,7 @@ jest.setTimeout(60_000);
 const PARTITIONS = 4;
 const ALL = [0, 1, 2, 3];
 
-describeWithJava('A member of this driver and a Java member in one group', () =>
+describeWithJava('a member of this driver and a Java member in one group', () =>
   describeWithKafka('on a real broker', (kafka) => {
     const { brokers } = kafka;
     const ends: (() => Promise<void> | void)[] = [];
@@ -79,7 +79,7 @@ describeWithJava('A member of this driver and a Java member in one group', () =>
     };
 
     it.each(['Java', 'driver'] as const)(
-      'revoke only the partitions that move, and read every record, when %s leads',
+      'revoke only the partitions that move, and read every record, if %s leads',
       async (leader) => {
         const { send, startJava, startDriverMember } = await startScenario();
         let java: JavaMember | undefined;
@@ -113,7 +113,7 @@ describeWithJava('A member of this driver and a Java member in one group', () =>
     );
 
     it.each(['Java', 'driver'] as const)(
-      'share the partitions with the defaults of both clients when %s leads',
+      'share the partitions with the default assignors of both clients if %s leads',
       async (leader) => {
         const { startJava, startDriverMember } = await startScenario();
         const defaults = ['RangeAssignor', 'CooperativeStickyAssignor'];

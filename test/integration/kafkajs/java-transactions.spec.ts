@@ -18,7 +18,7 @@ describeWithJava("Java's transactions and ours", () =>
       return topic;
     };
 
-    /** Reads with one of our consumers, up to the present end of the topic. */
+    /** Reads with a consumer of this library, up to the current end of the topic. */
     const readWithOurConsumer = async (topic: string, isolation: Isolation): Promise<string[]> => {
       const ends = await driver.admin().watermarks(topic);
       const session = driver.consumer({ groupId: unique('group'), topics: [topic], isolation });
@@ -28,7 +28,8 @@ describeWithJava("Java's transactions and ours", () =>
       const isAtEnd = (): boolean =>
         ends.every(({ partition, high }) => (session.position({ topic, partition }) ?? 0) >= high);
       const over = new AbortController();
-      // After the last record there are only markers, which end no poll.
+      // Only markers follow the last record, and no poll returns for a marker. So the position is
+      // checked on a timer.
       const watch = setInterval(() => isAtEnd() && over.abort(new Error('All is read.')), 50);
       try {
         for (;;)
@@ -43,7 +44,7 @@ describeWithJava("Java's transactions and ours", () =>
       return values;
     };
 
-    it('agree on the committed records of interleaved Java transactions', async () => {
+    it('return the same committed records of interleaved Java transactions', async () => {
       const topic = await newTopic();
       const programArguments = [brokers.join(), topic, unique('java'), String(ROUNDS)];
       const committed = await runJavaProgram('InterleavedTransactions', programArguments);
@@ -59,7 +60,7 @@ describeWithJava("Java's transactions and ours", () =>
       );
     });
 
-    it('agree on the committed records of our interleaved transactions', async () => {
+    it('return the same committed records of our interleaved transactions', async () => {
       const topic = await newTopic();
       const producers = ['one', 'other'].map((name) =>
         driver.producer({ transactionalId: unique(name), lingerMs: 0 }),

@@ -32,7 +32,7 @@ interface MemberSettings {
 
 let sessions = 0;
 
-/** A member with connections of its own, so that a test can disconnect it alone. */
+/** A member with its own connections, so that a test can disconnect it alone. */
 class TestMember {
   readonly events: string[] = [];
   readonly statuses: SessionStatus[] = [];
@@ -98,8 +98,8 @@ class TestMember {
   }
 
   /**
-   * Freezes the member like a process that hangs: no request reaches the broker any more, and the
-   * member does not notice.
+   * Freezes the member, as if its process was suspended: no request reaches the broker, and the
+   * member does not notice it.
    */
   freeze(): () => void {
     const request = this.cluster.request.bind(this.cluster);
@@ -167,7 +167,7 @@ describeWithKafka('ClassicMembership in an eager group, on a real broker', (kafk
   });
 
   it.each(['range', 'sticky'] as const)(
-    'shares partitions between two members by %s, and the remaining one takes over when one leaves',
+    'shares partitions between two members by %s, and gives all to the remaining one when the other leaves',
     async (assignor) => {
       const topic = await createTopic(kafka, 4);
       const settings = {
@@ -190,7 +190,7 @@ describeWithKafka('ClassicMembership in an eager group, on a real broker', (kafk
     20_000,
   );
 
-  it('keeps the membership during a revocation of 3 s with a session of 1 s, and commits quickly in it', async () => {
+  it('stays in the group during a revocation of 3 s with a session timeout of 1 s, and commits quickly in it', async () => {
     const topic = await createTopic(kafka, 2);
     const groupId = kafka.unique('group');
     const durations: number[] = [];
@@ -219,7 +219,7 @@ describeWithKafka('ClassicMembership in an eager group, on a real broker', (kafk
     expect(stored.map(({ committed }) => committed?.offset)).toEqual([7, 7]);
   }, 20_000);
 
-  it('loses the partitions of a frozen member, reports the loss, and joins as a new member afterwards', async () => {
+  it('loses the partitions if the process was frozen, reports the loss, and joins as a new member', async () => {
     const topic = await createTopic(kafka, 2);
     const settings = { groupId: kafka.unique('group'), topics: [topic] };
     const [frozen, survivor] = [join(settings), join(settings)];
@@ -251,7 +251,7 @@ describeWithKafka('ClassicMembership in an eager group, on a real broker', (kafk
     expect(realRuntime.monotonic() - before).toBeLessThan(5_000);
   }, 20_000);
 
-  it('reports that it shares no assignor with the group, and does not disturb the other members', async () => {
+  it('reports that it has no common assignor with the group, and does not disturb the other members', async () => {
     const topic = await createTopic(kafka, 2);
     const settings = { groupId: kafka.unique('group'), topics: [topic] };
     const first = join({ ...settings, assignors: ['sticky'] });
@@ -263,7 +263,7 @@ describeWithKafka('ClassicMembership in an eager group, on a real broker', (kafk
     expect(first.names).toHaveLength(2);
   });
 
-  it('assigns a topic that is created later', async () => {
+  it('assigns the partitions of a topic that is created later', async () => {
     const [present, later] = [await createTopic(kafka, 1), kafka.unique('later')];
     const member = join({ groupId: kafka.unique('group'), topics: [present, later] });
     await waitForOwners([member], present, 1);

@@ -16,8 +16,8 @@ const BUDGET_BYTES = 8 * 1024 * 1024;
 const PROGRAM = join(__dirname, '../../bench/support/memory-consumer.mjs');
 const LOADER = join(__dirname, '../support/run-typescript.mjs');
 
-describeWithKafka('Memory of a consumer', ({ brokers, unique }) => {
-  it('stays within the prefetch budget while some records are held and others are delivered', async () => {
+describeWithKafka('memory of a consumer', ({ brokers, unique }) => {
+  it('stays within the prefetch budget if the application keeps some of the records', async () => {
     const driver = kafkajs({ brokers });
     const topic = unique('memory');
     await fillTopic(driver, { topic, partitions: PARTITIONS, records: RECORDS });
@@ -38,7 +38,7 @@ describeWithKafka('Memory of a consumer', ({ brokers, unique }) => {
     process.stderr.write(
       `memory: in use ${mebibytes(figures.baseline)}, grown by ${mebibytes(grown)} of ${mebibytes(mayGrow)} allowed; budget used ${mebibytes(figures.mostPrefetched)}; ${HELD} held records pin ${mebibytes(held)}\n`,
     );
-    // The budget must have been used, or this test would prove nothing.
+    // Asserts that the budget was used. Otherwise this test would prove nothing.
     expect(figures.mostPrefetched).toBeGreaterThan(BUDGET_BYTES / 2);
     expect(figures.mostPrefetched).toBeLessThanOrEqual(BUDGET_BYTES);
     expect(grown).toBeLessThanOrEqual(mayGrow);

@@ -105,7 +105,7 @@ describeWithKafka('producer on a real broker', ({ brokers }) => {
     },
   );
 
-  it("returns the broker's time if the topic uses LogAppendTime", async () => {
+  it("returns the broker's timestamp if the topic uses LogAppendTime", async () => {
     const config = { 'message.timestamp.type': 'LogAppendTime' };
     await withTopic(brokers, { partitions: 1, config }, async (topic, driver) => {
       const [written] = await driver.producer().send([{ topic, value: 'v', timestamp: 1_000 }]);
@@ -114,7 +114,7 @@ describeWithKafka('producer on a real broker', ({ brokers }) => {
     });
   });
 
-  it('splits a batch that is too large; a record that is too large by itself fails alone', async () => {
+  it('splits a batch that is too large, and fails only a record that is too large alone', async () => {
     const config = { 'max.message.bytes': '4000' };
     await withTopic(brokers, { partitions: 1, config }, async (topic, driver) => {
       const values = Array.from({ length: 40 }, (_, at) =>
@@ -198,7 +198,7 @@ describeWithCluster('producer on a faulty network', { proxied: true }, (cluster)
     expect(values).toEqual(['before', 'lost answer']);
   });
 
-  it('sends again once the network is back', async () => {
+  it('sends waiting records once the network is available', async () => {
     const values = await valuesWithoutResponses(
       { requestTimeoutMs: 300 },
       async (topic, producer) => {
@@ -212,7 +212,7 @@ describeWithCluster('producer on a faulty network', { proxied: true }, (cluster)
     expect(values).toEqual(['before', 'sent twice']);
   });
 
-  it('writes everything in order over connections that are cut in the middle of a request', async () => {
+  it('writes all records in order over connections that break in the middle of a request', async () => {
     const [proxy] = cluster().proxies;
     await withTopic(cluster().brokers, { partitions: 2 }, async (topic, direct) => {
       const driver = kafkajs({ brokers: cluster().proxiedBrokers });
@@ -239,7 +239,7 @@ describeWithCluster('producer on a faulty network', { proxied: true }, (cluster)
   });
 });
 
-describeWithCluster('producer with failing leaders', { brokers: 3 }, (cluster) => {
+describeWithCluster('producer on a cluster whose leaders fail', { brokers: 3 }, (cluster) => {
   it('writes each record once, at the returned offset, in order', async () => {
     await withTopic(cluster().brokers, { partitions: 6 }, async (topic, driver) => {
       const traffic = new ProducerTraffic(driver.producer({ requestTimeoutMs: 5_000 }), topic, 6);
@@ -260,8 +260,8 @@ describeWithCluster('producer with failing leaders', { brokers: 3 }, (cluster) =
 });
 
 /**
- * Sends keyless and explicit records to all partitions at the same time, and remembers the
- * acknowledgements.
+ * Sends records with and without an explicit partition to all partitions at the same time, and
+ * stores the results.
  */
 class ProducerTraffic {
   readonly acknowledged: { readonly value: string; readonly at: WrittenRecord }[] = [];

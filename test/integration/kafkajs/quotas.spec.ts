@@ -6,8 +6,8 @@ import { describeWithKafka, type SharedKafka } from '../support/index.js';
 import { ignore } from './secured-clients.js';
 
 /**
- * Kafka measures over 10 s. 260 KB at once exceed the quota by a third, so the broker throttles the
- * client for about 3 s.
+ * Kafka measures the quota over 10 s. 260 KB at once exceed it by a third, so the broker throttles
+ * the client for about 3 s.
  */
 const BYTES_PER_SECOND = 20_000;
 const BURST = Array.from({ length: 26 }, () => Buffer.alloc(10_000, 'x'));
@@ -19,7 +19,7 @@ const asFloat64 = (value: number): Buffer => {
   return bytes;
 };
 
-/** Request AlterClientQuotas, which the product itself does not need. */
+/** The request AlterClientQuotas, which only this test needs. */
 const quotaOf = (clientId: string, quota: string) =>
   defineRequest({
     apiKey: 49,
@@ -52,7 +52,7 @@ async function limit(kafka: SharedKafka, clientId: string, quota: string): Promi
   }
 }
 
-describeWithKafka('A client over its quota', (kafka) => {
+describeWithKafka('a client over its quota', (kafka) => {
   const free = kafkajs({ brokers: kafka.brokers });
   afterAll(() => free.close());
   afterEach(() => jest.restoreAllMocks());
@@ -67,9 +67,9 @@ describeWithKafka('A client over its quota', (kafka) => {
     return { driver, topic };
   }
 
-  it('waits as a reader for the throttle time, without a timeout, a new connection or a lost record', async () => {
+  it('waits for the throttle time when it reads, without a timeout, a new connection or a lost record', async () => {
     const { driver, topic } = await limited('consumer_byte_rate');
-    // Sends one batch per record: the broker would never return a single batch above the quota.
+    // Sends one batch per record, because the broker never returns a single batch above the quota.
     for (const value of BURST) await free.producer().send([{ topic, value }]);
     const consumer = driver.consumer({
       groupId: kafka.unique('readers'),
@@ -94,7 +94,7 @@ describeWithKafka('A client over its quota', (kafka) => {
     await driver.close();
   });
 
-  it('waits as a writer for the throttle time, without a timeout or a new connection', async () => {
+  it('waits for the throttle time when it writes, without a timeout or a new connection', async () => {
     const { driver, topic } = await limited('producer_byte_rate');
     const producer = driver.producer({ requestTimeoutMs: SHORTER_THAN_THROTTLE_MS });
     await producer.send(BURST.map((value) => ({ topic, value })));

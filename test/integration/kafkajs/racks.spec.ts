@@ -11,7 +11,7 @@ const VALUE = 'x'.repeat(10_000);
 const MOST_BYTES = (RECORDS * VALUE.length) / 2;
 
 describeWithCluster(
-  'Fetching from brokers in several racks',
+  'fetching from brokers in several racks',
   {
     brokers: 3,
     racks: RACKS,
@@ -36,8 +36,8 @@ describeWithCluster(
     };
 
     /**
-     * Creates a topic with one partition and writes to it directly, not through the proxies.
-     * Returns its leader.
+     * Creates a topic with one partition and writes to it directly, without the proxies. Returns
+     * its leader.
      */
     const createWrittenTopic = async () => {
       const driver = kafkajs({ brokers: cluster().brokers });
@@ -87,7 +87,7 @@ describeWithCluster(
       );
     };
 
-    it('reads from the replica in the rack of the consumer, whichever broker leads', async () => {
+    it('reads from the replica in the rack of the consumer, whichever broker is the leader', async () => {
       const { topic, leader } = await createWrittenTopic();
       for (const [broker, rack] of RACKS.entries())
         expect(
@@ -98,7 +98,7 @@ describeWithCluster(
       ).toEqual([leader]);
     });
 
-    it('reads from the leader while the nearby replica is down, without missing a record', async () => {
+    it('reads from the leader while the replica in its rack is down, without missing a record', async () => {
       const { topic, leader, write } = await createWrittenTopic();
       const near = (leader + 1) % 3;
       const { offsets, waitFor } = await reader(driverIn(RACKS[near]), topic);

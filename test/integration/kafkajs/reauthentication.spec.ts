@@ -24,7 +24,7 @@ const security = {
   },
 } as const;
 
-/** How often the token provider and the custom provider were called. */
+/** The number of calls of the token provider and of the custom provider. */
 const asked = { tokens: 0, own: 0 };
 
 const securedListeners: readonly (readonly [
@@ -54,8 +54,8 @@ describeWithCluster('authentication sessions of 2 s', { security }, (cluster) =>
   });
 
   /**
-   * Sends and reads record by record for a while. Returns the sent and read values, and the status
-   * changes.
+   * Sends and reads one record after the other for some time. Returns the sent and read values, and
+   * the status changes.
    */
   async function workThrough(securedListener: (typeof securedListeners)[number]) {
     const [listener, sasl] = securedListener;
@@ -94,7 +94,7 @@ describeWithCluster('authentication sessions of 2 s', { security }, (cluster) =>
     return { sent, read, changes };
   }
 
-  it('are renewed under load without an error, a lost or repeated record, or a new connection', async () => {
+  it('are renewed under load without an error, without lost or repeated records and on the same connection', async () => {
     const connecting = jest.spyOn(net, 'connect');
     const working = Promise.all(
       securedListeners.map((securedListener) => workThrough(securedListener)),
@@ -104,7 +104,7 @@ describeWithCluster('authentication sessions of 2 s', { security }, (cluster) =>
     const askedBefore = { ...asked };
     const results = await working;
     expect(connecting).toHaveBeenCalledTimes(connectedBefore);
-    // Every connection of these drivers was renewed about twice.
+    // Asserts that every connection of these drivers was renewed about twice.
     expect(asked.tokens - askedBefore.tokens).toBeGreaterThan(4);
     expect(asked.own - askedBefore.own).toBeGreaterThan(4);
     for (const { sent, read, changes } of results) {
@@ -114,7 +114,7 @@ describeWithCluster('authentication sessions of 2 s', { security }, (cluster) =>
     }
   });
 
-  it('are renewed by the next request after they expired on an idle connection', async () => {
+  it('are renewed by the next request if they expired on an idle connection', async () => {
     const driver = clients.driver('scram', { sasl: { mechanism: 'scram-sha-512', ...USER } });
     const topic = unique('idle');
     await driver.admin().createTopics([{ name: topic, partitions: 1 }]);

@@ -39,7 +39,7 @@ export function customPlainProvider({ username, password } = USER, onSent = igno
   return { mechanism: 'PLAIN', authenticationProvider };
 }
 
-/** The drivers of one test, and everything that they and their sessions have logged. */
+/** The drivers of one test, with everything that they and their sessions have logged. */
 export class SecuredClients {
   readonly logged: string[] = [];
   readonly #drivers: BrokerDriver[] = [];

@@ -52,7 +52,7 @@ describeWithCluster('secured cluster', { security }, (cluster) => {
     ssl: { ca: certificates().ca, ...certificates().client },
   });
 
-  describe('connection that the cluster accepts', () => {
+  describe('a connection that the cluster accepts', () => {
     it.each<[string, Listener, () => SecurityOptions]>([
       ['over TLS', 'tls', serverTls],
       ['over mutual TLS', 'mutual', mutualTls],
@@ -81,7 +81,7 @@ describeWithCluster('secured cluster', { security }, (cluster) => {
       (error: Error) => error,
     );
 
-  /** Returns the errors of an admin, a producer and a consumer that are refused. */
+  /** Returns the errors of an admin, a producer and a consumer that the cluster refuses. */
   async function refusals(driver: BrokerDriver): Promise<readonly Error[]> {
     const consumer = driver.consumer({ groupId: unique('refused'), topics: ['any'] });
     consumer.onStatus((status) => clients.recordStatus(status));
@@ -99,7 +99,7 @@ describeWithCluster('secured cluster', { security }, (cluster) => {
       ? `${error.stack} ${JSON.stringify(error)} ${errorText(error.cause)}`
       : String(error);
 
-  describe('connection that the cluster refuses', () => {
+  describe('a connection that the cluster refuses', () => {
     const SECRET = 'not-the-password';
     const stranger = { username: USER.username, password: SECRET };
     const expired = unsecuredToken(-30);

@@ -13,7 +13,7 @@ const TIMEOUT_MS = 30_000;
 const MEMBER_ID_REQUIRED = 79;
 
 /**
- * A member that acts only when the test says so. As the first member it leads the group, and all
+ * A member that acts only when the test requests it. As the first member it is the leader, and all
  * others wait for its assignment.
  */
 export class SlowLeader {
@@ -70,8 +70,8 @@ export class SlowLeader {
   }
 
   /**
-   * Throws if the join must be repeated: without a member id, or before the group has a
-   * coordinator.
+   * Throws if the join must be repeated, because the member id is missing or the group has no
+   * coordinator yet.
    */
   async #join(): Promise<true> {
     const { groupId, topic } = this;

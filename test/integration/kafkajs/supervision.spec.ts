@@ -32,7 +32,10 @@ class SupervisionTest {
     await this.#driver.admin().createTopics([{ name: this.topic, partitions }]);
   }
 
-  /** Writes numbered records. A single partition keeps their order; several are written in turn. */
+  /**
+   * Writes numbered records. With one partition their order is kept; with several, they are written
+   * to each partition in turn.
+   */
   async write(count: number, partitions = 1): Promise<void> {
     const producer = this.#driver.producer({ lingerMs: 0 });
     const records = upTo(count).map((index) => ({
@@ -111,7 +114,7 @@ async function duration(work: Promise<unknown>): Promise<number> {
   return realRuntime.monotonic() - startedAt;
 }
 
-describeWithCluster('Consumer behind an unreliable network', { proxied: true }, (cluster) => {
+describeWithCluster('consumer behind an unreliable network', { proxied: true }, (cluster) => {
   let test: SupervisionTest;
   const proxy = (): TcpProxy => {
     const [first] = cluster().proxies;
@@ -167,7 +170,7 @@ describeWithCluster('Consumer behind an unreliable network', { proxied: true }, 
     expect(consumer.events).toEqual(['assigned 1']);
   });
 
-  it('loses its partitions if the broker is silent longer than the session, and goes on afterwards', async () => {
+  it('loses its partitions if the broker is silent longer than the session timeout, and joins again afterwards', async () => {
     const consumer = await test.reading({ sessionTimeoutMs: SHORT_SESSION_MS });
     freeze();
     await test.write(20);
@@ -181,7 +184,7 @@ describeWithCluster('Consumer behind an unreliable network', { proxied: true }, 
     expect(consumer.events.slice(0, 3)).toEqual(['assigned 1', 'lost 1', 'assigned 1']);
   });
 
-  it('goes on from the committed offset after a broker restart', async () => {
+  it('continues at the committed offset after a broker restart', async () => {
     const consumer = await test.reading();
     await cluster().kill(0);
     const error = await test.waitForError(consumer);
@@ -226,7 +229,7 @@ describeWithCluster('Consumer behind an unreliable network', { proxied: true }, 
     });
   });
 
-  describe('ConsumerSession.close ends in limited time', () => {
+  describe('ConsumerSession.close, which ends within a fixed time', () => {
     it.each([
       ['connections have just broken', async () => proxy().cut()],
       [
@@ -237,14 +240,14 @@ describeWithCluster('Consumer behind an unreliable network', { proxied: true }, 
         },
       ],
       ['the broker is silent', async () => freeze()],
-    ])('when %s', async (_, breakNetwork) => {
+    ])('resolves when %s', async (_, breakNetwork) => {
       const consumer = await test.reading();
       await breakNetwork();
       expect(await duration(consumer.session.close())).toBeLessThanOrEqual(CLOSE_BOUND_MS);
       expect(consumer.state).toBe('closed');
     });
 
-    it('when a join is pending', async () => {
+    it('resolves when a join is pending', async () => {
       const groupId = unique('group');
       const eager = { groupId, assignors: ['sticky'] } as const;
       const holding = await test.reading({
@@ -260,7 +263,7 @@ describeWithCluster('Consumer behind an unreliable network', { proxied: true }, 
       await expect(started).resolves.toMatchObject({ code: 'CLOSED' });
     });
 
-    it('when onRevoked commits and the broker is silent: within the session timeout', async () => {
+    it('resolves within the session timeout when onRevoked commits and the broker is silent', async () => {
       const failed: Error[] = [];
       const consumer = await test.reading({
         sessionTimeoutMs: SHORT_SESSION_MS,
@@ -276,7 +279,7 @@ describeWithCluster('Consumer behind an unreliable network', { proxied: true }, 
     });
 
     // This test is the last one, because it kills the broker.
-    it('when the broker has been killed', async () => {
+    it('resolves when the broker has been killed', async () => {
       const consumer = await test.reading();
       await cluster().kill(0);
       expect(await duration(consumer.session.close())).toBeLessThanOrEqual(CLOSE_BOUND_MS);
@@ -284,8 +287,8 @@ describeWithCluster('Consumer behind an unreliable network', { proxied: true }, 
   });
 });
 
-describeWithCluster('Consumer on a cluster that loses a broker', { brokers: 3 }, (cluster) => {
-  it('goes on with the new leaders, and loses nothing', async () => {
+describeWithCluster('consumer on a cluster that loses a broker', { brokers: 3 }, (cluster) => {
+  it('reads from the new leaders, and loses no record', async () => {
     const test = new SupervisionTest(cluster());
     await test.createTopic(6);
     await test.write(60, 6);

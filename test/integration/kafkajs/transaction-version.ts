@@ -6,7 +6,7 @@ const FEATURE = 'transaction.version';
 const UPGRADE = 1;
 const SAFE_DOWNGRADE = 2;
 
-/** UpdateFeatures, which only this test needs. */
+/** The request UpdateFeatures, which only this test needs. */
 const updateFeaturesRequest = (level: number, upgradeType: number) =>
   defineRequest({
     apiKey: 57,
@@ -27,7 +27,10 @@ const updateFeaturesRequest = (level: number, upgradeType: number) =>
     },
   });
 
-/** DescribeTransactions. The reader skips the timeout and the start time before the producer id. */
+/**
+ * The request DescribeTransactions. The reader skips the timeout and the start time before the
+ * producer id.
+ */
 const describeTransactionsRequest = (transactionalId: string) =>
   defineRequest({
     apiKey: 65,

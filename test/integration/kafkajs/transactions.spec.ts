@@ -33,7 +33,8 @@ describeWithCluster('transactions over a faulty network', { proxied: true }, (cl
   };
 
   /**
-   * Cuts connections, also in the middle of a request or with dropped responses, until `isOver`.
+   * Breaks connections, also in the middle of a request or with dropped responses, until `isOver`
+   * returns true.
    */
   async function disturbNetwork(isOver: () => boolean): Promise<number> {
     let times = 0;
@@ -81,19 +82,19 @@ describeWithCluster('transactions over a faulty network', { proxied: true }, (cl
     await driver.close();
   }
 
-  /** New clusters have version 2 (KIP-890); an upgraded cluster may not have finalized it. */
+  /** New clusters use version 2 (KIP-890). An upgraded cluster may not have finalized it. */
   function describeVersion(level: 0 | 2, expected: readonly number[]): void {
     describe(`with transaction.version ${level}`, () => {
       beforeAll(() => finalizeTransactionVersion(cluster().brokers, level));
 
-      it('keeps one epoch for all transactions, or raises it with each one', () =>
+      it('keep one epoch with version 1, or increase it with each transaction with version 2', () =>
         onTopic(async (driver, topic) => {
           const ends = ['commit', 'abort', 'commit', 'commit'] as const;
           expect(await epochsAfter({ driver, topic }, ends)).toEqual(expected);
           expect(await valuesOf(driver, topic)).toEqual(['0', '2', '3']);
         }));
 
-      it('writes exactly one output per input in consume-transform-produce, under cuts, aborts and abandoned transactions', async () => {
+      it('write exactly one output per input in a read-transform-write loop, even if connections break and transactions are aborted or abandoned', async () => {
         const direct = kafkajs({ brokers: cluster().brokers });
         const [source, target, groupId] = [unique('in'), unique('out'), unique('group')];
         await direct.admin().createTopics([
@@ -148,9 +149,9 @@ describeWithCluster('transactions over a faulty network', { proxied: true }, (cl
 
   describeVersion(0, [0, 0, 0, 0]);
 
-  // The opposite direction is impossible: brokers refuse transactional ids that they knew in
+  // The change back to version 1 is impossible: brokers refuse transactional ids that they knew in
   // version 2.
-  it('change to version 2 between two transactions, once a new connection reports it', () =>
+  it('use version 2 from the next transaction on, once a new connection reports it', () =>
     onTopic(async (driver, topic) => {
       const upgrade = async (at: number): Promise<void> => {
         if (at !== 1) return;

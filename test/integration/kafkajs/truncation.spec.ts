@@ -39,11 +39,11 @@ class GroupReader {
     return this;
   }
 
-  /** Starts after the group has committed this offset. */
+  /** Commits this offset for the group, and then starts to read. */
   async startAt(groupId: string, offset: number): Promise<this> {
     const offsets = [{ topic: this.topic, partition: 0, offset }];
     const admin = this.#driver.admin();
-    // A coordinator that is still loading its groups refuses requests.
+    // The request is repeated, because a coordinator that is still loading its groups refuses it.
     await eventually(() => admin.setGroupOffsets(groupId, offsets).then(() => true), {
       timeoutMs: 30_000,
       description: 'the offset to be set',
@@ -79,7 +79,7 @@ class GroupReader {
 const numbered = (what: string, count: number, from = 0): string[] =>
   Array.from({ length: count }, (_, index) => `${what} ${from + index}`);
 
-describeWithCluster('Consumer, after an unclean leader election', { brokers: 3 }, (cluster) => {
+describeWithCluster('consumer after an unclean leader election', { brokers: 3 }, (cluster) => {
   const readers: GroupReader[] = [];
   afterAll(() => Promise.all(readers.map((reader) => reader.close())));
 
@@ -89,7 +89,7 @@ describeWithCluster('Consumer, after an unclean leader election', { brokers: 3 }
     return created;
   };
 
-  it('reports truncated records and reads the ones that replaced them', async () => {
+  it('reports truncated records and reads those that replaced them', async () => {
     const kafka = cluster();
     const { topic, leader, follower, epoch, send, leads } = await twoReplicas(kafka);
     await send(numbered('shared', SHARED));
@@ -160,7 +160,7 @@ describeWithCluster('Consumer, after an unclean leader election', { brokers: 3 }
 
 /**
  * Creates a topic with one partition on two of the brokers. The third broker keeps the cluster
- * available without them.
+ * available without these two.
  */
 async function twoReplicas(kafka: StartedKafka) {
   const driver = kafkajs({ brokers: kafka.brokers, requestTimeoutMs: 3_000 });
@@ -174,7 +174,7 @@ async function twoReplicas(kafka: StartedKafka) {
     if (!first) throw new Error('The topic has a partition.');
     return first;
   };
-  // The request may reach another broker than the one that created the topic.
+  // The request is repeated, because it may reach a broker that does not know the new topic yet.
   const { leader, replicas } = await eventually(partition, {
     timeoutMs: 30_000,
     description: 'the topic to be known',

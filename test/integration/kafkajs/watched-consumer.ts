@@ -23,15 +23,15 @@ interface SeenRecord {
   readonly number: number;
 }
 
-/** A consumer that commits what it has handled, and records its records, statuses and callbacks. */
+/** A consumer that commits the handled records, and stores its records, statuses and callbacks. */
 export class WatchedConsumer {
   readonly session: ConsumerSession;
   readonly statuses: SessionStatus[] = [];
   readonly events: string[] = [];
   readonly seen: SeenRecord[] = [];
-  /** Records that were delivered again although their commit had been confirmed. */
+  /** Records that were returned again although their commit was confirmed. */
   readonly repeatedAfterCommit: SeenRecord[] = [];
-  /** Error with which a poll rejected. */
+  /** The error with which a poll rejected. */
   pollError: Error | undefined;
   readonly #driver: BrokerDriver;
   readonly #confirmed = new Map<number, number>();
@@ -65,7 +65,7 @@ export class WatchedConsumer {
     return this.seen.map(({ number }) => number);
   }
 
-  /** Returns whether the commit of every delivered record is confirmed. */
+  /** True if the commit of every returned record is confirmed. */
   get hasCommitted(): boolean {
     return this.seen.every(
       ({ partition, offset }) => offset < (this.#confirmed.get(partition) ?? 0),

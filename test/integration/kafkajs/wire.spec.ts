@@ -81,7 +81,7 @@ describeWithKafka('wire protocol on a real broker', (kafka) => {
     expect(newer).toEqual([oldest, oldest]);
   });
 
-  it('writes, lists, reads and commits with our own encodings', async () => {
+  it('writes, lists, reads and commits with the encodings of this library', async () => {
     const cluster = clusterOf(kafka.brokers);
     const topic = await newTopic(cluster);
     const leader = cluster.metadata.leader(topic, 1) as number;
@@ -175,7 +175,7 @@ describeWithKafka('wire protocol on a real broker', (kafka) => {
     expect(cluster.metadata.topic(topic)?.code).toBe(3);
   });
 
-  it('runs no timer for an idle connection', async () => {
+  it('keeps no timer for an idle connection', async () => {
     const cluster = clusterOf(kafka.brokers);
     await cluster.metadata.refresh([]);
     const timers = process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
@@ -186,7 +186,7 @@ describeWithKafka('wire protocol on a real broker', (kafka) => {
     );
   });
 
-  it('closes the socket at the request timeout, and continues on a new connection', async () => {
+  it('closes the socket at the request timeout, and sends the next request on a new connection', async () => {
     const cluster = clusterOf(kafka.brokers);
     const topic = await newTopic(cluster);
     const leader = cluster.metadata.leader(topic, 0) as number;
@@ -214,7 +214,7 @@ describeWithKafka('wire protocol on a real broker', (kafka) => {
     expect(realRuntime.monotonic() - started).toBeLessThan(1_500);
   });
 
-  it('closes a connection at once, with a long poll in flight', async () => {
+  it('closes a connection at once while a long poll is in flight', async () => {
     const cluster = clusterOf(kafka.brokers);
     const topic = await newTopic(cluster);
     const waiting = cluster.request(
@@ -260,7 +260,7 @@ async function askCoordinator<T>(
   }
 }
 
-describe('wire protocol with a server that is no broker', () => {
+describe('wire protocol with a server that is not a broker', () => {
   const servers: Server[] = [];
   afterEach(() => servers.splice(0).forEach((server) => server.close()));
 
@@ -274,7 +274,7 @@ describe('wire protocol with a server that is no broker', () => {
     return `127.0.0.1:${(server.address() as AddressInfo).port}`;
   }
 
-  it('names each address if nothing listens', async () => {
+  it('names each address in the error if nothing listens', async () => {
     const cluster = clusterOf(['127.0.0.1:1', '127.0.0.1:2']);
     const failed = cluster.metadata.refresh([]);
     await expect(failed).rejects.toThrow(ConnectionError);
@@ -292,7 +292,7 @@ describe('wire protocol with a server that is no broker', () => {
     expect((error as Error).cause).toBeInstanceOf(MalformedResponseError);
   });
 
-  it('waits no longer than the connection timeout for a server that does not respond', async () => {
+  it('waits at most the connection timeout for a server that does not respond', async () => {
     const cluster = clusterOf([await listenWith(Buffer.alloc(0))]);
     await expect(cluster.metadata.refresh([])).rejects.toThrow(ConnectionError);
   });

@@ -7,7 +7,10 @@ import {
 } from '@nest-event-bus/testing';
 import { kafkaState } from './kafka-state.mjs';
 
-/** The broker that the whole run shares. Use your own topics and groups: `unique('orders')`. */
+/**
+ * The broker that all suites of a run share. Each suite uses its own topics and groups:
+ * `unique('orders')`.
+ */
 export interface SharedKafka {
   readonly brokers: readonly string[];
   unique(prefix: string): string;
@@ -15,14 +18,17 @@ export interface SharedKafka {
 
 const START_TIMEOUT_MS = 90_000;
 
-/** Declares a suite on the shared broker; skipped by name if there is none, failed if CI=true. */
+/**
+ * Declares a suite on the shared broker. Without a broker the suite is skipped and reports the
+ * reason; with CI=true it fails.
+ */
 export function describeWithKafka(name: string, suite: (kafka: SharedKafka) => void): void {
   const { brokers, missing } = kafkaState().shared;
   if (brokers === undefined) return describeMissing(name, missing);
   describe(name, () => suite({ brokers, unique }));
 }
 
-/** Declares a suite that runs its own brokers in local Java. */
+/** Declares a suite that starts its own brokers in local JVMs. */
 export function describeWithJava(name: string, suite: () => void): void {
   const { missing } = kafkaState().own;
   if (missing !== undefined) return describeMissing(name, missing);
@@ -30,8 +36,8 @@ export function describeWithJava(name: string, suite: () => void): void {
 }
 
 /**
- * Declares a suite with its own cluster, which it may kill and freeze. `cluster()` returns it inside hooks
- * and tests.
+ * Declares a suite with its own cluster, whose brokers it may kill and freeze. `cluster()` returns
+ * the cluster inside hooks and tests.
  */
 export function describeWithCluster(
   name: string,
@@ -57,7 +63,7 @@ export function describeWithCluster(
   });
 }
 
-/** Declares a skipped suite by its name, or a failed one if CI=true. */
+/** Declares a suite that is skipped with the given reason, or fails if CI=true. */
 export function describeMissing(name: string, missing = 'no Kafka'): void {
   describe(name, () => {
     if (process.env['CI'] !== 'true') return it.skip(missing, () => undefined);

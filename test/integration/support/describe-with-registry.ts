@@ -4,8 +4,8 @@ import { describeMissing, describeWithKafka, type SharedKafka } from './describe
 const START_TIMEOUT_MS = 300_000;
 
 /**
- * Declares a suite on the shared broker with its own schema registry, which it may kill. `registry()` returns
- * it inside hooks and tests.
+ * Declares a suite on the shared broker with a schema registry of its own, which it may kill.
+ * `registry()` returns it inside hooks and tests.
  */
 export function describeWithRegistry(
   name: string,

@@ -4,12 +4,15 @@ import { publishKafkaState } from './kafka-state.mjs';
 register('./typescript-hooks.mjs', import.meta.url);
 
 /**
- * A shorter session timeout than the default. Clients cannot choose it, and one second would be too short for
- * a busy machine.
+ * The session timeout of the consumer protocol, which clients cannot choose. It is shorter than the
+ * default, but one second would be too short for a busy machine.
  */
 const SETTINGS = { 'group.consumer.session.timeout.ms': '6000' };
 
-/** Runs once, and only if a suite of this project was selected: one broker for all suites. */
+/**
+ * Starts one broker for all suites. Jest calls this once, and only if a suite of this project was
+ * selected.
+ */
 export default async function globalSetup() {
   const { KafkaServer, KafkaUnavailableError, KAFKA_BROKERS_VARIABLE } =
     await import('@nest-event-bus/testing');
@@ -27,7 +30,7 @@ export default async function globalSetup() {
   /** @type {{ value?: unknown, missing?: string }} */
   const java = await orMissing(KafkaServer.prepareJava());
   const startedAt = performance.now();
-  // An external Kafka is used as it is.
+  // An external Kafka is used without a change of its settings.
   const isOurs = 'value' in java && !process.env[KAFKA_BROKERS_VARIABLE];
   const kafka = await orMissing(KafkaServer.start(isOurs ? { settings: SETTINGS } : {}));
   if ('value' in kafka) report(kafka.value, performance.now() - startedAt);

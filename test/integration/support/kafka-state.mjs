@@ -1,5 +1,6 @@
 /**
- * Result of the global set-up for the suites, which run in other processes and inherit its environment.
+ * Result of the global set-up for the suites. They run in other processes, which inherit the
+ * environment of the set-up.
  *
  * @typedef {{ brokers?: string[], missing?: string }} SharedKafkaState
  * @typedef {{ missing?: string }} OwnKafkaState

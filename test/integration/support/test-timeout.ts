@@ -1,2 +1,3 @@
-// Jest reads `testTimeout` only at the top of a configuration, never in a project.
+// Sets the timeout here, because Jest reads `testTimeout` only from the top level of a
+// configuration, never from a project.
 jest.setTimeout(60_000);

@@ -2,7 +2,7 @@ import { faultOf, type Fault } from '@nest-event-bus/core';
 import { once } from 'node:events';
 import { createServer, type AddressInfo, type Socket } from 'node:net';
 
-/** Returns the error with which the work rejects; fails if it does not reject. */
+/** Returns the error with which the work rejects. Fails if the work does not reject. */
 export async function rejectionOf(work: () => unknown): Promise<unknown> {
   try {
     await work();
@@ -17,7 +17,7 @@ export async function expectFault(fault: Fault, work: () => unknown): Promise<vo
   expect({ fault: faultOf(thrown), of: String(thrown) }).toEqual({ fault, of: String(thrown) });
 }
 
-/** Calls the function with the port of a server that treats every connection this way. */
+/** Starts a server that treats every connection as given, and calls the function with its port. */
 export async function withServer<T>(
   onConnection: (socket: Socket) => void,
   work: (port: number) => T | Promise<T>,
@@ -36,7 +36,7 @@ export async function withServer<T>(
   }
 }
 
-/** Returns a port on which no server listens any more. */
+/** Returns a port on which a server has just stopped listening. */
 export const closedPort = (): Promise<number> =>
   withServer(
     () => undefined,

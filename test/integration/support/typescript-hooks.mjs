@@ -4,9 +4,10 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { transform } from '@swc/core';
 
 /**
- * Lets plain Node run the sources of the libraries without a build: `.js` names are resolved to `.ts` files,
- * `.cjs` names to `.cts` files, and workspace names to their sources. Jest has a mapper for the same, but its
- * global set-up and the child processes of suites do not use it.
+ * Lets plain Node run the sources of the libraries without a build. `.js` names are resolved to
+ * `.ts` files, `.cjs` names to `.cts` files, and workspace names to their sources. Jest has a
+ * mapper that does the same, but neither its global set-up nor the child processes of suites use
+ * that mapper.
  */
 const libs = new URL('../../../libs/', import.meta.url);
 const workspaceName = /^@nest-event-bus\/([^/]+)(?:\/(.+))?$/;
@@ -46,7 +47,8 @@ export async function load(url, context, nextLoad) {
 }
 
 /**
- * Node 20 cannot load CommonJS from a hook when it requires JSON.
+ * Converts the code to a module, because Node 20 cannot load CommonJS from a hook if the code
+ * requires JSON.
  *
  * @param {string} code
  */

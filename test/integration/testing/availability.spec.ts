@@ -7,7 +7,10 @@ import { describeWithJava, describeWithKafka } from '../support/index.js';
 import { startKafkaInChild } from './children/child.js';
 
 const root = join(__dirname, '../../..');
-/** A machine without a container runtime cannot be simulated where one is running. */
+/**
+ * Skips a test if a container runtime is running, because the test cannot simulate a machine
+ * without it.
+ */
 const withoutDocker = existsSync('/var/run/docker.sock') ? it.skip : it;
 const NESTED = 'NEST_EVENT_BUS_NESTED_RUN';
 if (process.env[NESTED] !== undefined)
@@ -40,7 +43,7 @@ describe('A Kafka server for tests', () => {
     });
   });
 
-  it('requires Java if the suite needs features that only own brokers have', async () => {
+  it('requires Java if the suite needs features that KAFKA_BROKERS cannot provide', async () => {
     const { outcome } = startKafkaInChild(
       { brokers: 3, settings: { 'message.max.bytes': '1000' } },
       { ...bare, KAFKA_BROKERS: 'localhost:9092' },
@@ -79,7 +82,10 @@ describe('A Kafka server for tests', () => {
     expect(status).toBe(1);
   });
 
-  /** Runs one suite by its exact path: a pattern could also select this file, which would start runs without end. */
+  /**
+   * Runs one suite by its exact path. A pattern could also select this file, which would then start
+   * itself without end.
+   */
   function runSuite(environment: Record<string, string | undefined>) {
     const jest = join(root, 'node_modules/jest/bin/jest.js');
     const suite = join(__dirname, 'shared-kafka.spec.ts');
@@ -90,7 +96,8 @@ describe('A Kafka server for tests', () => {
         cwd: root,
         encoding: 'utf8',
         timeout: 60_000,
-        // Its failures are expected, so they are not counted in the sum.
+        // The failures of the inner run are expected, so they are not counted in the sum of all
+        // tests.
         env: { ...process.env, COUNTS_FILE: undefined, ...environment, [NESTED]: 'true' },
       },
     );
@@ -98,7 +105,7 @@ describe('A Kafka server for tests', () => {
 });
 
 describeWithKafka('A broker named by KAFKA_BROKERS', (kafka) => {
-  it('is used as it is, and cannot be killed', async () => {
+  it('is used without a change of its settings, and cannot be killed', async () => {
     const { child, outcome } = startKafkaInChild({}, { KAFKA_BROKERS: kafka.brokers.join(', ') });
     await expect(outcome).resolves.toEqual({
       kind: 'started',
@@ -108,7 +115,7 @@ describeWithKafka('A broker named by KAFKA_BROKERS', (kafka) => {
     child.stdin?.end();
   });
 
-  it('causes a failure if it does not answer, and is neither skipped nor replaced', async () => {
+  it('causes a failure if it does not answer: the suite is not skipped and starts no other broker', async () => {
     const { outcome } = startKafkaInChild(
       { startTimeoutMs: 100 },
       { KAFKA_BROKERS: '127.0.0.1:1' },
@@ -120,8 +127,8 @@ describeWithKafka('A broker named by KAFKA_BROKERS', (kafka) => {
   });
 });
 
-describeWithJava('The second start on a machine', () => {
-  it('needs no Maven', async () => {
+describeWithJava('The second start of Kafka on a machine', () => {
+  it('does not call Maven', async () => {
     const java = execFileSync('sh', ['-c', 'command -v java'], { encoding: 'utf8' }).trim();
     const home = dirname(dirname(realpathSync(java)));
     const { child, outcome } = startKafkaInChild(

@@ -16,7 +16,7 @@ describeWithJava('An own server', () => {
 
   afterEach(() => rmSync(folder, { recursive: true }));
 
-  it('is stopped and its data is deleted at the end of its block', async () => {
+  it('is stopped at the end of its `await using` block, and its data is deleted', async () => {
     const { child, outcome } = startKafkaInChild({ controllable: true }, { TMPDIR: folder });
     const broker = await addressIn(outcome);
     expect(await accepts(broker)).toBe(true);
@@ -32,21 +32,24 @@ describeWithJava('An own server', () => {
     { end: 'kill -9', signal: 'SIGKILL', freeze: false },
     { end: 'kill -9 with a frozen broker', signal: 'SIGKILL', freeze: true },
     { end: 'Ctrl-C', signal: 'SIGINT', freeze: false },
-  ] as const)('stops when the process that started it ends: $end', async ({ signal, freeze }) => {
-    const options = { controllable: true, freeze };
-    const { child, outcome } = startKafkaInChild(options, { TMPDIR: folder });
-    const broker = await addressIn(outcome);
-    expect(await accepts(broker)).toBe(true);
-    const isGone = once(child, 'exit');
-    child.kill(signal);
-    await isGone;
-    await eventually(async () => !(await accepts(broker)), {
-      description: 'the broker to be gone',
-    });
-    await eventually(() => readdirSync(folder).length === 0, { description: 'its data removed' });
-  });
+  ] as const)(
+    'is stopped when the process that started it ends: $end',
+    async ({ signal, freeze }) => {
+      const options = { controllable: true, freeze };
+      const { child, outcome } = startKafkaInChild(options, { TMPDIR: folder });
+      const broker = await addressIn(outcome);
+      expect(await accepts(broker)).toBe(true);
+      const isGone = once(child, 'exit');
+      child.kill(signal);
+      await isGone;
+      await eventually(async () => !(await accepts(broker)), {
+        description: 'the broker to be gone',
+      });
+      await eventually(() => readdirSync(folder).length === 0, { description: 'its data removed' });
+    },
+  );
 
-  it('reports why it does not start, with the message of the broker', async () => {
+  it('throws an error with the message of the broker if it does not start', async () => {
     const starting = KafkaServer.start({ settings: { 'num.partitions': 'many' } });
     await expect(starting).rejects.toThrow(
       /Kafka 4\.1\.1 did not start: a broker ended\n[^]*Invalid value many/,
@@ -54,7 +57,7 @@ describeWithJava('An own server', () => {
     await expect(starting).rejects.toBeInstanceOf(KafkaStartError);
   });
 
-  it('stops when its process is killed during its start', async () => {
+  it('is stopped when the process that started it is killed during the start', async () => {
     const { child, outcome } = startKafkaInChild({ controllable: true }, { TMPDIR: folder });
     const silent = expect(outcome).rejects.toThrow('printed nothing');
     await eventually(() => readdirSync(folder, { recursive: true }).some(isLogLock), {
@@ -66,7 +69,7 @@ describeWithJava('An own server', () => {
   });
 });
 
-/** The first file that a broker creates. */
+/** Returns true for the first file that a broker creates. */
 function isLogLock(path: string | Buffer): boolean {
   return String(path).endsWith('.lock');
 }

@@ -30,7 +30,7 @@ describeWithCluster('A cluster of one broker', options, (cluster) => {
     }
   });
 
-  it('keeps its data and its address through a kill', async () => {
+  it('keeps its data and its address after a kill and a restart', async () => {
     const client = plainClient(cluster().brokers);
     const topic = await createTopic(client);
     await write(client, topic, 'before');
@@ -43,7 +43,7 @@ describeWithCluster('A cluster of one broker', options, (cluster) => {
     await expect(readAll(client, topic, 2)).resolves.toEqual(['before', 'after']);
   });
 
-  it('shuts down in order, and restarts', async () => {
+  it('shuts down cleanly and restarts', async () => {
     const client = plainClient(cluster().brokers);
     const topic = await createTopic(client);
     await write(client, topic, 'before');
@@ -52,7 +52,7 @@ describeWithCluster('A cluster of one broker', options, (cluster) => {
     await expect(readAll(client, topic, 1)).resolves.toEqual(['before']);
   });
 
-  it('answers nothing while frozen, on open connections, and continues afterwards', async () => {
+  it('does not answer on open connections while it is frozen, and continues afterwards', async () => {
     const admin = plainClient(cluster().brokers).admin();
     await admin.connect();
     try {
@@ -69,14 +69,14 @@ describeWithCluster('A cluster of one broker', options, (cluster) => {
     }
   });
 
-  it('reports the existing brokers if another one is requested', async () => {
+  it('throws an error that lists the existing brokers if an unknown broker is requested', async () => {
     await expect(cluster().kill(1)).rejects.toThrow(
       'There is no broker 1: they are counted 0 to 0.',
     );
   });
 
   describe('behind its proxy', () => {
-    it('serves a client that stays behind the proxy after bootstrapping', async () => {
+    it('serves a client whose connections all use the proxy, also after bootstrapping', async () => {
       const [proxy] = cluster().proxies;
       const before = proxy?.bytes.toServer.forwarded ?? 0;
       const client = plainClient(cluster().proxiedBrokers);
@@ -115,7 +115,7 @@ describeWithCluster('A cluster of one broker', options, (cluster) => {
     });
   });
 
-  /** Connects a new client with a short timeout; rejects if nothing answers. */
+  /** Connects a new client with a short timeout. Rejects if the broker does not respond. */
   async function plainAdmin(requestTimeout: number): Promise<void> {
     const { Kafka, logLevel } = await import('kafkajs');
     const admin = new Kafka({

@@ -1,7 +1,10 @@
 import { eventually, unique } from '@nest-event-bus/testing';
 import { Kafka, logLevel } from 'kafkajs';
 
-/** The client of kafkajs with short timeouts: what these suites test must hold for any client. */
+/**
+ * Creates the plain client of kafkajs with short timeouts, because these suites test properties
+ * that must hold for any client.
+ */
 export function plainClient(brokers: readonly string[]): Kafka {
   return new Kafka({
     brokers: [...brokers],

@@ -4,7 +4,7 @@ import { describeWithCluster } from '../support/index.js';
 import { createTopic, plainClient, readAll, write } from './plain-client.js';
 
 describeWithCluster('A cluster of three brokers', { brokers: 3 }, (cluster) => {
-  it('replicates records three times and acknowledges only what two replicas have', async () => {
+  it('has three replicas of each record, and acknowledges a record only when two replicas have it', async () => {
     const client = plainClient(cluster().brokers);
     const topic = await createTopic(client);
     const admin = client.admin();
@@ -24,14 +24,15 @@ describeWithCluster('A cluster of three brokers', { brokers: 3 }, (cluster) => {
     }
   });
 
-  it('continues while one broker is dead, and accepts it again', async () => {
+  it('continues while one broker is stopped, and accepts it again after a restart', async () => {
     const client = plainClient(cluster().brokers);
     const topic = await createTopic(client);
     await write(client, topic, 'with three');
     await cluster().kill(1);
     await write(client, topic, 'with two');
     await cluster().restart(1);
-    // The plain client sends at least once: it repeats a request whose answer was lost by the kill.
+    // Duplicates are removed, because the plain client sends at least once: it repeats a request
+    // whose response was lost by the kill.
     const read = new Set(await readAll(client, topic, 2));
     expect([...read]).toEqual(['with three', 'with two']);
     await eventually(() => inSyncReplicas(topic), {

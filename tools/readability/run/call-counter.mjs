@@ -5,10 +5,13 @@ import { Session } from 'node:inspector/promises';
  * @typedef {ReadonlyMap<string, CountedFunction>} Calls  By the place of the function in its file.
  */
 
-/** A file that tools/build.mjs wrote. It has the path of its source, below another folder. */
+/**
+ * Matches a file that tools/build.mjs has written. Its source has the same path below another
+ * folder.
+ */
 const builtFile = /\/libs\/([^/]+)\/dist\/esm\/(.+)\.js$/;
 
-/** Counts the calls of every function of ours, by the precise coverage of V8. */
+/** Counts the calls of every function of this repository, by the precise coverage of V8. */
 export class CallCounter {
   #session = new Session();
 
@@ -20,7 +23,7 @@ export class CallCounter {
   }
 
   /**
-   * Returns what was called since the last time.
+   * Returns the functions that were called since the previous call of `take`.
    * @returns {Promise<Calls>}
    */
   async take() {

@@ -1,5 +1,5 @@
-// A process of its own: it writes records and looks at offsets, so that nothing of it counts as work of the
-// measured process. outside-client.mjs starts it and sends it one command at a time.
+// Writes records and reads offsets in a process of its own, so that this work does not count as
+// work of the measured process. outside-client.mjs starts it and sends it one command at a time.
 import { kafkajs } from '@nest-event-bus/broker/kafkajs';
 
 /** @typedef {{ id: number, name: string, args: string[] }} Command */
@@ -13,7 +13,7 @@ const commands = {
   send: (topic, value) => producer.send([{ topic: topic ?? '', value: Buffer.from(value ?? '') }]),
   /** Returns how many records the topic has. */
   count: async (topic) => (await admin.watermarks(topic ?? ''))[0]?.high ?? 0,
-  /** Returns the offset that the group has stored for the one partition of the topic. */
+  /** Returns the committed offset of the group in the only partition of the topic. */
   committed: async (groupId, topic) => {
     const offsets = await admin.groupOffsets(groupId ?? '', [topic ?? '']);
     return offsets[0]?.offset ?? 0;

@@ -11,16 +11,23 @@ import { OutsideClient } from './outside-client.mjs';
  */
 
 const IDLE_MS = 2_500;
-/** The idle times together last as long as the slowest timer (metadata, 10 s). Otherwise it could count as work of a job. */
+/**
+ * Number of idle periods. Together they last as long as the slowest timer (metadata, 10 s), which
+ * otherwise could count as work of a job.
+ */
 const IDLE_TIMES = 4;
 const WARM_UP_RECORDS = 5;
-/** The broker has stored a commit a moment before the answer is read in the measured process. */
+/**
+ * Time for a response to arrive: the broker has stored a commit a moment before the measured
+ * process has read the response.
+ */
 const ANSWER_MS = 200;
 
 /**
- * Counts the functions and files of ours that three jobs need: one record from the socket to its stored
- * commit, one failing record up to the dead-letter topic, and the shutdown. What also runs in an idle time is
- * subtracted. The first failing record is measured, so its figures include the connection of the producer.
+ * Counts the functions and files of this repository that three jobs need: one record from the
+ * socket to its stored commit, one failing record up to the dead-letter topic, and the shutdown.
+ * Calls that also occur in an idle period are subtracted. The failing record is the first one, so
+ * its figures include the connection of the producer.
  * @param {string} root of the repository
  * @returns {Promise<JobFigures[]>}
  */
@@ -99,7 +106,7 @@ async function measureOn(brokers, outside, counter, topic) {
       figuresOf('shutdown of one binding with one retry topic', shutdown, idles),
     ];
   } catch (error) {
-    // The consumers would keep the process alive otherwise.
+    // Closes the application, because its consumers would keep the process alive.
     await application.close();
     throw error;
   }

@@ -6,12 +6,16 @@ import { NestFactory } from '@nestjs/core';
 export const SUCCEEDING = '{"fails":false}';
 export const FAILING = '{"fails":true}';
 
-/** Retries of the failing record: two calls, one retry topic with two calls, then the dead-letter topic. */
+/**
+ * Retry options of the failing record: two calls, one retry topic with two calls, then the
+ * dead-letter topic.
+ */
 const retry = { tier0: { maxAttempts: 2 }, tiers: [{ delayMs: 1_000, maxAttempts: 1 }] };
 
 /**
- * Starts an application with one binding. The rest is the default: JSON, no circuit breaker, no idempotency.
- * Nothing is logged, and the handler only throws or returns, so that nothing else runs.
+ * Starts an application with one binding. All other options have their defaults: JSON, no circuit
+ * breaker, no idempotency. The application logs nothing, and the handler only throws or returns, so
+ * that no other code runs.
  * @param {readonly string[]} brokers
  * @param {MeasuredBinding} binding
  */
@@ -22,7 +26,7 @@ export function startApplication(brokers, { topic, groupId }) {
       if (value.fails) throw new Error('The payload asks the handler to fail.');
     }
   }
-  // JavaScript has no decorators yet, so the decorator is called as the compiler would call it.
+  // Calls the decorator as the compiler would, because JavaScript has no decorators yet.
   const method = Object.getOwnPropertyDescriptor(Handlers.prototype, 'handle') ?? {};
   EventHandler('measured')(Handlers.prototype, 'handle', method);
   const bindings = {

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 const POLL_MS = 50;
 const LONGEST_WAIT_MS = 60_000;
 
-/** Talks to Kafka by way of kafka-client.mjs. */
+/** Sends commands to Kafka through kafka-client.mjs, which runs in another process. */
 export class OutsideClient {
   #child;
   #lastId = 0;

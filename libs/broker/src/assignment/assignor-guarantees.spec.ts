@@ -68,7 +68,7 @@ describe.each(assignorsInOrder().map((assignor) => [assignor.name, assignor] as 
       );
     });
 
-    it('assigns partitions only to subscribers, and the plan contains every member', () => {
+    it('assigns partitions only to subscribers, and returns a plan with every member', () => {
       fc.assert(
         fc.property(groups, (input) => {
           const plan = assignor.assign(input);
@@ -91,7 +91,7 @@ describe.each(assignorsInOrder().map((assignor) => [assignor.name, assignor] as 
   },
 );
 
-describe('large groups: 3,000 partitions, 450 members', () => {
+describe('assignors with 3,000 partitions and 450 members', () => {
   const ids = Array.from({ length: 450 }, (_, index) => `member-${String(index).padStart(3, '0')}`);
   const manyTopics = Array.from({ length: 3000 }, (_, index) => `topic-${index}`);
   const some = (index: number): string[] =>
@@ -107,7 +107,7 @@ describe('large groups: 3,000 partitions, 450 members', () => {
       singles,
     ],
   ])(
-    '%s',
+    'every partition is assigned once: %s',
     (_case, members, partitionsOf) => {
       for (const assignor of assignorsInOrder())
         expect(keys(assignor.assign({ members, partitionsOf }))).toHaveLength(3000);
@@ -115,7 +115,7 @@ describe('large groups: 3,000 partitions, 450 members', () => {
     60_000,
   );
 
-  it('a member that owned everything keeps its quota and hands over the rest', () => {
+  it('the sticky assignor takes partitions from a member that owned all 3,000 and leaves it its equal share', () => {
     const sticky = assignorNamed('sticky');
     const userData = sticky.userData({
       partitions: manyTopics.map((topic) => ({ topic, partition: 0 })),

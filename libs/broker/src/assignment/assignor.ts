@@ -5,7 +5,7 @@ import type { Subscription } from './protocol/consumer-protocol.js';
 /** A member of the group as its leader sees it. */
 export interface AssignorMember extends Subscription {
   readonly memberId: string;
-  /** The id of a static member. */
+  /** The group instance id of a static member; null for a dynamic member. */
   readonly instanceId: string | null;
 }
 
@@ -26,15 +26,15 @@ export type AssignmentPlan = ReadonlyMap<string, readonly TopicPartition[]>;
 
 /**
  * Assigns partitions to members. Each partition of an existing subscribed topic goes to exactly one
- * subscriber; a cooperative assignor leaves out partitions that are about to move. The order of
- * `members` makes no difference.
+ * subscriber. A cooperative assignor leaves out a partition until its previous owner has revoked
+ * it. The order of `members` does not change the result.
  */
 export interface Assignor {
   /** The protocol name in JoinGroup, the same as Java's. */
   readonly name: AssignorName;
   /**
-   * True if members keep their partitions while they join. With other assignors members hand back
-   * everything first.
+   * True if members keep their partitions while they join. With the other assignors members revoke
+   * all partitions before they join.
    */
   readonly cooperative: boolean;
   /**

@@ -5,7 +5,7 @@ const namesOf = (names?: readonly string[]): string[] =>
   assignorsInOrder(names).map(({ name }) => name);
 
 describe('assignorsInOrder and assignorNamed', () => {
-  it('assignorsInOrder keeps the order of preference without duplicates', () => {
+  it('assignorsInOrder keeps the order of the given names and drops duplicates', () => {
     expect(namesOf(['range', 'sticky', 'range'])).toEqual(['range', 'sticky']);
   });
 

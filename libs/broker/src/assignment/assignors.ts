@@ -12,7 +12,10 @@ const ASSIGNORS: Readonly<Record<AssignorName, Assignor>> = {
   range: new RangeAssignor(),
 };
 
-/** Returns the assignor with this name, which is an option or the broker's choice. */
+/**
+ * Returns the assignor with this name. The name is an option of the user or the choice of the
+ * broker.
+ */
 export function assignorNamed(name: string): Assignor {
   if (!isAssignorName(name))
     throw new InvalidOptionError(
@@ -22,8 +25,8 @@ export function assignorNamed(name: string): Assignor {
 }
 
 /**
- * Returns assignors in the given order. JoinGroup must list them in this order, because the broker
- * counts first choices.
+ * Returns the assignors in the given order of preference. JoinGroup lists them in this order,
+ * because the broker counts how many members prefer each assignor.
  */
 export function assignorsInOrder(
   names: readonly string[] = DEFAULT_ASSIGNORS,

@@ -91,7 +91,7 @@ describe('RangeAssignor', () => {
     expect(assign([...members].reverse(), partitionsOf)).toEqual(expected);
   });
 
-  it('has no user data', () => {
+  it('sends no user data', () => {
     expect(new RangeAssignor().userData()).toBeNull();
   });
 });

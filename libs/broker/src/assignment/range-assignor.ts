@@ -5,8 +5,8 @@ import { subscribersByTopic } from './subscribers.js';
 
 /**
  * Java's RangeAssignor: assigns each topic separately, in contiguous ranges whose sizes differ by
- * at most one; the first members get the larger ranges. Topics with the same number of partitions
- * and the same subscribers are divided alike, so that equal keys go to the same member.
+ * at most one. The first members get the larger ranges. Topics with the same number of partitions
+ * and the same subscribers get the same ranges, so that equal keys go to the same member.
  */
 export class RangeAssignor implements Assignor {
   readonly name = 'range';

@@ -10,8 +10,8 @@ export function subscribedTopics(members: readonly Subscriber[]): readonly strin
 }
 
 /**
- * Returns the subscribers of each topic, each once and in the order of `members`; the topics are
- * sorted.
+ * Returns the subscribers of each topic. Topics are sorted, and each subscriber occurs once, in the
+ * order of `members`.
  */
 export function subscribersByTopic<Member extends Subscriber>(
   members: readonly Member[],

@@ -29,7 +29,9 @@ interface Closable {
   close(): Promise<void>;
 }
 
-/** The driver for Kafka: our own consumer and producer on the connections of kafkajs. */
+/**
+ * The driver for Kafka: the consumer and the producer of this library, on connections of kafkajs.
+ */
 export class KafkaDriver implements BrokerDriver {
   readonly name = 'kafkajs';
   readonly capabilities = CAPABILITIES;
@@ -109,7 +111,7 @@ export class KafkaDriver implements BrokerDriver {
         });
   }
 
-  /** Keeps the session until it is closed, so that closing the driver closes all open sessions. */
+  /** Keeps the session until it is closed, because closing the driver closes all open sessions. */
   #open<T extends Closable>(kind: string, make: (id: string, onClosed: () => void) => T): T {
     const session: T = make(`${kind}-${++this.#sessionCount}`, () =>
       this.#sessions.delete(session),
@@ -119,8 +121,7 @@ export class KafkaDriver implements BrokerDriver {
   }
 
   /**
-   * Logs the fallback once, because a protocol that one coordinator lacks is missing in the whole
-   * cluster.
+   * Logs the fallback once: a protocol that one coordinator lacks is missing in the whole cluster.
    */
   #warnOfFallback(groupId: string, { message }: Error): void {
     if (this.#hasFallenBack) return;

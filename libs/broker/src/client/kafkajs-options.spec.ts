@@ -5,7 +5,7 @@ const settingsOf = (options: Partial<KafkajsOptions>) =>
   validateKafkajsOptions({ brokers: 'a:1', ...options });
 
 describe('validateKafkajsOptions()', () => {
-  it('fills in defaults', () => {
+  it('returns the default of each missing option', () => {
     expect(settingsOf({})).toMatchObject({
       clientId: 'nest-event-bus',
       rackId: undefined,

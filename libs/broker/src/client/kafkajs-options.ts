@@ -4,12 +4,12 @@ import { InvalidOptionError } from '../port/errors.js';
 import { rejectUnknownKeys } from '../port/option-values.js';
 import type { Runtime } from '../runtime/index.js';
 import type { PrefetchBudget } from './consumer/fetching/prefetch-budget.js';
-import { validateSaslOptions, type SaslOptions } from './sasl-options.js';
+import { validateSaslOptions, type SaslOptions } from './sasl-mechanisms.js';
 
 export interface KafkajsOptions {
   /** Addresses of some brokers as `host:port`. The other brokers are discovered. */
   readonly brokers: readonly string[] | string;
-  /** Default `nest-event-bus`. */
+  /** The client id in requests and broker logs. Default `nest-event-bus`. */
   readonly clientId?: string;
   /**
    * The rack of this process, as in the brokers' `broker.rack`. Records are then read from a
@@ -19,9 +19,9 @@ export interface KafkajsOptions {
   readonly rackId?: string;
   readonly ssl?: boolean | TlsOptions;
   readonly sasl?: SaslOptions;
-  /** Default 5 s. */
+  /** The timeout for opening a connection. Default 5 s. */
   readonly connectionTimeoutMs?: number;
-  /** Default 30 s. */
+  /** The timeout of one request. Default 30 s. */
   readonly requestTimeoutMs?: number;
   /**
    * The interval at which sessions look for new partitions and deleted topics, with one request for

@@ -54,8 +54,8 @@ const sections: Readonly<Record<string, (suite: ContractSuite) => void>> = {
 };
 
 /**
- * Registers tests for everything that a driver of the port must do. A driver that passes can
- * replace any other. If the documentation of the port and this suite differ, one of them is wrong.
+ * Registers the tests of every promise of the driver port. A driver that passes can replace any
+ * other driver. If the documentation of the port and this suite differ, one of them is wrong.
  */
 export function brokerContract(framework: TestFramework, fixture: ContractFixture): void {
   framework.describe(`broker contract: ${fixture.name}`, () => {

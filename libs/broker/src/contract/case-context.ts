@@ -16,9 +16,7 @@ import { Member, type MemberOptions } from './member.js';
 
 type ErrorClass<E extends Error> = abstract new (...args: never[]) => E;
 
-/**
- * The objects of one test case: drivers, topics and groups of its own, and waits with a deadline.
- */
+/** The objects of one test case: its own drivers, topics and groups, and waits with a deadline. */
 export class CaseContext {
   readonly #drivers: BrokerDriver[] = [];
   #admin: AdminSession | undefined;
@@ -121,8 +119,8 @@ export class CaseContext {
   }
 
   /**
-   * Returns the promise's result. After the deadline the case fails with a description, before the
-   * test framework's own timeout.
+   * Returns the result of the promise. At the deadline, which is before the timeout of the test
+   * framework, the case fails with a description.
    */
   within<T>(promise: Promise<T>, what: string, state: () => string = () => ''): Promise<T> {
     const { patienceMs } = this.times;
@@ -155,12 +153,12 @@ export class CaseContext {
       if (error instanceof kind) return error;
       throw new Error(`Expected ${what}, got ${String(error)}.`, { cause: error });
     });
-    // A case may fail before it awaits this promise.
+    // Avoids an unhandled rejection if the case fails before it awaits this promise.
     expectation.catch(() => undefined);
     return expectation;
   }
 
-  /** Returns the rejection reason, whatever it is; undefined when the promise resolves. */
+  /** Returns the reason of the rejection, whatever it is; undefined if the promise resolves. */
   failureOf(promise: Promise<unknown>): Promise<unknown> {
     return promise.then(
       () => undefined,
@@ -196,7 +194,7 @@ export class CaseContext {
   }
 }
 
-/** Runs the body and the cleanup; if both fail, the error contains both. */
+/** Runs the body and the cleanup. If both fail, the error contains both errors. */
 async function runWithCleanup(body: () => Promise<void>, end: () => Promise<void>): Promise<void> {
   const failures: Error[] = [];
   for (const step of [body, end])

@@ -58,7 +58,7 @@ function fixture(changes: Partial<ContractFixture & ContractBroker> = {}): Contr
 }
 
 describe('ContractSuite', () => {
-  it('registers every case, and names the skipped ones with the reason', () => {
+  it('registers every case, and names skipped ones with the reason', () => {
     const framework = new RecordingFramework();
     brokerContract(framework, fixture());
     expect(framework.tests.length).toBeGreaterThan(150);
@@ -83,7 +83,7 @@ describe('ContractSuite', () => {
     );
   });
 
-  it('skips only the opposite case if every requirement is met', () => {
+  it('skips only the cases for missing features if every requirement is met', () => {
     const framework = new RecordingFramework();
     const capabilities = {
       assignors: ['range', 'sticky', 'cooperative-sticky'],
@@ -134,13 +134,13 @@ describe('ContractSuite', () => {
   });
 });
 
-describe('a contract case', () => {
+describe('a case of ContractSuite', () => {
   const register = (changes: Partial<ContractFixture & ContractBroker>) => {
     const framework = new RecordingFramework();
     return { framework, suite: new ContractSuite(framework, fixture(changes)) };
   };
 
-  it('fails with a description of what it waited for', async () => {
+  it('fails with a description of the condition that it waited for', async () => {
     const { framework, suite } = register({ times: { patienceMs: 20 } });
     suite.testCase('hangs', (context) => context.within(new Promise(() => undefined), 'an answer'));
     await expect(framework.tests[0]?.run()).rejects.toThrow('Waited 20 ms for an answer.');
@@ -171,13 +171,13 @@ describe('a contract case', () => {
     await expect(framework.tests[0]?.run()).rejects.toThrow('stuck');
   });
 
-  it('reports an ability that is declared but missing', async () => {
+  it('fails if the fixture declares an ability that the broker lacks', async () => {
     const { framework, suite } = register({ abilities: ['unplug'] });
     suite.requiring('unplug')('unplugs', async (context) => void context.ability('unplug'));
     await expect(framework.tests[0]?.run()).rejects.toThrow('lists the ability "unplug"');
   });
 
-  it('starts further cases ahead of their tests, up to the parallel limit', async () => {
+  it('starts before its test if the parallel limit allows it', async () => {
     const started: string[] = [];
     const gates = new Map(['a', 'b', 'c', 'd'].map((name) => [name, new Deferred()]));
     const { framework, suite } = register({ parallel: 2 });
@@ -198,7 +198,7 @@ describe('a contract case', () => {
     expect(started).toEqual(['a', 'b', 'c', 'd']);
   });
 
-  it('starts no case ahead by default', async () => {
+  it('starts only with its test if there is no parallel limit', async () => {
     const started: string[] = [];
     const { framework, suite } = register({});
     for (const name of ['a', 'b'])

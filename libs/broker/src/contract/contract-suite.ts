@@ -16,12 +16,12 @@ const DEFAULT_TIMES: ContractTimes = {
   quietMs: 150,
 };
 
-/** The number of cases that are started ahead of the running test, in multiples of `parallel`. */
+/** The number of cases that may be started before their tests, in multiples of `parallel`. */
 const LOOKAHEAD = 3;
 
 /**
- * Turns cases into tests. With `parallel` above 1, cases are started ahead of their tests: a case
- * on a real broker mostly waits, and frameworks run the tests of a file one after the other.
+ * Turns cases into tests. If `parallel` is above 1, cases are started before their tests: a case on
+ * a real broker mostly waits, and frameworks run the tests of a file one after the other.
  */
 export class ContractSuite {
   readonly #cases: LazyCase[] = [];
@@ -41,8 +41,8 @@ export class ContractSuite {
   }
 
   /**
-   * Registers a case with requirements; it is skipped with the reason in its name if one is not
-   * met.
+   * Registers a case with requirements. If a requirement is not met, the case is skipped with the
+   * reason in its name.
    */
   readonly requiring = (...requirements: Requirement[]): CaseRegistration => {
     const reason = reasonToSkip(requirements, this.fixture);
@@ -54,7 +54,8 @@ export class ContractSuite {
   readonly testCase: CaseRegistration = (name, run) => this.#register(name, run);
 
   /**
-   * Waits for cases that were started ahead although their tests never ran, as with a name filter.
+   * Waits for cases that were started before their tests if these tests never ran, for example
+   * because of a name filter.
    */
   async settle(): Promise<void> {
     await Promise.allSettled(
@@ -112,8 +113,8 @@ class LazyCase {
   result(): Promise<void> {
     if (!this.#result) {
       this.#result = this.run();
-      // The test of the case awaits this promise later; until then a rejection must not count as
-      // unhandled.
+      // The test of the case awaits this promise later. Until then a rejection must not be reported
+      // as unhandled.
       this.#result.catch(() => undefined);
     }
     return this.#result;

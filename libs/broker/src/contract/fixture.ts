@@ -8,8 +8,7 @@ export type Undo = () => void | Promise<void>;
 /** Optional abilities of a test environment to disturb a broker or the connection of a driver. */
 export interface ContractAbilities {
   /**
-   * Opens a transaction by any means, independent of the drivers under test. Several may be open at
-   * once.
+   * Opens a transaction without the drivers under test. Several transactions may be open at once.
    */
   openTransaction(): Promise<ContractTransaction>;
   /** Breaks all connections of this driver and refuses new ones. Its process stays alive. */
@@ -22,7 +21,7 @@ export interface ContractAbilities {
   refuseWrites(topic: string): Promise<Undo> | Undo;
   /** Makes the broker remove one member from its group. */
   expelMember(groupId: string, memberId: string): Promise<void> | void;
-  /** Moves the coordinator of the group away, and back a moment later. */
+  /** Makes the group lose its coordinator for a moment. */
   loseCoordinator(groupId: string): Promise<void> | void;
 }
 
@@ -36,10 +35,10 @@ export interface ContractTransaction {
 
 /** The environment of one case: a cluster, its clock, and drivers. */
 export interface ContractBroker extends Partial<ContractAbilities> {
-  /** The clock of drivers and broker. A virtual clock must advance while a case runs. */
+  /** The clock of drivers and broker. A virtual clock must be advanced while a case runs. */
   readonly runtime: Runtime;
   /**
-   * Creates a driver that acts as a separate process; all drivers of one ContractBroker use the
+   * Creates a driver that acts as a separate process. All drivers of one ContractBroker use the
    * same cluster.
    */
   createDriver(): Promise<BrokerDriver> | BrokerDriver;
@@ -47,7 +46,7 @@ export interface ContractBroker extends Partial<ContractAbilities> {
 }
 
 export interface ContractTimes {
-  /** The session timeout of members. Default 1000 ms; the broker must allow it. */
+  /** The session timeout of members, which the broker must allow. Default 1000 ms. */
   readonly sessionTimeoutMs: number;
   /** The heartbeat interval of members. Default 250 ms. */
   readonly heartbeatIntervalMs: number;

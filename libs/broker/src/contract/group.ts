@@ -1,7 +1,7 @@
 import type { Member, MemberOptions } from './member.js';
 import type { CaseContext } from './case-context.js';
 
-/** Starts so many members of one group at the same time, each in its own process. */
+/** Starts `count` members of one group at the same time, each in its own process. */
 export async function joinTogether(
   context: CaseContext,
   count: number,
@@ -39,8 +39,8 @@ export async function waitUntilShared(
 }
 
 /**
- * Returns whether every member has partitions, as far as there are enough. Right after a join one
- * member may still own all of them, which is not the final state.
+ * Returns whether every member has partitions, if there are enough for all. Right after a join one
+ * member may still own all of them.
  */
 function everyMemberHasPartitions(
   members: readonly Member[],

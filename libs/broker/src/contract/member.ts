@@ -57,7 +57,7 @@ export class Member {
     return this.context.within(this.session.close(), 'the session to close');
   }
 
-  /** Polls until it has so many records, never requesting more. */
+  /** Polls until `count` records were returned, and never requests more. */
   async read(count: number, atMost = count): Promise<BrokerRecord[]> {
     const records: BrokerRecord[] = [];
     while (records.length < count) {
@@ -85,7 +85,7 @@ export class Member {
     await this.context.within(this.#reading ?? Promise.resolve(), 'the reading loop to end');
   }
 
-  /** Commits the records read so far of these partitions. */
+  /** Commits the records of these partitions that were read so far. */
   async commitHandled(partitions: readonly TopicPartition[]): Promise<void> {
     await this.context.yieldToEventLoop();
     const offsets = partitions.flatMap(({ topic, partition }) => {

@@ -8,8 +8,8 @@ import type { CaseContext } from './case-context.js';
 const COMMIT_MS = 100;
 
 /**
- * Writes to a kept partition, reads and commits, ten times. The machine may delay a single commit,
- * but no commit waits for the rebalance of other members.
+ * Writes to a kept partition, reads and commits, ten times. Compares the median, because the
+ * machine may delay a single commit. No commit waits for the rebalance of other members.
  */
 export async function readsAndCommits(
   context: CaseContext,

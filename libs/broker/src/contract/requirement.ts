@@ -21,7 +21,7 @@ const capabilityChecks = {
     capabilities.assignors.includes('cooperative-sticky'),
 } as const;
 
-/** Returns the reason why the case cannot run here; undefined when it can. */
+/** Returns the reason why the case cannot run with this fixture; undefined if it can run. */
 export function reasonToSkip(
   requirements: readonly Requirement[],
   fixture: ContractFixture,

@@ -1,6 +1,6 @@
 import { partitionName } from '../port/topic-partition.js';
 
-/** Returns '0', '1', '2', ...: values that show their own order. */
+/** Returns the values '0', '1', '2', ..., which show their order. */
 export function numbered(count: number, from = 0): string[] {
   return Array.from({ length: count }, (_, index) => String(from + index));
 }

@@ -33,8 +33,8 @@ export async function openTransaction(context: CaseContext) {
 }
 
 /**
- * Opens a transaction with an offset of a group in each of two partitions; the group has an offset
- * in one of them already.
+ * Opens a transaction with an offset of a group in each of two partitions. In one of them the group
+ * has a committed offset before.
  */
 export async function withOffsets(context: CaseContext) {
   const [topic, groupId] = [await context.topic(2), context.name('group')];
@@ -47,8 +47,8 @@ export async function withOffsets(context: CaseContext) {
 }
 
 /**
- * Waits until the next transaction can write, because the previous one must have ended in all
- * partitions.
+ * Waits until the next transaction can write. That is only possible once the previous one has ended
+ * in all partitions.
  */
 export async function waitUntilEnded(
   context: CaseContext,
@@ -59,9 +59,7 @@ export async function waitUntilEnded(
   await next.abort();
 }
 
-/**
- * Waits for the records, because the broker answers a commit before the markers are in every log.
- */
+/** Waits for the records. The broker answers a commit before the markers are in every log. */
 export async function waitUntilReadable(
   context: CaseContext,
   topic: string,

@@ -9,4 +9,4 @@ export function kafkajs(options: KafkajsOptions): BrokerDriver {
 
 export { PrefetchBudget } from '../client/consumer/fetching/prefetch-budget.js';
 export type { KafkajsOptions } from '../client/kafkajs-options.js';
-export type { SaslOptions } from '../client/sasl-options.js';
+export type { SaslOptions } from '../client/sasl-mechanisms.js';

@@ -8,7 +8,7 @@ import { memory } from './memory-driver.js';
 
 const PARTITIONS = 4;
 
-/** A process that reads, handles and commits, until it leaves or crashes. */
+/** A process that reads, handles and commits records until it leaves or crashes. */
 class Reader {
   readonly #next = new Map<number, number>();
   readonly session: ConsumerSession;
@@ -50,7 +50,7 @@ class Reader {
         await this.#commit(this.session.assignment());
       }
     } catch {
-      // The session was closed: the history continues without this reader.
+      // The session was closed, so this reader stops.
     }
   }
 
@@ -154,9 +154,9 @@ class History {
 const step = fc.constantFrom('join', 'leave', 'crash', 'write', 'wait', 'settle');
 
 describe.each(['range', 'sticky', 'cooperative-sticky'] as const)(
-  'any history of a group with %s',
+  'a group with %s after any sequence of events',
   (assignor) => {
-    it('has one owner per partition when it is stable, commits no unhandled record and loses no record', async () => {
+    it('has one owner per partition when it is stable, never commits past an unhandled record and loses no record', async () => {
       await fc.assert(
         fc.asyncProperty(
           fc.integer({ min: 1, max: 1_000_000 }),

@@ -37,7 +37,10 @@ export interface MemoryBrokerOptions {
   readonly initialRebalanceDelayMs?: number;
   /** `offset.metadata.max.bytes`, which counts UTF-16 units despite its name. Default 4096. */
   readonly offsetMetadataLimit?: number;
-  /** The retention time of offsets, counted from when a group became empty. Default 7 days. */
+  /**
+   * The retention time of offsets, counted from the moment when a group became empty. Default 7
+   * days.
+   */
   readonly offsetsRetentionMs?: number;
   /** `transaction.max.timeout.ms`. Default 15 minutes. */
   readonly maxTransactionTimeoutMs?: number;
@@ -59,8 +62,8 @@ const DEFAULTS = {
 } as const;
 
 /**
- * A Kafka cluster in this process. Each driver created with `memory({ broker })` is a client that
- * acts like a process of its own.
+ * A Kafka cluster in this process. Each driver that is created with `memory({ broker })` acts as
+ * the client of a separate process.
  */
 export class MemoryBroker {
   readonly runtime: Runtime;

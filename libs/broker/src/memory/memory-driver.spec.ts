@@ -3,7 +3,7 @@ import { VirtualRuntime } from '../runtime/index.js';
 import { MemoryBroker, memory } from './index.js';
 
 describe('memory()', () => {
-  it('needs no options, and uses the real clock', async () => {
+  it('needs no options, and then uses the real clock', async () => {
     const driver = memory();
     const admin = driver.admin();
     expect(await admin.createTopics([{ name: 't' }])).toEqual([{ name: 't', changed: true }]);
@@ -11,7 +11,7 @@ describe('memory()', () => {
     await driver.close();
   });
 
-  it('shares a cluster between drivers of one broker, and only between those', async () => {
+  it('connects drivers to one cluster if they share a broker, and only then', async () => {
     const broker = new MemoryBroker();
     const [one, other, stranger] = [memory({ broker }), memory({ broker }), memory()];
     await one.admin().createTopics([{ name: 't' }]);
@@ -31,12 +31,12 @@ describe('memory()', () => {
     );
   });
 
-  it('rejects a runtime other than that of its broker', () => {
+  it('rejects a runtime that differs from that of its broker', () => {
     const broker = new MemoryBroker();
     expect(() => memory({ broker, runtime: new VirtualRuntime() })).toThrow(/one clock/);
   });
 
-  it('closes all its sessions, and creates no more', async () => {
+  it('closes all its sessions when it is closed, and creates no more', async () => {
     const driver = memory();
     const [producer, admin] = [driver.producer(), driver.admin()];
     await Promise.all([driver.close(), driver.close()]);

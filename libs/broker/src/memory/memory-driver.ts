@@ -15,11 +15,9 @@ import { MemoryProducer } from './client/producer/memory-producer.js';
 import { MemoryBroker } from './memory-broker.js';
 
 export interface MemoryOptions {
-  /**
-   * The broker, which several drivers can share as separate processes do. Default: a new broker.
-   */
+  /** The broker. Several drivers can share one, as separate processes do. Default: a new broker. */
   readonly broker?: MemoryBroker;
-  /** The runtime of the broker that is created by default; a given broker has its own. */
+  /** The runtime of the broker that is created by default. A given broker has its own runtime. */
   readonly runtime?: Runtime;
   /**
    * Identifies this driver in member ids, group descriptions and faults. Default: a unique name.

@@ -16,7 +16,7 @@ export interface ClusterDescription {
 
 export interface PartitionDescription {
   readonly partition: number;
-  /** Node id of the leader; -1 while the partition has none. */
+  /** The node id of the leader; -1 if the partition has none. */
   readonly leader: number;
   readonly leaderEpoch: number;
   readonly replicas: readonly number[];
@@ -32,24 +32,24 @@ export interface TopicDescription {
 
 export interface NewTopic {
   readonly name: string;
-  /** Default: the broker's. */
+  /** The number of partitions. Default: the setting of the broker. */
   readonly partitions?: number;
-  /** Default: the broker's. */
+  /** The number of replicas. Default: the setting of the broker. */
   readonly replicationFactor?: number;
   readonly config?: Readonly<Record<string, string>>;
 }
 
 export interface Watermarks {
   readonly partition: number;
-  /** The first offset still in the log. */
+  /** The first offset that is still in the log. */
   readonly low: number;
-  /** The offset of the next record to be written. */
+  /** The offset that the next written record will get. */
   readonly high: number;
 }
 
 export interface OffsetAtTime {
   readonly partition: number;
-  /** The offset of the first record at or after the timestamp; null when there is none. */
+  /** The offset of the first record at or after the timestamp; null if there is no such record. */
   readonly offset: number | null;
   readonly timestamp: number | null;
 }
@@ -83,16 +83,19 @@ export interface ReadRangeOptions {
 
 export interface TopicChange {
   readonly name: string;
-  /** False if nothing had to be done: the topic existed already, or did not exist any more. */
+  /**
+   * False if the call had nothing to do: the topic to create existed, or the topic to delete did
+   * not exist.
+   */
   readonly changed: boolean;
 }
 
 export interface AdminSession {
   cluster(): Promise<ClusterDescription>;
-  /** Describes the named topics, by default all. A name that does not exist is left out. */
+  /** Describes the named topics; by default all topics. A topic that does not exist is left out. */
   topics(names?: readonly string[]): Promise<readonly TopicDescription[]>;
   /**
-   * Creates topics that do not exist; an existing topic is not changed. Resolves once every
+   * Creates topics that do not exist. Existing topics are not changed. Resolves once every
    * partition has a leader.
    */
   createTopics(topics: readonly NewTopic[]): Promise<readonly TopicChange[]>;
@@ -100,19 +103,19 @@ export interface AdminSession {
   createPartitions(topic: string, total: number): Promise<void>;
   deleteTopics(names: readonly string[]): Promise<readonly TopicChange[]>;
   topicConfig(topic: string): Promise<Readonly<Record<string, string | null>>>;
-  /** Changes only the given entries; null restores the default. */
+  /** Changes only the given entries. The value null restores the default. */
   alterTopicConfig(topic: string, changes: Readonly<Record<string, string | null>>): Promise<void>;
 
   watermarks(topic: string): Promise<readonly Watermarks[]>;
   offsetsAt(topic: string, timestamp: number): Promise<readonly OffsetAtTime[]>;
-  /** Deletes all records before the given offsets; returns the new low watermarks. */
+  /** Deletes all records before the given offsets, and returns the new low watermarks. */
   deleteRecords(
     topic: string,
     before: readonly { readonly partition: number; readonly offset: number }[],
   ): Promise<readonly { readonly partition: number; readonly low: number }[]>;
 
   groups(): Promise<readonly GroupListing[]>;
-  /** Describes a group. A group that does not exist is 'Dead' and has no members. */
+  /** Describes a group. A group that does not exist has state 'Dead' and no members. */
   describeGroup(groupId: string): Promise<GroupDescription>;
   groupOffsets(
     groupId: string,

@@ -6,7 +6,7 @@ export type Isolation = 'read_committed' | 'read_uncommitted';
 /**
  * The strategy by which a group assigns its partitions. With `cooperative-sticky` (KIP-429) only
  * the partitions that move are revoked; the others are read and committed during the rebalance.
- * With the other assignors every member hands back all partitions first. The broker chooses an
+ * With the other assignors every member revokes all its partitions first. The broker chooses an
  * assignor that all members support.
  */
 export type AssignorName = 'range' | 'sticky' | 'cooperative-sticky';
@@ -14,7 +14,7 @@ export type AssignorName = 'range' | 'sticky' | 'cooperative-sticky';
 /**
  * The protocol by which partitions are assigned. `classic`: one member assigns partitions for all,
  * and all members rejoin at every change. `consumer` (KIP-848, Kafka 4): the broker assigns
- * partitions, and tells each member what to revoke and what to read. No member waits for another.
+ * partitions, and its responses name the partitions of each member. No member waits for another.
  */
 export type GroupProtocol = 'classic' | 'consumer';
 
@@ -33,8 +33,8 @@ export interface ConsumerOptions {
    * The start position of a partition whose committed offset is missing or no longer in the log.
    * With `'none'` the partition stops. With `'latest'` the start position is committed at once. A
    * partition that was added after the group started is always read from its first record. If an
-   * unclean leader election truncated the log, reading continues at the end of the common part, or
-   * stops with `'none'`. Default `'earliest'`.
+   * unclean leader election has truncated the log, reading continues at the first offset that
+   * differs, or stops with `'none'`. Default `'earliest'`.
    */
   readonly offsetReset?: OffsetReset;
   /** Default `'read_committed'`. */
@@ -42,9 +42,9 @@ export interface ConsumerOptions {
   /**
    * The id of a static member (KIP-345), unique in the group and stable across restarts. `close`
    * then does not leave the group: a session that starts with the same id within the session
-   * timeout gets the same partitions, without a rebalance. A second session with the same id fences
-   * the first one, which fails with StaticMemberFencedError. Topics added meanwhile are assigned at
-   * the next rebalance of the group. Default: none.
+   * timeout gets the same partitions without a rebalance. A second session with the same id fences
+   * the first one, which fails with StaticMemberFencedError. Topics that are added before the
+   * restart are assigned at the next rebalance of the group. Default: none.
    */
   readonly groupInstanceId?: string;
   /**
@@ -52,8 +52,8 @@ export interface ConsumerOptions {
    * heartbeats (`group.consumer.*`). `assignors`, `sessionTimeoutMs` and `heartbeatIntervalMs` then
    * apply only if the broker does not support the protocol: the session logs a warning and uses
    * `'classic'`. A running group can switch in both directions, one member at a time. A second
-   * session with the same `groupInstanceId` does not fence the first: it waits until that one is
-   * gone, and reports StaticMemberInUseError.
+   * session with the same `groupInstanceId` does not fence the first one. It waits until the first
+   * one has left, and reports StaticMemberInUseError.
    */
   readonly groupProtocol?: GroupProtocol;
   /** Default 45 s. */
@@ -61,8 +61,8 @@ export interface ConsumerOptions {
   /** Default 10 s; at most a third of the session timeout. */
   readonly heartbeatIntervalMs?: number;
   /**
-   * The maximum time that the group waits for this member to hand back its partitions. Default 30
-   * s.
+   * The longest time for which the group waits until this member has revoked its partitions.
+   * Default 30 s.
    */
   readonly rebalanceTimeoutMs?: number;
   readonly fetch?: FetchOptions;
@@ -70,10 +70,11 @@ export interface ConsumerOptions {
 
 export interface FetchOptions {
   /**
-   * The maximum time that the broker waits for new records before it answers a fetch. Default 5 s.
+   * The longest time for which the broker waits for new records before it answers a fetch. Default
+   * 5 s.
    */
   readonly maxWaitMs?: number;
-  /** Default 1. */
+  /** The number of bytes for which the broker waits before it answers a fetch. Default 1. */
   readonly minBytes?: number;
   /** The maximum size of one fetch response. Default 10 MiB. */
   readonly maxBytes?: number;
@@ -82,8 +83,8 @@ export interface FetchOptions {
   /** Verifies the CRC-32C of every batch. Default true. */
   readonly checkCrc?: boolean;
   /**
-   * The maximum size of a batch after decompression; a larger one is reported as poison. Default 64
-   * MiB.
+   * The maximum size of a batch after decompression. A larger batch stops its partition with a
+   * PoisonBatchError. Default 64 MiB.
    */
   readonly maxInflatedBytes?: number;
 }
@@ -108,12 +109,15 @@ export type ResetReason =
   | 'new-partition'
   /** The offset is not, or no longer, in the log. */
   | 'out-of-range'
-  /** An unclean leader election truncated the log below the offset: other records follow from `to` on. */
+  /**
+   * An unclean leader election truncated the log below the offset. From `to` on the log contains
+   * other records.
+   */
   | 'log-truncated';
 
 /**
- * Reports that reading continues at another offset than the position of the group, because that one
- * is missing or not in the log.
+ * Reports that reading continues at another offset, because the committed offset or the position is
+ * missing or not in the log.
  */
 export interface PositionReset extends TopicPartition {
   readonly reason: ResetReason;
@@ -124,35 +128,37 @@ export interface PositionReset extends TopicPartition {
 }
 
 export interface OffsetCommit extends TopicPartition {
-  /** The next offset to read: the last completed offset + 1. */
+  /** The offset to store: the offset of the last completed record + 1. */
   readonly offset: number;
   readonly metadata?: string | null;
   /**
-   * The leader epoch of the last consumed record; -1 when unknown. Default: the epoch that the
-   * session itself has read.
+   * The leader epoch of the last consumed record; -1 if it is unknown. Default: the epoch with
+   * which this session has read the record.
    */
   readonly leaderEpoch?: number;
 }
 
 /**
- * Callbacks for assignment changes. Each one is awaited. A callback that throws does not stop the
- * protocol: the step is completed, then the error is reported as a status. In a cooperative group
- * only the added or removed partitions are passed; the other partitions are read and committed
- * meanwhile.
+ * Callbacks for assignment changes. Each call is awaited. If a callback throws, the step of the
+ * protocol is completed, and then the error is reported as a status. In a cooperative group only
+ * the added or removed partitions are passed; the other partitions are read and committed during
+ * the callback.
  */
 export interface AssignmentListener {
   /**
    * Runs before the first record of these partitions is returned. A `seek` in the callback changes
-   * the start position. Called with an empty list when a member joins and gets no partitions, but
-   * not when an existing member gets no additional ones.
+   * the start position. Called with an empty list if a member joins and gets no partitions, but not
+   * if an existing member gets no additional ones.
    */
   onAssigned(partitions: readonly AssignedPartition[]): void | Promise<void>;
   /**
-   * Runs while the member still owns the partitions, so a commit succeeds. The group waits for the
-   * callback up to the rebalance timeout.
+   * Runs while the member still owns the partitions, so that a commit succeeds. The group waits for
+   * the callback until the rebalance timeout.
    */
   onRevoked(partitions: readonly TopicPartition[]): void | Promise<void>;
-  /** Runs when other members may own the partitions already: commits are fenced. */
+  /**
+   * Runs when other members may already own the partitions. Commits of these partitions are fenced.
+   */
   onLost(partitions: readonly TopicPartition[]): void | Promise<void>;
   /**
    * Reports that one partition cannot be read and waits for a `seek`. The other partitions
@@ -160,8 +166,8 @@ export interface AssignmentListener {
    */
   onStopped?(error: PartitionError): void | Promise<void>;
   /**
-   * Reports that reading continues at another offset, as `offsetReset` defines. Records between
-   * `from` and `to` are skipped, or read again if `to` is smaller.
+   * Reports that reading continues at another offset, which `offsetReset` has determined. Records
+   * between `from` and `to` are skipped, or read again if `to` is smaller.
    */
   onReset?(reset: PositionReset): void | Promise<void>;
 }
@@ -174,7 +180,7 @@ export type SessionStatus =
   | { readonly state: 'failed'; readonly since: number; readonly error: Error }
   | { readonly state: 'closed' };
 
-/** A member of a consumer group. Records are pulled with `poll`, never pushed. */
+/** A member of a consumer group. The caller gets records only by calling `poll`. */
 export interface ConsumerSession {
   /**
    * Resolves after the member has joined and the first `onAssigned` has run. Retries and reports a
@@ -196,21 +202,21 @@ export interface ConsumerSession {
   ): Promise<readonly BrokerRecord[]>;
 
   /**
-   * Stops the delivery of these partitions until `resume`, including buffered records. Pauses
-   * survive a rebalance.
+   * Stops the delivery of these partitions until `resume`, including buffered records. A pause is
+   * kept through a rebalance.
    */
   pause(partitions: readonly TopicPartition[]): void;
   resume(partitions: readonly TopicPartition[]): void;
   paused(): readonly TopicPartition[];
 
   /**
-   * Sets the offset of the next returned record. If that offset is not in the log any more, the
-   * next existing one is used.
+   * Sets the offset of the next returned record. If compaction has removed that offset, the next
+   * existing one is used. If it is out of range, `offsetReset` applies.
    */
   seek(partition: TopicPartition, offset: number): void;
   /**
-   * Returns the offset of the next record to be returned; undefined when the member does not own
-   * the partition.
+   * Returns the offset of the next record to be returned; undefined if the member does not own the
+   * partition.
    */
   position(partition: TopicPartition): number | undefined;
 
@@ -220,8 +226,8 @@ export interface ConsumerSession {
    */
   commit(offsets: readonly OffsetCommit[]): Promise<void>;
   /**
-   * Fetches the committed offsets of the group from the broker. Partitions without an offset are
-   * left out.
+   * Fetches the committed offsets of the group from the broker. Partitions without a committed
+   * offset are left out.
    */
   committed(
     partitions: readonly TopicPartition[],
@@ -229,7 +235,7 @@ export interface ConsumerSession {
 
   assignment(): readonly TopicPartition[];
   /**
-   * Returns the topic id, which differs after a topic was deleted and recreated; null if the broker
+   * Returns the topic id, which changes when a topic is deleted and recreated; null if the broker
    * has no topic ids.
    */
   topicId(topic: string): string | null;
@@ -237,12 +243,13 @@ export interface ConsumerSession {
   readonly generation: number;
 
   readonly status: SessionStatus;
-  /** Registers a status listener; returns the function that removes it. */
+  /** Adds a status listener. Returns the function that removes the listener. */
   onStatus(listener: (status: SessionStatus) => void): () => void;
 
   /**
-   * Stops the delivery, calls `onRevoked` (a commit in it succeeds), leaves the group (unless it is
-   * a static member), and closes. Idempotent and bounded in time. Does not wait for handlers.
+   * Stops the delivery, calls `onRevoked`, in which a commit succeeds, leaves the group unless it
+   * is a static member, and closes the connections. Idempotent and limited in time. Does not wait
+   * for the handlers of the application.
    */
   close(): Promise<void>;
 }

@@ -9,13 +9,13 @@ export interface BrokerCapabilities {
    */
   readonly compressions: readonly Compression[];
   readonly transactions: boolean;
-  /** True if a retried send never writes a record twice. */
+  /** True if a send that is retried never writes a record twice. */
   readonly idempotentSends: boolean;
 }
 
 /**
- * A connection to a Kafka cluster. Creates sessions and owns their connections; `close` closes them
- * all, is idempotent, and is bounded in time.
+ * A connection to a Kafka cluster. Creates sessions and owns their connections. `close` closes all
+ * of them, is idempotent, and is limited in time.
  */
 export interface BrokerDriver {
   readonly name: string;

@@ -7,8 +7,8 @@ export interface BrokerErrorOptions {
 }
 
 /**
- * The base class of all errors of a driver: a stable `code`, whether a retry can help, and a
- * message that says what to do.
+ * The base class of all errors of a driver. Contains a stable `code`, whether a retry can help, and
+ * a message with the next step for the user.
  */
 export abstract class BrokerError extends Error {
   abstract readonly code: string;
@@ -46,7 +46,7 @@ export class ConnectionError extends BrokerError {
   readonly retriable = true;
 }
 
-/** The broker did not answer in time, so the effect of the request is unknown. */
+/** The broker did not respond within the timeout, so the effect of the request is unknown. */
 export class RequestTimeoutError extends BrokerError {
   readonly code = 'REQUEST_TIMEOUT';
   readonly retriable = true;
@@ -114,13 +114,16 @@ export class RefusedError extends BrokerError {
   }
 }
 
-/** The members of the group share no assignment protocol. */
+/** The members of the group have no assignment protocol in common. */
 export class InconsistentGroupProtocolError extends BrokerError {
   readonly code = 'INCONSISTENT_GROUP_PROTOCOL';
   readonly retriable = false;
 }
 
-/** The static member was replaced by another process with the same id; this member must stop. */
+/**
+ * Another process with the same static member id took over the membership, so this member must
+ * stop.
+ */
 export class StaticMemberFencedError extends BrokerError {
   readonly code = 'STATIC_MEMBER_FENCED';
   readonly retriable = false;
@@ -146,7 +149,7 @@ export abstract class CommitError extends BrokerError {
   }
 }
 
-/** The member does not own the partition any more: its current owner decides the offset. */
+/** The member no longer owns the partition. Its current owner decides the offset. */
 export class FencedError extends CommitError {
   readonly code = 'FENCED';
   readonly retriable = false;
@@ -203,7 +206,10 @@ export class ProducerFencedError extends BrokerError {
   }
 }
 
-/** The response to a commit was lost, so its outcome is unknown. `abort` finds it out. */
+/**
+ * The response to a commit was lost, so its outcome is unknown. A call of `abort` finds out the
+ * outcome.
+ */
 export class TransactionOutcomeUnknownError extends BrokerError {
   readonly code = 'TRANSACTION_OUTCOME_UNKNOWN';
   readonly retriable = false;
@@ -276,8 +282,8 @@ export class LogTruncatedError extends PartitionError {
     partition: number,
     offset: number,
     /**
-     * The end of the part that is the same as what was read; undefined if the leader does not know
-     * it.
+     * The first offset at which the log differs from the records that were read; undefined if the
+     * leader does not know it.
      */
     readonly agreedEnd: number | undefined,
     message: string,
@@ -293,7 +299,8 @@ export class TopicRecreatedError extends PartitionError {
 }
 
 /**
- * A batch that cannot be read: broken, hostile, too large when inflated, or with an unknown codec.
+ * A batch that cannot be read: corrupt, malicious, too large when inflated, or with an unknown
+ * codec.
  */
 export class PoisonBatchError extends PartitionError {
   readonly code = 'POISON_BATCH';
@@ -302,7 +309,7 @@ export class PoisonBatchError extends PartitionError {
     topic: string,
     partition: number,
     offset: number,
-    /** The first offset after the batch, if it is known: seek to it to skip the batch. */
+    /** The first offset after the batch, if it is known. A seek to this offset skips the batch. */
     readonly nextOffset: number | undefined,
     message: string,
     options: BrokerErrorOptions = {},

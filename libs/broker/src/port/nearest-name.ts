@@ -1,4 +1,7 @@
-/** Returns the known name with the fewest edits, if they are few enough for a typing error. */
+/**
+ * Returns the known name with the smallest edit distance, if the distance is small enough for a
+ * typing error.
+ */
 export function nearestName(name: string, known: readonly string[]): string | undefined {
   let best: { readonly name: string; readonly edits: number } | undefined;
   for (const candidate of known) {

@@ -4,7 +4,7 @@ import { validateProducerOptions } from './validate-producer-options.js';
 const capabilities = { compressions: ['none'] } as const;
 
 describe('producer profiles', () => {
-  it('DURABLE_PRODUCER retries for a long time and does not linger', () => {
+  it('DURABLE_PRODUCER retries for up to 10 minutes and does not linger', () => {
     expect(DURABLE_PRODUCER).toEqual({
       idempotent: true,
       lingerMs: 0,
@@ -12,7 +12,7 @@ describe('producer profiles', () => {
     });
   });
 
-  it('GENERAL_PRODUCER fills batches and answers in time', () => {
+  it('GENERAL_PRODUCER lingers 5 ms and ends each send within its delivery timeout', () => {
     expect(GENERAL_PRODUCER).toEqual({
       idempotent: true,
       batchBytes: 16_384,
@@ -25,7 +25,7 @@ describe('producer profiles', () => {
   });
 
   it.each([DURABLE_PRODUCER, GENERAL_PRODUCER])(
-    'is accepted by validateProducerOptions: %j',
+    'are accepted by validateProducerOptions: %j',
     (profile) => {
       expect(validateProducerOptions(profile, capabilities)).toMatchObject(profile);
       expect(Object.isFrozen(profile)).toBe(true);

@@ -1,9 +1,9 @@
 import type { ProducerOptions } from './producer.js';
 
 /**
- * A profile for retry topics and dead letters: late delivery is better than none, records stay in
- * order, and batching does not delay them. Pass a shorter `timeoutMs` or a `signal` to `send` when
- * a caller waits for the result.
+ * A profile for retry topics and dead letters. A late write is better than none, records stay in
+ * order, and batching does not delay them. Pass a shorter `timeoutMs` or a `signal` to `send` if a
+ * caller waits for the result.
  */
 export const DURABLE_PRODUCER = Object.freeze({
   idempotent: true,
@@ -12,15 +12,15 @@ export const DURABLE_PRODUCER = Object.freeze({
 } as const satisfies ProducerOptions);
 
 /**
- * A profile for events of an application: a result in time after at most three attempts of 10 s.
- * The failure of one broker is no error, because another one becomes leader sooner.
+ * A profile for events of an application: a result after at most three attempts of 10 s. The
+ * failure of one broker causes no error, because another broker becomes leader sooner.
  */
 export const GENERAL_PRODUCER = Object.freeze({
   idempotent: true,
   batchBytes: 16_384,
   lingerMs: 5,
   bufferBytes: 33_554_432,
-  // Clients without codecs, such as kafkajs for snappy, can read uncompressed batches only.
+  // Uncompressed batches can also be read by clients without codecs, such as kafkajs for snappy.
   compression: 'none',
   deliveryTimeoutMs: 30_000,
   requestTimeoutMs: 10_000,

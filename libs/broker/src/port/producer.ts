@@ -6,10 +6,10 @@ export type Compression = 'none' | 'gzip' | 'snappy' | 'lz4' | 'zstd';
 export interface ProducerOptions {
   /** The maximum size of a batch. Default 16 KiB. */
   readonly batchBytes?: number;
-  /** The time that a record may wait for other records of its batch. Default 5 ms. */
+  /** The time for which a record may wait for other records of its batch. Default 5 ms. */
   readonly lingerMs?: number;
   /**
-   * The maximum size of all waiting and in-flight records; `send` waits while it is exceeded.
+   * The maximum size of all waiting and in-flight records. If the limit is reached, `send` waits.
    * Default 32 MiB.
    */
   readonly bufferBytes?: number;
@@ -46,11 +46,11 @@ export interface ProducerOptions {
 }
 
 export interface SendOptions {
-  /** A shorter deadline than `deliveryTimeoutMs`, for this call. */
+  /** The deadline of this call, if it is shorter than `deliveryTimeoutMs`. */
   readonly timeoutMs?: number;
   /**
-   * Cancels records that were not sent yet. In-flight records are completed first and reported with
-   * their outcome.
+   * Cancels the records that are not sent yet. Records in flight are completed first and reported
+   * with their outcome.
    */
   readonly signal?: AbortSignal;
 }
@@ -67,7 +67,7 @@ export interface ProducerSession {
   ): Promise<readonly WrittenRecord[]>;
 
   /**
-   * Begins a transaction; the first call takes over the `transactionalId`. Only one transaction at
+   * Begins a transaction. The first call takes over the `transactionalId`. Only one transaction at
    * a time is allowed. Rejects with InvalidOptionError without a transactional id, with
    * ProducerFencedError if another producer has taken over the id, and with UnsupportedError if
    * `capabilities.transactions` is false.
@@ -75,16 +75,16 @@ export interface ProducerSession {
   transaction(): Promise<Transaction>;
 
   /**
-   * Waits a bounded time for in-flight records, rejects the unfinished ones, and aborts an open
+   * Waits for in-flight records for a limited time, rejects the unfinished ones, and aborts an open
    * transaction. Idempotent.
    */
   close(): Promise<void>;
 }
 
 /**
- * Offsets of a group as part of a transaction. Take `memberId` and `generation` from the session
- * when it returns the records. Values read later may belong to a generation in which another member
- * has already handled these records.
+ * Offsets of a group as part of a transaction. Read `memberId` and `generation` from the session
+ * when it returns the records. Values that are read later may belong to a generation in which
+ * another member has already handled these records.
  */
 export interface TransactionOffsets {
   readonly groupId: string;
@@ -107,15 +107,15 @@ export interface Transaction {
    */
   sendOffsets(offsets: TransactionOffsets): Promise<void>;
   /**
-   * Waits for pending sends, and resolves once the transaction is committed. A rejection means that
-   * nothing was committed, except TransactionOutcomeUnknownError: then `abort` finds out the
-   * outcome.
+   * Waits for pending sends, and resolves once the transaction is committed. If it rejects, nothing
+   * was committed. The exception is TransactionOutcomeUnknownError, after which `abort` finds out
+   * the outcome.
    */
   commit(): Promise<void>;
   /**
    * Resolves once the transaction is aborted. Rejects with TransactionCommittedError if it was
-   * committed. If the cluster is unreachable, it rejects, and the next transaction of the producer,
-   * or the next producer with the id, aborts it. Idempotent.
+   * committed. Also rejects if the cluster is unreachable. The transaction is then aborted by the
+   * next transaction of this producer, or by the next producer with the id. Idempotent.
    */
   abort(): Promise<void>;
 }

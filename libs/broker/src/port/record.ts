@@ -13,15 +13,15 @@ export interface RecordHeader {
  * `offset` and `timestamp` are safe integers: exact up to 2^53 - 1, which one million records a
  * second reach after 285 years. A larger number is reported as an error, never rounded.
  *
- * Its bytes are never shared with the network: a retained record keeps at most the small chunk (16
- * KiB) it was copied into, and writing into `value` changes no other record.
+ * A record never shares memory with the network buffers. A retained record keeps at most the chunk
+ * of 16 KiB into which it was copied, and writing into `value` changes no other record.
  */
 export interface BrokerRecord {
   readonly topic: string;
   readonly partition: number;
   readonly offset: number;
   /**
-   * Milliseconds since 1970: the producer's clock, or the broker's clock if the topic uses
+   * Milliseconds since 1970, by the producer's clock, or by the broker's clock if the topic uses
    * LogAppendTime.
    */
   readonly timestamp: number;
@@ -66,8 +66,8 @@ export interface WrittenRecord extends TopicPartition {
 }
 
 /**
- * The outcome of one record of a failed `send`. `unknown`: the request was sent and no response
- * arrived; sending the record again may write it twice.
+ * The outcome of one record of a failed `send`. `unknown` means that the request was sent and no
+ * response arrived. If the record is sent again, it may be written twice.
  */
 export type RecordOutcome =
   | ({ readonly state: 'written' } & WrittenRecord)

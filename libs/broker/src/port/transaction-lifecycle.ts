@@ -14,32 +14,31 @@ import { validateOutgoingRecords } from './validate-records.js';
 export type TransactionOutcome = 'commit' | 'abort';
 
 /**
- * The result of the request that ends a transaction. `mayHaveEnded`: a request was sent and its
- * response was lost.
+ * The result of the request that ends a transaction. `mayHaveEnded` means that the request was sent
+ * and its response was lost.
  */
 export type EndResult =
   | { readonly kind: 'done' }
-  /** The transaction has ended with the other outcome before, or never started. */
+  /** The transaction has already ended with the other outcome, or never began. */
   | { readonly kind: 'wrong-state'; readonly error: Error }
   | { readonly kind: 'fenced'; readonly error: ProducerFencedError; readonly mayHaveEnded: boolean }
   | { readonly kind: 'failed'; readonly error: Error; readonly mayHaveEnded: boolean };
 
-/**
- * The operations of a driver on a transaction. TransactionLifecycle decides whether and when they
- * run.
- */
+/** The operations of a driver on a transaction. TransactionLifecycle decides when they run. */
 export interface TransactionOperations {
   /**
-   * Sends records. `signal` aborts with the transaction: unsent records are dropped and nothing is
-   * retried.
+   * Sends records. `signal` aborts when the transaction is aborted: unsent records are then dropped
+   * and nothing is retried.
    */
   send(records: readonly OutgoingRecord[], signal: AbortSignal): Promise<readonly WrittenRecord[]>;
   sendOffsets(offsets: TransactionOffsets, signal: AbortSignal): Promise<void>;
   /** Sends waiting records at once, because the transaction is about to end. */
   flush(): void;
-  /** Ends the transaction. No other operation runs at the same time. Never rejects. */
+  /** Ends the transaction. No other operation runs during the call. Never rejects. */
   end(outcome: TransactionOutcome): Promise<EndResult>;
-  /** Releases the producer for the next transaction: no further call follows. */
+  /**
+   * Called after the last operation of the transaction, so that the producer can begin another one.
+   */
   onEnded(): void;
 }
 
@@ -53,7 +52,7 @@ const OPEN: State = { kind: 'open' };
 /**
  * The states of every transaction, independent of the driver:
  *
- *   open → ending (all steps are awaited) → ended
+ *   open → ending (waits for all steps) → ended
  *     ↑        │
  *     └────────┘ a commit failed: only `abort` is allowed, as after any failed step
  */
@@ -66,7 +65,7 @@ export class TransactionLifecycle implements Transaction {
   #isCommitUnknown = false;
 
   constructor(private readonly work: TransactionOperations) {
-    // A step may add a listener, and Node reports more than ten as a leak.
+    // Each step may add a listener, and Node.js reports more than ten listeners as a possible leak.
     setMaxListeners(0, this.#aborted.signal);
   }
 
@@ -140,8 +139,8 @@ export class TransactionLifecycle implements Transaction {
       throw result.kind === 'wrong-state'
         ? alreadyCommittedError(result.error)
         : outcomeUnknownError(result.error);
-    // Success: if the transaction never started, or a newer producer has aborted it, the abort has
-    // succeeded.
+    // The abort has succeeded even if the transaction never began or a newer producer has aborted
+    // it.
     if (result.kind === 'failed') throw result.error;
   }
 

@@ -1,8 +1,8 @@
 import { InvalidOptionError, RefusedError } from './errors.js';
 
 /**
- * A plain send would be committed although the transaction is not: more likely a mistake than
- * intended.
+ * Returns the error for a plain send of a transactional producer. Such a record would be visible
+ * even if the transaction is aborted, which is probably a mistake.
  */
 export function transactionsOnlyError(): RefusedError {
   return new RefusedError(

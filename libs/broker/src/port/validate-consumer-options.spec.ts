@@ -14,7 +14,7 @@ const consumer = (more: object = {}) =>
 const producer = (options: object = {}) => validateProducerOptions(options, capabilities);
 
 describe('validateConsumerOptions', () => {
-  it('fills in every default', () => {
+  it('returns the default of every missing option', () => {
     expect(consumer()).toEqual({
       groupId: 'g',
       topics: ['orders'],
@@ -37,11 +37,11 @@ describe('validateConsumerOptions', () => {
     });
   });
 
-  it('uses a third of a short session timeout as heartbeat interval', () => {
+  it('uses a third of the session timeout as heartbeat interval if the session timeout is short', () => {
     expect(consumer({ sessionTimeoutMs: 6_000 }).heartbeatIntervalMs).toBe(2_000);
   });
 
-  it('treats undefined as not given', () => {
+  it('treats an option that is undefined as missing', () => {
     expect(consumer({ isolation: undefined, fetch: undefined }).isolation).toBe('read_committed');
   });
 
@@ -77,7 +77,7 @@ describe('validateConsumerOptions', () => {
     expect(() => consumer(more)).toThrow(message);
   });
 
-  it('accepts exactly a third of the session timeout as heartbeat interval', () => {
+  it('accepts a heartbeat interval of exactly a third of the session timeout', () => {
     expect(
       consumer({ sessionTimeoutMs: 9_000, heartbeatIntervalMs: 3_000 }).heartbeatIntervalMs,
     ).toBe(3_000);
@@ -85,7 +85,7 @@ describe('validateConsumerOptions', () => {
 });
 
 describe('validateProducerOptions', () => {
-  it('fills in every default', () => {
+  it('returns the default of every missing option', () => {
     expect(producer()).toEqual({
       batchBytes: 16 * 1024,
       lingerMs: 5,
@@ -105,7 +105,7 @@ describe('validateProducerOptions', () => {
     expect(producer(options)).toMatchObject({ ...options, idempotent: true });
   });
 
-  it('reduces the default request timeout to a short delivery timeout', () => {
+  it('reduces the default request timeout to the delivery timeout if that one is shorter', () => {
     expect(producer({ deliveryTimeoutMs: 1_000 }).requestTimeoutMs).toBe(1_000);
   });
 
@@ -128,12 +128,12 @@ describe('validateProducerOptions', () => {
 });
 
 describe('nearestName', () => {
-  it('finds a name with a typing error, but does not match another word', () => {
+  it('finds the name with a typing error, but does not match a different word', () => {
     expect(nearestName('sesionTimeoutMs', ['sessionTimeoutMs', 'topics'])).toBe('sessionTimeoutMs');
     expect(nearestName('colour', ['sessionTimeoutMs', 'topics'])).toBeUndefined();
   });
 
-  it('is used in the error message of rejectUnknownKeys', () => {
+  it('is suggested in the error message of rejectUnknownKeys', () => {
     expect(() => rejectUnknownKeys('memory', { brker: 1 }, ['broker', 'runtime'])).toThrow(
       'memory options have no "brker". Did you mean "broker"?',
     );

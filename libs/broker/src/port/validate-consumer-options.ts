@@ -29,8 +29,9 @@ export type ResolvedConsumerOptions = Required<
 };
 
 /**
- * Assignors in order of preference. The two eager ones support members that have nothing else, such
- * as older versions. The whole group is eager while such a member is in it.
+ * The default assignors in order of preference. The two eager ones support members that offer no
+ * other assignor, such as older versions. The whole group is eager while such a member belongs to
+ * it.
  */
 export const DEFAULT_ASSIGNORS: readonly AssignorName[] = ['cooperative-sticky', 'sticky', 'range'];
 const OFFSET_RESETS: readonly OffsetReset[] = ['earliest', 'latest', 'none'];

@@ -3,7 +3,10 @@ import type { SendOptions } from './producer.js';
 import type { OutgoingRecord } from './record.js';
 import { rejectUnknownKeys, topicName } from './option-values.js';
 
-/** Throws InvalidOptionError for the first invalid record, before anything is sent. */
+/**
+ * Throws InvalidOptionError for the first invalid record. No record of the call is sent before this
+ * check.
+ */
 export function validateOutgoingRecords(records: readonly OutgoingRecord[]): void {
   if (!Array.isArray(records))
     throw new InvalidOptionError('send takes a list of records, even for one.');

@@ -19,7 +19,7 @@ const safeInteger = fc.oneof(
     .filter(Number.isSafeInteger),
 );
 
-/** Encodes by the definition of the format, with 64-bit arithmetic and no shortcut. */
+/** Encodes as the format is defined, with 64-bit arithmetic and without optimizations. */
 function zigzagBytes(value: number): number[] {
   const wide = BigInt(value);
   let rest = BigInt.asUintN(64, (wide << 1n) ^ (wide >> 63n));
@@ -57,7 +57,7 @@ describe('varints', () => {
     expect(cursorOver(...bytes).varlong()).toBe(value);
   });
 
-  it('round-trips every int32 in the bytes of the definition', () => {
+  it('write and read any int32 as the protocol defines it', () => {
     fc.assert(
       fc.property(fc.integer(), (value) => {
         const bytes = zigzagBytes(value);
@@ -70,7 +70,7 @@ describe('varints', () => {
     );
   });
 
-  it('round-trips every safe integer exactly, in the bytes of the definition', () => {
+  it('write and read any safe integer as the protocol defines it', () => {
     fc.assert(
       fc.property(safeInteger, (value) => {
         const bytes = zigzagBytes(value);
@@ -84,7 +84,7 @@ describe('varints', () => {
     );
   });
 
-  it('rejects numbers beyond 2^53 - 1 instead of rounding', () => {
+  it('reject numbers beyond 2^53 - 1 instead of rounding them', () => {
     for (const value of [2 ** 53, -(2 ** 53), 2 ** 60, -(2 ** 62)]) {
       expect(() => cursorOver(...zigzagBytes(value)).varlong()).toThrow(MalformedBytesError);
     }
@@ -94,7 +94,7 @@ describe('varints', () => {
     );
   });
 
-  it('never reads beyond the limit, and a failed read does not move the position', () => {
+  it('are never read beyond the limit, and a failed read does not move the position', () => {
     const bytes = Buffer.from([0x80, 0x80, 0x01]);
     for (const limit of [0, 1, 2]) {
       const cursor = new VarintCursor(bytes, 0, limit);
@@ -106,7 +106,7 @@ describe('varints', () => {
 });
 
 describe('readSafeInt64 and writeSafeInt64', () => {
-  it('round-trip every safe integer in the bytes of a BigInt', () => {
+  it('read and write any safe integer with the same bytes as a BigInt', () => {
     fc.assert(
       fc.property(safeInteger, (value) => {
         const bytes = Buffer.alloc(8);

@@ -4,8 +4,8 @@ const TWO_TO_27 = 0x800_0000;
 const TWO_TO_32 = 0x1_0000_0000;
 
 /**
- * Reads an int64 exactly, or throws. The check is safe although the sum may be rounded: a value
- * beyond 2^53 - 1 is never rounded back below it.
+ * Reads an int64 exactly, or throws. The check works although the sum may be rounded, because a
+ * value beyond 2^53 - 1 is never rounded to a smaller one.
  */
 export function readSafeInt64(bytes: Buffer, at: number): number {
   const value = bytes.readInt32BE(at) * TWO_TO_32 + bytes.readUInt32BE(at + 4);
@@ -25,7 +25,8 @@ export function writeSafeInt64(bytes: Buffer, at: number, value: number): void {
 
 /** Returns the size in bytes of `value` as a zigzag varint, for any safe integer. */
 export function sizeOfVarlong(value: number): number {
-  // Zigzag shifts the magnitude left by one, so the first byte has 6 bits of it.
+  // Zigzag encoding uses the lowest bit for the sign, so the first byte has only 6 bits of the
+  // magnitude.
   let rest = value < 0 ? -(value + 1) : value;
   let size = 1;
   rest = Math.floor(rest / 64);
@@ -64,8 +65,8 @@ export function writeVarlong(bytes: Buffer, at: number, value: number): number {
   if (value === (value | 0)) return writeVarint(bytes, at, value);
   const sign = value < 0 ? 1 : 0;
   const magnitude = value < 0 ? -(value + 1) : value;
-  // The low part has 28 bits of the zigzag value, the high part has the rest. Together they may
-  // have 54 bits, one more than a number holds.
+  // The low part has 28 bits of the zigzag value, and the high part has all higher bits. Together
+  // they may have 54 bits, one more than a number can hold.
   let high = Math.floor(magnitude / TWO_TO_27);
   let low = (((magnitude - high * TWO_TO_27) << 1) | sign) >>> 0;
   for (let group = 0; group < 4; group++) {
@@ -81,7 +82,7 @@ export function writeVarlong(bytes: Buffer, at: number, value: number): number {
 }
 
 /**
- * Reads zigzag varints and never reads beyond `limit`. Moves forward only when a read succeeds.
+ * Reads zigzag varints, but never beyond `limit`. The position advances only if a read succeeds.
  * Throws only MalformedBytesError.
  */
 export class VarintCursor {
@@ -91,7 +92,9 @@ export class VarintCursor {
     public limit: number,
   ) {}
 
-  /** Reads an int32. Nearly all varints of a record are one byte long, so that case comes first. */
+  /**
+   * Reads an int32. Nearly all varints of a record have one byte, so that case is checked first.
+   */
   varint(): number {
     const at = this.position;
     if (at < this.limit) {

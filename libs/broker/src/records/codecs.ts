@@ -5,7 +5,7 @@ import { CODEC, type RecordCodec, type RecordInflater } from './codecs/record-co
 import { snappy } from './codecs/snappy.js';
 import { zstd } from './codecs/zstd.js';
 
-/** The codecs that can be read; a batch with any other codec is reported as poison. */
+/** The codecs that can be read. A batch with any other codec causes a PoisonBatchError. */
 export class CodecRegistry {
   private readonly codecs = new Map<number, RecordInflater>();
 

@@ -22,7 +22,7 @@ describe('crc32c', () => {
     expect(crc32c(bytes)).toBe(expected);
   });
 
-  it('agrees with the definition for any length and any start', () => {
+  it('returns the value of the definition for data of any length and any start value', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), fc.nat(40), fc.nat(40), (bytes, from, cut) => {
         const start = Math.min(from, bytes.length);

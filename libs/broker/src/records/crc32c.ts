@@ -3,8 +3,8 @@ const POLYNOMIAL = 0x82f63b78;
 const SLICES = 16;
 
 /**
- * Contains one table per slice, one after the other. Table n has the effect of a byte that is
- * followed by n bytes.
+ * The tables for sixteen bytes at a time, one after the other. Table n has the effect of a byte
+ * that n other bytes follow.
  */
 const TABLES = createTables();
 
@@ -23,8 +23,8 @@ function createTables(): Int32Array {
 }
 
 /**
- * Computes the CRC-32C of `bytes` from `start` to `end`, sixteen bytes at a time. Measured twice as
- * fast as eight at a time, because fewer steps depend on the previous one.
+ * Computes the CRC-32C of `bytes` from `start` to `end`, sixteen bytes at a time. This was measured
+ * to be twice as fast as eight at a time, because fewer steps depend on the previous one.
  */
 export function crc32c(bytes: Uint8Array, start = 0, end = bytes.length): number {
   const table = TABLES;

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { HeaderNameCache } from './header-name-cache.js';
 
 describe('HeaderNameCache', () => {
-  it('returns what plain decoding returns, whatever was decoded before', () => {
+  it('returns the same name as plain decoding, whatever was decoded before', () => {
     const names = new HeaderNameCache();
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 80 }), (name) => {
@@ -15,9 +15,9 @@ describe('HeaderNameCache', () => {
     );
   });
 
-  it('does not confuse invalid UTF-8 with a name that has the same code points', () => {
+  it('distinguishes invalid UTF-8 from a name with the same code points', () => {
     const names = new HeaderNameCache();
-    // Both names use one slot; otherwise this test would prove nothing.
+    // Asserts that both names use the same slot. Otherwise this test would prove nothing.
     expect(names.decode(Buffer.from('\u00eca'), 0, 3)).toBe('\u00eca');
     expect(names.decode(Buffer.from([0xec, 0x61]), 0, 2)).toBe('\ufffda');
   });

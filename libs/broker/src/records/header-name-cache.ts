@@ -3,8 +3,9 @@ const LONGEST = 64;
 
 /**
  * Decodes header keys. The same few keys occur in every record, so each key is decoded once and
- * recognised by its bytes afterwards. That takes a third of the time, and creates one string
- * instead of thousands. The cache is bounded: a slot keeps the last key that used it.
+ * afterwards recognised by its bytes. This takes a third of the time, and creates one string
+ * instead of thousands. The size of the cache is fixed: each slot keeps the last key that was
+ * stored in it.
  */
 export class HeaderNameCache {
   private readonly names = new Array<string>(SLOTS).fill('');
@@ -23,7 +24,7 @@ export class HeaderNameCache {
   }
 }
 
-/** Returns whether the bytes are exactly this text; always false for text beyond ASCII. */
+/** Returns whether the bytes are exactly this ASCII text. Always false for other texts. */
 function isAscii(text: string, bytes: Buffer, start: number): boolean {
   for (let index = 0; index < text.length; index++) {
     const code = text.charCodeAt(index);

@@ -1,12 +1,12 @@
 export interface MalformedBytesOptions {
   readonly cause?: unknown;
-  /** The offset at which reading can continue, if the header of the broken batch is trustworthy. */
+  /** The offset at which reading can continue, if the header of the broken batch is valid. */
   readonly nextOffset?: number;
 }
 
 /**
  * Bytes that do not follow the format. Internal: a caller that knows topic, partition and offset
- * converts it into an error of the port before it reaches a user.
+ * converts this error into an error of the port.
  */
 export class MalformedBytesError extends Error {
   readonly nextOffset: number | undefined;

@@ -1,4 +1,5 @@
-import { murmur2, partitionForKey } from './murmur2.js';
+import { murmur2 } from './murmur2.js';
+import { partitionOfKey } from './partition-of-key.js';
 
 /** Computed with kafka-clients 4.1.1; the first six are in Java's own UtilsTest. */
 const VECTORS: readonly [string, Buffer, number, readonly [number, number, number]][] = [
@@ -19,17 +20,20 @@ const VECTORS: readonly [string, Buffer, number, readonly [number, number, numbe
   ['bytes beyond ASCII', Buffer.from('ff00807ffe', 'hex'), 1118688894, [0, 6, 94]],
 ];
 
-describe('murmur2 and partitionForKey', () => {
-  it.each(VECTORS)('%s', (_name, key, hash, [of3, of12, of100]) => {
-    expect(murmur2(key)).toBe(hash);
-    expect(partitionForKey(key, 3)).toBe(of3);
-    expect(partitionForKey(key, 12)).toBe(of12);
-    expect(partitionForKey(key, 100)).toBe(of100);
-  });
+describe('murmur2 and partitionOfKey', () => {
+  it.each(VECTORS)(
+    'maps the key to the same hash and partition as Java: %s',
+    (_name, key, hash, [of3, of12, of100]) => {
+      expect(murmur2(key)).toBe(hash);
+      expect(partitionOfKey(key, 3)).toBe(of3);
+      expect(partitionOfKey(key, 12)).toBe(of12);
+      expect(partitionOfKey(key, 100)).toBe(of100);
+    },
+  );
 
   it('a key always maps to the same partition, and to partition 0 if there is only one', () => {
     for (let index = 0; index < 100; index++) {
-      expect(partitionForKey(Buffer.from(`key-${index}`), 1)).toBe(0);
+      expect(partitionOfKey(Buffer.from(`key-${index}`), 1)).toBe(0);
     }
   });
 });

@@ -30,11 +30,3 @@ function mixTail(hash: number, bytes: Uint8Array, from: number): number {
     mixed ^= (bytes[at] as number) << ((at - from) * 8);
   return Math.imul(mixed, MULTIPLIER);
 }
-
-/**
- * Returns the partition that every Java-compatible producer chooses for the key. An empty key is a
- * key.
- */
-export function partitionForKey(key: Uint8Array, partitionCount: number): number {
-  return (murmur2(key) & 0x7fffffff) % partitionCount;
-}

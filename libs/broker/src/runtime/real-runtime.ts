@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { performance } from 'node:perf_hooks';
-// Imported, not taken from the globals. In a torn-down test environment, or with faked timers, a
-// pause between two attempts would never end.
+// Imported instead of using the globals. In a test environment that was torn down, or with fake
+// timers, the global timers never fire.
 import { clearTimeout, setImmediate, setTimeout } from 'node:timers';
 import type { Runtime } from './runtime.js';
 

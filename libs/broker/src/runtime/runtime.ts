@@ -6,7 +6,10 @@ export interface Runtime {
   now(): number;
   /** Milliseconds of a monotonic clock, for measuring durations. */
   monotonic(): number;
-  /** Calls back once. A real timer keeps the process alive unless `background` is true. */
+  /**
+   * Calls back once, after the delay. A real timer keeps the process alive unless `background` is
+   * true.
+   */
   setTimer(callback: () => void, delayMs: number, options?: TimerOptions): Timer;
   /** Calls back after pending input and output was handled, without advancing time. */
   defer(callback: () => void): void;

@@ -81,8 +81,8 @@ export class VirtualRuntime implements Runtime {
   }
 
   /**
-   * Advances the clock and fires the timers that become due. After each timer, everything that it
-   * triggered settles first.
+   * Advances the clock and fires the timers that become due. All promises that a timer resolves are
+   * processed before the next timer.
    */
   async advance(milliseconds: number): Promise<void> {
     const until = this.#elapsed + milliseconds;

@@ -1,8 +1,8 @@
 import type { Runtime } from './runtime.js';
 
 /**
- * A promise that can be resolved from outside. Its rejection is never reported as unhandled,
- * because a later await receives it.
+ * A promise that its owner resolves or rejects from outside. A rejection is never reported as
+ * unhandled, because the promise may be awaited later.
  */
 export class Deferred<T = void> {
   readonly promise: Promise<T>;
@@ -18,7 +18,7 @@ export class Deferred<T = void> {
   }
 }
 
-/** Waits, and rejects with the signal's reason as soon as it aborts. */
+/** Waits. Rejects with the reason of the signal as soon as it aborts. */
 export function sleep(
   runtime: Runtime,
   delayMs: number,
@@ -44,8 +44,8 @@ export function sleep(
 }
 
 /**
- * Returns the promise's result, or rejects with `onTimeout()` after the timeout. A late rejection
- * is never reported as unhandled.
+ * Returns the result of the promise, or rejects with `onTimeout()` after the timeout. A rejection
+ * of the promise after the timeout is never reported as unhandled.
  */
 export function within<T>(
   runtime: Runtime,
@@ -68,7 +68,7 @@ export function within<T>(
   });
 }
 
-/** Returns whether the promise resolves in time. Never rejects. */
+/** Returns whether the promise resolves within the time. Never rejects. */
 export function resolvesWithin(
   runtime: Runtime,
   timeoutMs: number,
@@ -80,7 +80,9 @@ export function resolvesWithin(
   );
 }
 
-/** Returns the promise's result, or rejects with the signal's reason as soon as it aborts. */
+/**
+ * Returns the result of the promise, or rejects with the reason of the signal as soon as it aborts.
+ */
 export function abortable<T>(promise: Promise<T>, signal?: AbortSignal): Promise<T> {
   if (!signal) return promise;
   return new Promise<T>((resolve, reject) => {

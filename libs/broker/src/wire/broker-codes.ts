@@ -10,15 +10,18 @@ import {
 } from '../port/errors.js';
 
 /**
- * The kind of request that returned a code. The same code needs different reactions for different
- * kinds.
+ * The kind of request that returned a code. The same code may need different reactions for
+ * different kinds.
  */
 export type RequestKind =
   | 'findCoordinator'
   | 'join'
   | 'sync'
   | 'heartbeat'
-  /** ConsumerGroupHeartbeat (KIP-848), before this consumer is a member and after. */
+  /**
+   * ConsumerGroupHeartbeat (KIP-848): `consumerJoin` before this consumer is a member,
+   * `consumerHeartbeat` afterwards.
+   */
   | 'consumerJoin'
   | 'consumerHeartbeat'
   | 'commit'
@@ -48,20 +51,21 @@ export type Reaction =
   | 'refresh-metadata-unknown'
   /** Same as retry, but the records may have been written already. */
   | 'retry-unknown'
-  /** Join again with the present member id. */
+  /** Join again with the current member id. */
   | 'rejoin'
   /** The group is rebalancing. Revoke the partitions, then join again. */
   | 'revoke'
-  /** Other members own our partitions already. Join again with the present member id. */
+  /** Other members may already own the partitions. Join again with the current member id. */
   | 'lost'
-  /** Same as lost, but the member id is not valid any more. */
+  /** Same as lost, but the member id is no longer valid. */
   | 'lost-rejoin-as-new'
   /** Join again with the member id from the response. */
   | 'adopt-member-id'
   /** The broker does not support this group protocol. Use the classic one. */
   | 'fall-back'
   /**
-   * The group is between two generations. Repeat after the sync, if the partitions are still owned.
+   * The group is between two generations. Repeat the request after the sync, if the partitions are
+   * still owned.
    */
   | 'after-sync'
   /** The partitions belong to another member. */
@@ -74,13 +78,13 @@ export type Reaction =
    */
   | 'split'
   /**
-   * The batch was not written, because the broker's producer state differs from ours. Restart the
-   * sequence in a new epoch.
+   * The batch was not written, because the producer state of the broker differs from that of this
+   * client. Restart the sequence in a new epoch.
    */
   | 'restart-sequence'
-  /** The batch was not written, because the producer id is not valid any more. Get a new one. */
+  /** The batch was not written, because the producer id is no longer valid. Request a new one. */
   | 'new-producer-id'
-  /** A quick retry cannot help. Report the error by status and retry slowly. */
+  /** A quick retry cannot help. Report the error in the status and retry slowly. */
   | 'slow-retry'
   /** Another producer has taken over the transactional id. This producer must stop. */
   | 'producer-fenced'
@@ -92,7 +96,8 @@ export interface BrokerCode {
   readonly name: string;
   readonly meaning: string;
   /**
-   * True if the same request may succeed later. Decides the reaction where `reactions` has none.
+   * True if the same request may succeed later. Determines the reaction if `reactions` has no entry
+   * for the kind.
    */
   readonly retriable: boolean;
   readonly reactions: Partial<Record<RequestKind, Reaction>>;
@@ -125,8 +130,8 @@ const LEADER_MOVED: Partial<Record<RequestKind, Reaction>> = {
 };
 
 /**
- * A leader that loses its leadership while it waits for its followers returns these codes after the
- * write.
+ * The reactions to a code that a leader returns when it loses its leadership while it waits for its
+ * followers. The records may have been written already.
  */
 const LEADERSHIP_LOST: Partial<Record<RequestKind, Reaction>> = {
   ...LEADER_MOVED,
@@ -380,8 +385,8 @@ const rows: readonly Row[] = [
     'GROUP_ID_NOT_FOUND',
     false,
     'the group does not exist',
-    // Before the join, the group exists with members of another protocol. After the join, the group
-    // was deleted.
+    // Before the join, this code means that the group has members of another protocol. After the
+    // join, it means that the group was deleted.
     { admin: 'done', consumerJoin: 'slow-retry', consumerHeartbeat: 'lost-rejoin-as-new' },
   ],
   [70, 'FETCH_SESSION_ID_NOT_FOUND', true, 'the fetch session is gone'],
@@ -538,14 +543,14 @@ export function reactionTo(place: RequestKind, code: number): Reaction {
   return known.reactions[place] ?? (known.retriable ? 'retry' : 'refuse');
 }
 
-/** The ACLs to grant, for callers that have no better advice. */
+/** The ACLs to grant, for callers that give no other advice. */
 const REQUIRED_RIGHTS: Readonly<Record<string, string>> = {
   TOPIC_AUTHORIZATION_FAILED: 'Grant them Read on the topic to consume it, Write to produce.',
   GROUP_AUTHORIZATION_FAILED: 'Grant them Read on the group.',
   TRANSACTIONAL_ID_AUTHORIZATION_FAILED: 'Grant them Write on the transactional id.',
 };
 
-/** Returns the typed error for a code. `doing` says which operation failed. */
+/** Returns the typed error for a code. `doing` names the operation that failed. */
 export function errorOfCode(code: number, doing: string, advice?: string): BrokerError {
   const { name, meaning, retriable } = describeCode(code);
   const whatToDo = advice ?? REQUIRED_RIGHTS[name] ?? '';

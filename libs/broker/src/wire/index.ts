@@ -1,4 +1,4 @@
-/** Everything that the rest of the driver uses of the network. Only this folder imports kafkajs. */
+/** All network code that other folders use. Only this folder imports kafkajs. */
 export * from './requests/admin-requests.js';
 export { type ApiRequest, kafkajsRequest, defineRequest } from './requests/api-request.js';
 export type { BearerToken } from './connection/oauth-bearer.js';

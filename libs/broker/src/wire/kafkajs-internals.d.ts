@@ -4,7 +4,7 @@
  */
 
 declare module 'kafkajs/src/network/connection.js' {
-  /** The instance type is in kafkajs-connection.ts, where it can refer to our own declarations. */
+  /** The instance type is in kafkajs-connection.ts, because it refers to types of this library. */
   const Connection: new (options: Record<string, unknown>) => unknown;
   export default Connection;
 }

@@ -15,8 +15,8 @@ interface BusParts {
 }
 
 /**
- * The resolved options and the parts made from them. Set in onModuleInit, because only then are all
- * features and handlers known.
+ * The resolved options and the parts made from them. They are set in onModuleInit, because all
+ * features and handlers are known only then.
  */
 export class BusSettings {
   #parts: BusParts | undefined;
@@ -30,7 +30,7 @@ export class BusSettings {
   }
 
   /**
-   * Returns the parts for an operation that needs a broker; throws if the bus is not ready or
+   * Returns the parts for an operation that needs a broker. Throws if the bus is not ready or
    * disabled. `operation` completes the sentence "Cannot ...".
    */
   require(operation: string): BusParts {

@@ -43,7 +43,7 @@ function clustersWith(
 }
 
 describe('Clusters.producer()', () => {
-  it('returns one general producer per cluster', async () => {
+  it('returns one general producer per cluster, however many bindings share the cluster', async () => {
     const { clusters, made } = clustersWith();
     const producer = clusters.producer('default');
     expect(clusters.producer('default')).toBe(producer);
@@ -103,7 +103,7 @@ describe('Clusters.durableProducer() and compressingProducer()', () => {
     await clusters.close();
   });
 
-  it('use a separate compressing producer, which is created at first use', async () => {
+  it('use a separate compressing producer, which is created when it is first needed', async () => {
     const { clusters, made } = clustersWith();
     const producer = clusters.compressingProducer('default');
     expect(clusters.compressingProducer('default')).toBe(producer);

@@ -22,8 +22,8 @@ interface Cluster {
 }
 
 /**
- * Leaves the limit for a record to its topic (`max.message.bytes`). Brokers accept no request above
- * 100 MiB.
+ * Largest record that the durable producers accept. It is so large that only the limit of the topic
+ * (`max.message.bytes`) decides. Brokers accept no request above 100 MiB.
  */
 const LARGEST_RECORD = 96 * 1024 * 1024;
 
@@ -97,8 +97,9 @@ export class Clusters {
   }
 
   /**
-   * Returns the producer for retry and dead-letter topics: acknowledged by all in-sync replicas, in
-   * order, without lingering. A producer of its own, so that published events cannot delay dead letters.
+   * Returns the producer for retry and dead-letter topics: all in-sync replicas acknowledge, the
+   * order is kept, and nothing lingers. It is a separate producer, so that published events cannot
+   * delay dead letters.
    */
   durableProducer(alias: string): ProducerSession {
     const cluster = this.#open(alias);
@@ -107,8 +108,8 @@ export class Clusters {
   }
 
   /**
-   * Returns a durable producer for a record that fits into its topic only when it is compressed, as
-   * it arrived. undefined if the driver cannot compress.
+   * Returns a durable producer that compresses. A record that arrived compressed may fit into its
+   * topic only in this way. Returns undefined if the driver cannot compress.
    */
   compressingProducer(alias: string): ProducerSession | undefined {
     const cluster = this.#open(alias);
@@ -150,7 +151,10 @@ export class Clusters {
     return cluster;
   }
 
-  /** Takes over a driver from the options: it belongs to the bus from then on, and is closed with it. */
+  /**
+   * Returns the driver of a cluster. A driver that the options contain belongs to the bus from then
+   * on, and is closed with it.
+   */
   #driverOf({ driver, ...options }: ResolvedCluster): BrokerDriver {
     if (driver) return driver;
     const { brokers, clientId, ssl, sasl, rackId, metadataMaxAgeMs } = options;

@@ -104,7 +104,7 @@ export class EventBusKernel {
     });
   }
 
-  /** undefined until the application is initialised. */
+  /** Resolved options; undefined until the application is initialised. */
   get options(): ResolvedOptions | undefined {
     return this.#settings.options;
   }
@@ -166,7 +166,10 @@ export class EventBusKernel {
     return startBindings(this.registry, this.lifecycle, this.logger);
   }
 
-  /** Closes producers and drivers. To be called after the drain, when no request publishes any more. */
+  /**
+   * Closes producers and drivers. To be called after the drain, because requests that are still
+   * being answered may publish until then.
+   */
   closeClusters(): Promise<void> {
     this.#topics.close();
     return this.#settings.closeClusters();
@@ -190,8 +193,8 @@ function definedEntries<T extends object>(options: T): T {
 }
 
 /**
- * Applies the `exceptionDetail` and `redact` of the defaults, so that the error handler writes no
- * detail that the bus withholds.
+ * Applies the `exceptionDetail` and `redact` of the defaults, so that KafkaErrorHandler writes no
+ * detail that the bus would leave out.
  */
 function exceptionDetailOf({ context }: ResolvedOptions): KafkaErrorHandlerOptions {
   const { dlt } = mergeLayers(context.defaults).values;

@@ -48,7 +48,10 @@ export interface FailureHandlingOptions extends FailureParts {
 export class FailureHandlingFactory {
   readonly publishProblems: PublishProblemTracker;
   readonly alerts: PendingAlerts;
-  /** undefined if the binding has no circuit breaker. */
+  /**
+   * Detector of a record that keeps the circuit half open; undefined if the binding has no circuit
+   * breaker.
+   */
   readonly halfOpenBlocker: HalfOpenBlockerDetector | undefined;
   readonly #shared: Omit<ConstructorParameters<typeof FailureRouter>[0], 'tier'>;
 
@@ -103,7 +106,7 @@ export class FailureHandlingFactory {
   }
 }
 
-/** Removes duplicates: a method may be declared for all bindings and for this one as well. */
+/** Removes duplicates: the same method may be declared for all bindings and for one binding. */
 function eachOnce(alerts: readonly DltHandlerDefinition[]): readonly DltHandlerDefinition[] {
   return [...new Map(alerts.map((alert) => [alert.invoke, alert])).values()];
 }

@@ -16,7 +16,7 @@ export function publishTargets(
 ): (ref: BindingRef) => PublishTarget {
   return (ref) => {
     const { clusters, options } = settings.require(`publish to binding '${bindingNameOf(ref)}'`);
-    // The drain unregisters bindings while the last requests may still publish.
+    // The drain unregisters bindings, while the last requests may still publish events.
     const binding =
       registry.get(ref)?.config ??
       findConfigured(options.bindings, ref) ??

@@ -12,7 +12,10 @@ import type { EventBusKernel } from './event-bus-kernel.js';
  */
 const HOOKS_CHECK_DELAY_MS = 1_000;
 
-/** Returns warnings about settings that do not stop the start, but probably do not do what was intended. */
+/**
+ * Returns warnings about options that do not prevent the start, but probably do not have the
+ * intended effect.
+ */
 export function startWarnings(options: ResolvedOptions): readonly string[] {
   return [
     ...disabledBus(options),
@@ -22,7 +25,7 @@ export function startWarnings(options: ResolvedOptions): readonly string[] {
 }
 
 /**
- * Returns warnings about options without effect: of all bindings, or of one that is registered at
+ * Returns warnings about options without effect: for all bindings, or for one that is registered at
  * run time.
  */
 export const ineffectiveOptionWarnings = ({
@@ -78,8 +81,8 @@ export function strategiesWithoutHandler(
 }
 
 /**
- * Warns of dead-letter handlers that are never called, because `dlt.strategy` of their binding is
- * another one.
+ * Returns warnings about dead-letter handlers that are never called, because their binding has
+ * another `dlt.strategy`.
  */
 export function unusedDltHandlers(
   { bindings, enabled }: ResolvedOptions,

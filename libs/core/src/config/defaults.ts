@@ -1,14 +1,14 @@
 import { GENERAL_PRODUCER } from '@nest-event-bus/broker';
 import { deepFreeze } from './reading/plain-object.js';
 
-/** Defaults of the library, below those of the application and its preset. */
+/** Defaults of the library. Every other source of options, such as a preset, overrides them. */
 export const EVENTBUS_DEFAULTS = deepFreeze({
   enabled: true,
   cluster: {
     clientId: 'nest-event-bus',
     ssl: false,
     metadataMaxAgeMs: 10_000,
-    /** Defaults of GENERAL_PRODUCER, as far as they are options. */
+    /** Defaults of GENERAL_PRODUCER for those of its settings that are options of the bus. */
     producer: {
       compression: GENERAL_PRODUCER.compression,
       lingerMs: GENERAL_PRODUCER.lingerMs,
@@ -30,7 +30,7 @@ export const EVENTBUS_DEFAULTS = deepFreeze({
     ackMode: 'MANUAL_IMMEDIATE',
     ack: 'auto',
     concurrency: 1,
-    /** Default by listener type, which is known only after the layers are merged. */
+    /** Defaults by listener type. The listener type is known only after the layers are merged. */
     maxPollRecords: { SINGLE: 50, BATCH: 200 },
     maxPollIntervalMs: 600_000,
     stuckHandlerMs: 300_000,

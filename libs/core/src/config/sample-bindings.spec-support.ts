@@ -4,7 +4,10 @@ export class ServiceUnavailableException extends Error {}
 
 export const errorTypes = { TimeoutException, ValidationException, ServiceUnavailableException };
 
-/** The bindings in the appendix of the specification. */
+/**
+ * Three typical bindings: a batch listener, a binding with strict order, and one with default
+ * values.
+ */
 export const sampleBindings = {
   orders: {
     topic: 'orders.events',

@@ -34,7 +34,7 @@ export function tier(number: number, change: Partial<ResolvedTier> = {}): Resolv
   };
 }
 
-/** A resolved binding with two required keys, as far as containers use it. */
+/** Returns a resolved binding with the options that containers use. */
 export function binding(
   name = 'orders',
   { tiers = [], ...change }: Partial<ResolvedBinding> & { tiers?: readonly ResolvedTier[] } = {},
@@ -71,7 +71,7 @@ export function binding(
 
 interface BusOptions {
   readonly joinConcurrency?: number;
-  /** Real sessions instead of fake ones, which need no driver. */
+  /** Real sessions. If omitted, the sessions are fake and need no driver. */
   readonly real?: {
     readonly createSession: ConsumingSessionFactory;
     readonly driver: BrokerDriver;
@@ -81,7 +81,7 @@ interface BusOptions {
   readonly isDisabled?: boolean;
 }
 
-/** A whole bus in virtual time, on fake sessions unless it is given real ones. */
+/** Creates a whole bus in virtual time, with fake sessions unless `real` is given. */
 export function busWith({
   joinConcurrency = 16,
   real,

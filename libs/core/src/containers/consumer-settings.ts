@@ -5,9 +5,7 @@ import type { ConsumingSettings } from '../consuming/session/consuming-session.j
 /** Time for the final commit and for joining the group again, after the drain. */
 const REJOIN_GRACE_MS = 10_000;
 
-/**
- * Delay between two deliveries of a record that stays in its place, if nothing else defines one.
- */
+/** Delay between two deliveries of a record on the same topic, if the binding defines none. */
 const FAILURE_BACKOFF = Object.freeze({ initialMs: 1_000, maxMs: 30_000 });
 
 export function mainConsumer(binding: ResolvedBinding): ConsumerOptions {
@@ -52,8 +50,8 @@ export function consumingSettings(binding: ResolvedBinding): ConsumingSettings {
 }
 
 /**
- * Returns a timeout that leaves time to drain, but within maxPollIntervalMs: one stuck member must
- * not block its group for ten minutes.
+ * Returns a timeout that includes the drain, but is within maxPollIntervalMs. With a longer
+ * timeout, one stuck member could block its group for ten minutes.
  */
 function rebalanceTimeout(binding: ResolvedBinding): number {
   const { heartbeatIntervalMs, sessionTimeoutMs, maxPollIntervalMs, rebalance } = binding;

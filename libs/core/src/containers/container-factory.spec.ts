@@ -9,7 +9,7 @@ const withTiers = (change: Partial<ResolvedBinding> = {}): ResolvedBinding =>
   binding('orders', { tiers: [tier(1), tier(2, { concurrency: 3 })], ...change });
 
 describe('ContainerFactory', () => {
-  it('builds one main container and one per retry tier, with the ids of the specification', () => {
+  it('builds one main container and one per retry tier, with the documented ids', () => {
     const { mainContainer, retryTierContainers, ...registration } = busWith().build(withTiers());
     expect(mainContainer).toMatchObject({ id: 'eventbus-orders', topic: 'orders.events', tier: 0 });
     expect(retryTierContainers).toMatchObject([
@@ -42,19 +42,19 @@ describe('ContainerFactory', () => {
     expect(circuitBreaker.current).toBeUndefined();
   });
 
-  it('builds a registration that cannot be changed', () => {
+  it('builds a registration whose objects are frozen', () => {
     const registration = busWith().build(withTiers());
     expect(Object.isFrozen(registration)).toBe(true);
     expect(Object.isFrozen(registration.retryTierContainers)).toBe(true);
   });
 
-  it('builds no tiers if they are omitted', () => {
+  it('builds no retry tier if tiers are omitted', () => {
     const { factory } = busWith();
     const built = factory.create(withTiers(), { driver: noDriver, processor, tiers: 'omit' });
     expect(built.retryTierContainers).toEqual([]);
   });
 
-  it('uses neither the driver nor a session before the start', () => {
+  it('calls neither the driver nor a session before start()', () => {
     const bus = busWith();
     bus.build(withTiers());
     expect(bus.sessions.all).toEqual([]);
@@ -81,7 +81,7 @@ describe('ContainerFactory', () => {
     expect(sessions.get('eventbus-orders-retry-2-2').options.processor).toBe(forTier);
   });
 
-  it('rejects a cluster name that makes keys ambiguous', () => {
+  it('rejects a cluster name with a colon, which would make the keys of bindings ambiguous', () => {
     const { build } = busWith();
     expect(complaintsOf(() => build(binding('orders', { cluster: 'eu:west' })))).toEqual([
       `CLUSTER bindings.orders.cluster: a cluster's name has no ":" in it; call 'eu:west' something else.`,
@@ -89,8 +89,8 @@ describe('ContainerFactory', () => {
   });
 });
 
-describe('the settings of a binding', () => {
-  it('are all passed on to the consumer', () => {
+describe('the settings of a container', () => {
+  it('pass all options of the binding to the consumer', () => {
     const options = mainConsumer(
       binding('orders', {
         groupId: 'warehouse',
@@ -118,9 +118,9 @@ describe('the settings of a binding', () => {
     });
   });
 
-  it('are all passed on to the sessions', async () => {
+  it('pass all options of the binding to the sessions', async () => {
     const { build, sessions } = busWith();
-    const said = {
+    const configured = {
       maxPollRecords: 9,
       maxPollIntervalMs: 50_000,
       idleBetweenPollsMs: 3,
@@ -130,14 +130,14 @@ describe('the settings of a binding', () => {
     } as const;
     await build(
       binding('orders', {
-        ...said,
+        ...configured,
         ackMode: 'MANUAL',
         commit: { strict: true },
         rebalance: { drainTimeoutMs: 4_000 },
       }),
     ).mainContainer.start();
     expect(sessions.get('eventbus-orders-0').options.settings).toEqual({
-      ...said,
+      ...configured,
       ackMode: 'MANUAL',
       strictCommits: true,
       isTransactional: false,
@@ -151,15 +151,15 @@ describe('the settings of a binding', () => {
     ['never less than the session time-out', 45_000, 600_000, 10_000, 1_000, 45_000],
     ['never more than maxPollIntervalMs', 9_000, 60_000, 3_000, 120_000, 60_000],
   ])(
-    'set the rebalance timeout to %s',
+    'have the rebalance timeout %s',
     (_, sessionTimeoutMs, maxPollIntervalMs, heartbeatIntervalMs, drainTimeoutMs, expected) => {
-      const said = { sessionTimeoutMs, maxPollIntervalMs, heartbeatIntervalMs };
-      const options = mainConsumer(binding('orders', { ...said, rebalance: { drainTimeoutMs } }));
+      const configured = { sessionTimeoutMs, maxPollIntervalMs, heartbeatIntervalMs };
+      const options = mainConsumer(binding('orders', { ...configured, rebalance: { drainTimeoutMs } }));
       expect(options.rebalanceTimeoutMs).toBe(expected);
     },
   );
 
-  it('let a tier read its own topic in its own group, always from the earliest record', () => {
+  it('let a retry tier read its own topic in its own group, always from the earliest record', () => {
     const latest = binding('orders', { offsetReset: 'latest' });
     expect(tierConsumer(latest, tier(1))).toEqual({
       ...mainConsumer(latest),

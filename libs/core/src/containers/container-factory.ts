@@ -22,7 +22,7 @@ import { staticMemberId, staticMemberWarning } from './lifecycle/static-members.
 export interface ContainerFactoryOptions {
   readonly createSession: ConsumingSessionFactory;
   readonly slots: JoinSlots;
-  /** Shared by the lanes of all containers. */
+  /** Buffer limit, which the lanes of all containers share. */
   readonly bufferLimit: BufferLimit;
   readonly runtime: Runtime;
   readonly logger: DriverLogger;
@@ -45,8 +45,8 @@ export type ContainerParts = {
 } & TierParts;
 
 /**
- * A tier has a processor of its own, because its records wait until they are due. A caller
- * without tiers has to say so.
+ * Processors of the retry tiers. A tier has its own processor, because its records wait until they
+ * are due. `'omit'` says explicitly that there are no tiers.
  */
 export type TierParts =
   | { readonly tiers?: 'create'; readonly tierProcessor: (tier: ResolvedTier) => RecordProcessor }
@@ -61,7 +61,7 @@ interface ContainerSpec {
 }
 
 /**
- * Builds the main container of a binding and those of its retry tiers, without talking to a broker.
+ * Builds the main container of a binding and those of its retry tiers, without contacting a broker.
  */
 export class ContainerFactory {
   readonly #lingering = new LingeringHandlers();
@@ -127,7 +127,8 @@ export class ContainerFactory {
           processor,
           lingering,
           bufferLimit,
-          // Records of a retry topic exist nowhere else, and only the bus writes to it.
+          // Only the bus writes to a retry topic, and its records exist nowhere else, so a
+          // recreated one is read from its beginning.
           readsRecreatedTopics: tier > 0,
           runtime,
           logger,
@@ -136,7 +137,7 @@ export class ContainerFactory {
   }
 }
 
-/** Static members get an id of their own each. */
+/** Gives each static member its own id. */
 function memberOptions(
   consumer: ConsumerOptions,
   binding: ResolvedBinding,

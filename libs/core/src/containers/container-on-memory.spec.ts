@@ -60,7 +60,7 @@ async function testBedWith(
 }
 
 describe('a binding on the memory broker', () => {
-  it('has as many members as its concurrency, which own all partitions of the topic', async () => {
+  it('has as many members as its concurrency, and they own all partitions of the topic', async () => {
     const { add, lifecycle, done, members } = await testBedWith();
     const { mainContainer } = add(binding('orders', { ...quick, concurrency: 3 }));
     await lifecycle.start('orders');
@@ -95,7 +95,7 @@ describe('a binding on the memory broker', () => {
     await done(lifecycle.destroy('orders'));
   });
 
-  it('works without a retry topic, and needs its main topic', async () => {
+  it('is UP without its retry topic, and DOWN without its main topic', async () => {
     const { add, lifecycle, connector, runtime, done } = await testBedWith();
     const { retryTierContainers } = add(binding('orders', { ...quick, tiers: [tier(1)] }));
     await lifecycle.start('orders');
@@ -115,15 +115,15 @@ describe('a binding on the memory broker', () => {
     await done(Promise.all([lifecycle.destroy('orders'), lifecycle.destroy('payments')]));
   });
 
-  it('starts while the broker is unreachable, is DOWN until it answers, and stops in bounded time', async () => {
+  it('starts while the broker is unreachable, is DOWN until it answers, and stops within a limited time', async () => {
     const { add, lifecycle, connector, broker, runtime, done } = await testBedWith();
-    const cable = broker.faults.unplug({ clientId: 'bus' });
+    const outage = broker.faults.unplug({ clientId: 'bus' });
     const { mainContainer } = add(binding('orders', quick));
     expect(await lifecycle.start('orders')).toMatchObject({ state: 'RUNNING' });
     await runtime.advance(30_000);
     expect(mainContainer.status.state).toBe('retrying');
     expect(connector.health().status).toBe('DOWN');
-    cable.lift();
+    outage.lift();
     await done(mainContainer.joined());
     expect(connector.health().status).toBe('UP');
     broker.faults.unplug({ clientId: 'bus' });
@@ -135,7 +135,7 @@ describe('a binding on the memory broker', () => {
     expect(runtime.pendingTimers).toBe(0);
   });
 
-  it('stays down while another process has its static member ids, until it is stopped and started', async () => {
+  it('stays DOWN while another process has its static member ids, until it is stopped and started', async () => {
     const first = await testBedWith();
     const { done, write, runtime, broker } = first;
     const second = await testBedWith(undefined, runtime, broker);
@@ -158,7 +158,7 @@ describe('a binding on the memory broker', () => {
     await write('a', 'b', 'c', 'd');
     expect(first.handled).toEqual([]);
     expect([...second.handled].sort()).toEqual(['a', 'b', 'c', 'd']);
-    // An operator stops the other one.
+    // An operator stops the binding of the other process.
     await done(second.lifecycle.stop('orders'));
     await done(first.lifecycle.stop('orders'));
     await first.lifecycle.start('orders');
@@ -170,7 +170,7 @@ describe('a binding on the memory broker', () => {
     await done(second.lifecycle.destroy('orders'));
   });
 
-  it('reports unfinished records at shutdown, and commits what is done', async () => {
+  it('reports unfinished records at shutdown, and commits the finished ones', async () => {
     const { add, lifecycle, shutdown, done, write, runtime, members } = await testBedWith(
       ({ record }) =>
         String(record.value) === 'endless' ? new Promise<never>(() => {}) : succeeded,
@@ -196,7 +196,7 @@ describe('a binding on the memory broker', () => {
     expect(runtime.pendingTimers).toBe(0);
   });
 
-  it('ends each lane exactly once when the bus shuts down', async () => {
+  it('ends each lane exactly once when the event bus shuts down', async () => {
     const { add, lifecycle, shutdown, done, write } = await testBedWith();
     const { mainContainer } = add(binding('orders', { ...quick, concurrency: 2 }));
     await lifecycle.start('orders');
@@ -208,7 +208,7 @@ describe('a binding on the memory broker', () => {
     end.mockRestore();
   });
 
-  it('reports unfinished records at shutdown, too, if nothing can be committed', async () => {
+  it('reports unfinished records at shutdown even if no commit succeeds', async () => {
     const { add, lifecycle, shutdown, done, write, broker, logger } = await testBedWith(
       ({ record }) =>
         String(record.value) === 'endless' ? new Promise<never>(() => {}) : succeeded,

@@ -9,14 +9,15 @@ import type { PublishProblems } from '../model/outcomes/publish-problems.js';
 import type { HalfOpenBlocker } from '../model/states/half-open-blocker.js';
 import type { MessageContainer } from './message-container.js';
 
-/** Holds the circuit breaker of a binding, one object for its main container and all its tiers. */
+/** Holds the circuit breaker of a binding. The main container and all tiers share one slot. */
 export interface CircuitBreakerSlot {
-  /** undefined if the binding has none. */
+  /** Circuit breaker; undefined if the binding has none. */
   readonly current: CircuitBreaker | undefined;
 }
 
 /**
- * Reasons that make a whole binding PAUSED. The others concern a partition, or end by themselves.
+ * Reasons for which a whole binding is PAUSED. The other reasons concern a partition, or end by
+ * themselves.
  */
 export type BindingPause = Extract<PauseReason, 'operator' | 'circuit' | 'routing'>;
 
@@ -32,19 +33,19 @@ export interface LastCommand {
 export interface ContainerRegistration {
   readonly bindingName: string;
   readonly cluster: string;
-  /** `cluster:name`. */
+  /** Key of the binding: `cluster:name`. */
   readonly key: string;
   readonly config: ResolvedBinding;
   readonly mainContainer: MessageContainer;
   readonly retryTierContainers: readonly MessageContainer[];
   readonly circuitBreaker: CircuitBreakerSlot;
-  /** undefined if failed records are written nowhere. */
+  /** Topics that cannot be written to; undefined if the binding writes no failed records. */
   readonly publishProblems: PublishProblems | undefined;
-  /** undefined if the binding has no alert handler. */
+  /** Running alerts; undefined if the binding has no alert handler. */
   readonly alerts: PendingAlerts | undefined;
-  /** undefined if the binding has no circuit breaker. */
+  /** Record that keeps the circuit half open; undefined if the binding has no circuit breaker. */
   readonly halfOpenBlocker: HalfOpenBlocker | undefined;
-  /** undefined if metrics are switched off. */
+  /** Counters; undefined if metrics are disabled. */
   readonly counts: BindingCounts | undefined;
   readonly state: ContainerState;
   /** Start of this state, in milliseconds since 1970. */
@@ -68,7 +69,7 @@ export interface BindingSnapshot {
   readonly cluster: string;
   readonly state: ContainerState;
   readonly since: number;
-  /** Never empty while the state is PAUSED. */
+  /** Remaining pauses. Not empty while the state is PAUSED. */
   readonly remainingPauses: readonly BindingPause[];
   readonly lastCommand: LastCommand | undefined;
 }

@@ -7,14 +7,14 @@ import { binding, busWith } from './bus-test-bed.spec-support.js';
 import type { RegistryChange } from './container-registry.js';
 
 describe('ContainerRegistry', () => {
-  it('rejects a name twice on one cluster, and accepts it on another', () => {
+  it('rejects a second binding with the same name on one cluster, and accepts it on another', () => {
     const { add } = busWith();
     add();
     expect(() => add()).toThrow(BindingAlreadyExistsException);
     expect(() => add(binding('orders', { cluster: 'eu' }))).not.toThrow();
   });
 
-  it('finds a binding by its bare name while that is unique, and always by name and cluster', () => {
+  it('finds a binding by its name if only one cluster has it, and always by name and cluster', () => {
     const { registry, add } = busWith();
     add(binding('orders', { cluster: 'eu' }));
     expect(registry.get('orders')?.key).toBe('eu:orders');
@@ -34,7 +34,7 @@ describe('ContainerRegistry', () => {
     expect(() => registry.require('payments')).toThrow(/Registered are: orders/);
   });
 
-  it('returns an unregistered binding with its containers running', async () => {
+  it('returns a binding that is unregistered, and does not stop its containers', async () => {
     const { registry, lifecycle, add, sessions } = busWith();
     add();
     await lifecycle.start('orders');
@@ -56,7 +56,7 @@ describe('ContainerRegistry', () => {
     expect(registry.getByTopic('nothing')).toEqual([]);
   });
 
-  it('returns lists and registrations that cannot be changed', () => {
+  it('returns frozen lists and frozen registrations', () => {
     const { registry, add } = busWith();
     const record = add();
     const list = registry.listAll();
@@ -68,7 +68,7 @@ describe('ContainerRegistry', () => {
     expect(Object.isFrozen(registry.require('orders').pauses)).toBe(true);
   });
 
-  it('replaces a registration in one step and remembers since when its state lasts', async () => {
+  it('replaces a registration in one step, and remembers since when it has its state', async () => {
     const { registry, runtime, add } = busWith();
     add();
     await runtime.advance(1_000);
@@ -85,7 +85,7 @@ describe('ContainerRegistry', () => {
     expect(registry.require('orders')).toBe(still);
   });
 
-  it('notifies listeners until they unsubscribe, and survives one that throws', () => {
+  it('notifies listeners until they unsubscribe, even if one of them throws', () => {
     const { registry, logger, build } = busWith();
     const seen: string[] = [];
     const tell = (change: RegistryChange): void =>

@@ -18,12 +18,12 @@ export interface PublishedBinding {
   readonly topic: string;
 }
 
-/** Changes of a registration. Members that are left out stay as they were. */
+/** Changes of a registration. Omitted members do not change. */
 export interface StateUpdate {
   readonly state?: ContainerState;
   readonly pauses?: readonly BindingPause[];
   readonly lastCommand?: LastCommand;
-  /** undefined removes the error. */
+  /** Error of the last start; undefined removes it. */
   readonly startFailure?: Error | undefined;
 }
 
@@ -57,7 +57,10 @@ export class ContainerRegistry {
     this.#emit({ kind: 'registered', registration: frozen });
   }
 
-  /** Removes the binding and returns it. Its containers keep running, and the caller owns them. */
+  /**
+   * Removes the binding and returns it. Its containers keep running, and the caller has to close
+   * them.
+   */
   unregister(ref: BindingRef): ContainerRegistration {
     const registration = this.require(ref);
     this.#registrations.delete(registration.key);
@@ -65,7 +68,10 @@ export class ContainerRegistry {
     return registration;
   }
 
-  /** Finds a binding. A bare name matches on any cluster, and throws if it is ambiguous. */
+  /**
+   * Finds a binding. A name without a cluster matches on any cluster, and throws if it is
+   * ambiguous.
+   */
   get(ref: BindingRef): ContainerRegistration | undefined {
     if (typeof ref !== 'string') return this.#registrations.get(bindingKey(ref.cluster, ref.name));
     const found = this.listAll().filter(({ bindingName }) => bindingName === ref);
@@ -92,7 +98,7 @@ export class ContainerRegistry {
     );
   }
 
-  /** Finds all bindings of a topic. Each reads it in a group of its own. */
+  /** Finds all bindings of a topic. Each of them reads it in its own group. */
   getByTopic(topic: string): readonly ContainerRegistration[] {
     return Object.freeze(this.listAll().filter(({ config }) => config.topic === topic));
   }

@@ -10,8 +10,8 @@ import { failuresOf, throwIfAny } from './shutdown/collect-failures.js';
 import type { JoinSlots } from './lifecycle/join-slots.js';
 
 /**
- * Time limits beyond those of the sessions, in case a session does not keep its own. `close` counts
- * after the drain: 5 s for the last commit, and the time to leave the group.
+ * Time limits for sessions that do not keep their own limits. `close` begins after the drain: 5 s
+ * for the last commit, and the time to leave the group.
  */
 const TIMEOUTS_MS = { pause: 15_000, resume: 15_000, close: 16_000 } as const;
 
@@ -28,12 +28,9 @@ export interface ContainerRunOptions {
   readonly onStatus: () => void;
 }
 
-/**
- * The sessions of a container between one start and the stop that follows. A run is never started
- * again.
- */
+/** The sessions of a container from one start to the next stop. A run is never started again. */
 export class ContainerRun {
-  /** Resolves once all sessions have joined; rejects if the run ends before. */
+  /** Resolves once all sessions have joined. Rejects if the run ends before that. */
   readonly joined: Promise<void>;
   readonly #ending = new AbortController();
   readonly #failures = new Map<ConsumingSession, SessionView['failure']>();
@@ -56,7 +53,10 @@ export class ContainerRun {
     }));
   }
 
-  /** Does nothing while the sessions are closing, since they hand out nothing any more. */
+  /**
+   * Pauses all sessions. Does nothing while they are closing, because they hand out nothing any
+   * more.
+   */
   async pause(reason: PauseReason): Promise<void> {
     if (!this.#closing) await this.#onEach('pause', (session) => session.pause(reason));
   }
@@ -74,8 +74,8 @@ export class ContainerRun {
   }
 
   /**
-   * Drains the sessions and leaves the group. The first deadline holds, and every call gets the
-   * same report. Never rejects: a session that does counts as incomplete.
+   * Drains the sessions and leaves the group. The first deadline applies, and every call gets the
+   * same report. Never rejects: if a session rejects, the report is incomplete.
    */
   close(drainMs: number): Promise<ContainerDrain> {
     this.#ending.abort();

@@ -13,7 +13,7 @@ type Rule = readonly [
   rule: string,
   key: string,
   value: (binding: ResolvedBinding) => unknown,
-  /** Returns undefined if nothing is wrong. */
+  /** Returns the message of a violation; undefined if the rule is satisfied. */
   complaint: (assembly: BindingWithDriver) => string | undefined,
 ];
 
@@ -22,7 +22,7 @@ const RULES: readonly Rule[] = [
     'CLUSTER',
     'cluster',
     ({ cluster }) => cluster,
-    // `a:b` with `c` and `a` with `b:c` would share a key.
+    // Binding `a:b` on cluster `c` and binding `a` on cluster `b:c` would share a key.
     ({ binding: { cluster } }) =>
       cluster.includes(':')
         ? `a cluster's name has no ":" in it; call '${cluster}' something else.`

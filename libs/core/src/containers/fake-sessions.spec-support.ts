@@ -13,15 +13,18 @@ import type { PauseReason } from '../consuming/pauses/pause-reason.js';
 
 export const DRAINED: DrainReport = { complete: true, abandoned: [] };
 
-/** Behaviour of a fake session. Calls that are left out succeed at once. */
+/** Behaviour of a fake session. Omitted calls succeed at once. */
 export interface SessionScript {
-  /** When `start` resolves. If left out, at once; `never` stays joining. */
+  /**
+   * Promise with which `start` resolves; `never` joins for ever. If omitted, `start` resolves at
+   * once.
+   */
   joins?: Promise<void> | 'never';
   pause?: () => Promise<void>;
   close?: (drainMs: number) => Promise<DrainReport>;
 }
 
-/** A ConsumingSession that keeps the contract and follows its script. */
+/** A ConsumingSession that behaves as the interface says, and as its script says. */
 export class FakeSession implements ConsumingSession {
   readonly id: string;
   readonly calls: string[] = [];
@@ -103,7 +106,7 @@ export class FakeSession implements ConsumingSession {
     return [...this.pauses];
   }
 
-  /** Decides only if the partition waits for a decision, as a real session does. */
+  /** Applies a decision only if the partition waits for one, like a real session. */
   decide({ topic, partition, offset }: DecisionPlace, decision: Decision): boolean {
     const waits = this.#status.partitionPauses.some(
       (pause) =>
@@ -132,15 +135,15 @@ export class FakeSession implements ConsumingSession {
 }
 
 /**
- * A ConsumingSessionFactory that remembers its sessions. `scripts` defines by session id how each
- * behaves.
+ * A ConsumingSessionFactory that keeps its sessions. `scripts` defines the behaviour of each
+ * session by its id.
  */
 export class FakeSessions {
   readonly all: FakeSession[] = [];
   /** Session ids whose options the driver rejects. */
   readonly refused = new Set<string>();
   readonly scripts = new Map<string, SessionScript>();
-  /** Script of sessions without a script of their own. */
+  /** Script of sessions that have no other script. */
   everyScript: SessionScript = {};
 
   readonly create: ConsumingSessionFactory = (options) => {
@@ -181,7 +184,7 @@ export class RecordingLogger implements DriverLogger {
   }
 }
 
-/** Driver of fake sessions, which use none. */
+/** A driver that fake sessions never call. */
 export const noDriver = {} as BrokerDriver;
 
 export function virtualTestBed(runtime = new VirtualRuntime()): {

@@ -19,7 +19,7 @@ const calls = (bus: ReturnType<typeof containerWith>): readonly (readonly string
   bus.sessions.all.map((session) => session.calls);
 
 describe('MessageContainer.start', () => {
-  it('opens as many sessions as its concurrency, and has joined when all of them have', async () => {
+  it('opens as many sessions as its concurrency, and has joined when all of them have joined', async () => {
     const gate = new Deferred();
     const bus = containerWith(3, [{}, { joins: gate.promise }]);
     let joined = false;
@@ -37,7 +37,7 @@ describe('MessageContainer.start', () => {
     expect([joined, bus.container.status.state]).toEqual([true, 'joined']);
   });
 
-  it('does not fail for an unreachable broker, which its status shows', async () => {
+  it('does not reject for an unreachable broker; the status shows the error', async () => {
     const bus = containerWith(2, [{}, { joins: 'never' }]);
     await bus.container.start();
     await bus.runtime.settle();
@@ -53,7 +53,7 @@ describe('MessageContainer.start', () => {
     expect(bus.container.status).toMatchObject({ state: 'topic-missing', error: missing });
   });
 
-  it('closes the opened sessions if the driver refuses one, and can be started again', async () => {
+  it('closes the opened sessions if the driver refuses one, and the container can be started again', async () => {
     const bus = containerWith(3);
     bus.sessions.refused.add('eventbus-orders-2');
     await expect(bus.container.start()).rejects.toThrow(/eventbus-orders-2 is refused/);
@@ -70,7 +70,7 @@ describe('MessageContainer.start', () => {
     expect(sessions.all).toHaveLength(2);
   });
 
-  it('shows and logs a session that gives up, against its contract', async () => {
+  it('shows and logs a session that fails for good, although sessions never should', async () => {
     const bus = containerWith(1, [{ joins: Promise.reject(new TypeError('a defect')) }]);
     await bus.container.start();
     await expect(bus.container.joined()).rejects.toThrow('a defect');
@@ -78,7 +78,7 @@ describe('MessageContainer.start', () => {
     expect(bus.logger.lines).toMatchObject([{ level: 'error', context: { error: 'a defect' } }]);
   });
 
-  it('rejects joined if the container was stopped before, or not started', async () => {
+  it('joined() rejects if the container was stopped first, or was not started', async () => {
     const { container } = containerWith(1, [{ joins: 'never' }]);
     await expect(container.joined()).rejects.toBeInstanceOf(ClosedError);
     await container.start();
@@ -121,7 +121,7 @@ describe('MessageContainer.pause', () => {
 });
 
 describe('MessageContainer.close', () => {
-  it('reports the records its sessions abandoned, and the errors', async () => {
+  it('reports the records that its sessions abandoned, and their errors', async () => {
     const left = { topic: 'orders.events', partition: 1, offset: 42 };
     const bus = containerWith(3, [
       { close: async () => ({ complete: false, abandoned: [left] }) },
@@ -136,7 +136,7 @@ describe('MessageContainer.close', () => {
     ]);
   });
 
-  it('runs once: a second call gets the same report, and the first deadline holds', async () => {
+  it('runs once: a second call gets the same report, and the first drain timeout applies', async () => {
     const bus = containerWith(1);
     await bus.container.start();
     const [first, second] = [bus.container.close(1_000), bus.container.close(5)];
@@ -144,7 +144,7 @@ describe('MessageContainer.close', () => {
     expect(calls(bus)).toEqual([['start', 'close 1000']]);
   });
 
-  it('waits 16 s longer than the drain for a session that does not answer', async () => {
+  it('waits 16 s longer than the drain timeout for a session that does not answer', async () => {
     const bus = containerWith(1, [{ close: never }]);
     await bus.container.start();
     const closing = bus.container.close(1_000);
@@ -152,7 +152,7 @@ describe('MessageContainer.close', () => {
     expect(await closing).toMatchObject({ complete: false, errors: [{ operation: 'close' }] });
   });
 
-  it('does nothing before a start', async () => {
+  it('does nothing before start()', async () => {
     const { container, sessions } = containerWith();
     expect(await container.close(1_000)).toEqual({ complete: true, abandoned: [], errors: [] });
     expect(sessions.all).toEqual([]);
@@ -174,7 +174,7 @@ describe('MessageContainer.close', () => {
     expect(bus.container.status.state).toBe('joined');
   });
 
-  it('allows another start with new sessions, and without the old pauses', async () => {
+  it('allows another start, which has new sessions and no pause', async () => {
     const bus = containerWith(1);
     await bus.container.start();
     await bus.container.pause('operator');
@@ -196,7 +196,7 @@ describe('MessageContainer.close', () => {
 });
 
 describe('MessageContainer', () => {
-  it('sums the counts of its sessions over all its starts', async () => {
+  it('adds up the counts of its sessions over all its starts', async () => {
     const bus = containerWith(2);
     const counted = {
       received: 5,
@@ -235,7 +235,7 @@ describe('MessageContainer', () => {
     });
   });
 
-  it('notifies its listeners of every change, and survives one that throws', async () => {
+  it('notifies its listeners of every change, even if one of them throws', async () => {
     const bus = containerWith(1);
     const seen: string[] = [];
     bus.container.onStatus(() => {
@@ -255,7 +255,7 @@ describe('MessageContainer', () => {
 describe('MessageContainer.decide', () => {
   const partition = { topic: 'orders.events', partition: 3 };
 
-  it('reaches the session that owns the partition', async () => {
+  it('passes the decision to the session that owns the partition', async () => {
     const bus = containerWith(2);
     await bus.container.start();
     bus.sessions
@@ -265,7 +265,7 @@ describe('MessageContainer.decide', () => {
     expect(calls(bus)).toEqual([['start'], ['start', 'decide orders.events-3 skip']]);
   });
 
-  it('passes the offset on', async () => {
+  it('passes the offset to the session', async () => {
     const bus = containerWith(1);
     await bus.container.start();
     bus.sessions
@@ -275,7 +275,7 @@ describe('MessageContainer.decide', () => {
     expect(bus.container.decide({ ...partition, offset: 7 }, 'skip')).toBe(true);
   });
 
-  it('returns false if no session waits, before a start and during a close', async () => {
+  it('returns false if no session waits for a decision, before start() and during close()', async () => {
     const bus = containerWith(1);
     expect(bus.container.decide(partition, 'retry')).toBe(false);
     await bus.container.start();

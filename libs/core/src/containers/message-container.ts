@@ -13,13 +13,13 @@ import type { JoinSlots } from './lifecycle/join-slots.js';
 
 export interface MessageContainerOptions {
   readonly binding: string;
-  /** `eventbus-orders`, `eventbus-orders-retry-1`. */
+  /** Id of the container: `eventbus-orders`, `eventbus-orders-retry-1`. */
   readonly id: string;
   readonly topic: string;
   readonly groupId: string;
-  /** 0 is the main container. */
+  /** Retry tier; 0 for the main container. */
   readonly tier: number;
-  /** Number of sessions. Each is a member of the group with partitions of its own. */
+  /** Number of sessions. Each one is a member of the group and has its own partitions. */
   readonly concurrency: number;
   readonly circuitBreaker: CircuitBreakerSlot;
   readonly openSession: (index: number) => ConsumingSession;
@@ -34,7 +34,10 @@ const NOTHING_TO_CLOSE: ContainerDrain = Object.freeze({
   errors: [],
 });
 
-/** Reads one topic for one binding. LifecycleManager knows the state, the container does not. */
+/**
+ * Reads one topic for one binding. The state of the binding is known to LifecycleManager, not to
+ * the container.
+ */
 export class MessageContainer {
   readonly id: string;
   readonly topic: string;
@@ -42,7 +45,7 @@ export class MessageContainer {
   readonly tier: number;
   readonly concurrency: number;
   readonly circuitBreaker: CircuitBreakerSlot;
-  readonly #ledger = new AccumulatedCounts();
+  readonly #accumulated = new AccumulatedCounts();
   readonly #listeners = new Set<(status: ContainerStatus) => void>();
   #run: ContainerRun | undefined;
   #stoppedSince: number;
@@ -58,7 +61,7 @@ export class MessageContainer {
   }
 
   /**
-   * Opens sessions, which begin to join, and returns; `status` shows their progress. Rejects if the
+   * Opens the sessions and returns while they join; `status` shows their progress. Rejects if the
    * driver refuses an option, but not if a broker is unreachable.
    */
   async start(): Promise<void> {
@@ -68,7 +71,7 @@ export class MessageContainer {
       const failures = await failuresOf(opened.map((session) => () => session.close()));
       throwIfAny([refusal, ...failures], `Container '${this.id}' could not start`);
     }
-    this.#ledger.addSessions(opened);
+    this.#accumulated.addSessions(opened);
     this.#run = new ContainerRun(opened, {
       ...this.options,
       containerId: this.id,
@@ -82,36 +85,37 @@ export class MessageContainer {
   }
 
   /**
-   * Resolves once every session has joined; rejects with ClosedError if the container is stopped
-   * before.
+   * Resolves once every session has joined. Rejects with ClosedError if the container is stopped
+   * before that.
    */
   async joined(): Promise<void> {
     if (!this.#run) throw new ClosedError(`Container '${this.id}' is not started.`);
     await this.#run.joined;
   }
 
-  /** Pauses all sessions, even if one of them fails to. Afterwards no record reaches a handler. */
+  /** Pauses all sessions, even if one of them rejects. Afterwards no record reaches a handler. */
   async pause(reason: PauseReason): Promise<void> {
     await this.#run?.pause(reason);
   }
 
-  /** Removes one reason. The others stay. */
+  /** Removes one pause reason. The other reasons remain. */
   async resume(reason: PauseReason): Promise<void> {
     await this.#run?.resume(reason);
   }
 
   /**
-   * Decides about the record that a partition with the pause reason `strict` waits for. With its
-   * offset, it may also be a record that holds its partition for its next attempt. Returns false if
-   * this container has no such partition: another process may own it by now.
+   * Decides about the record for which a partition waits with the pause reason `strict`. With an
+   * offset, the record may also be one that holds its partition until its next attempt. Returns
+   * false if no partition of this container waits for that record, for example because another
+   * process owns it.
    */
   decide(place: DecisionPlace, decision: Decision): boolean {
     return this.#run?.decide(place, decision) ?? false;
   }
 
   /**
-   * Hands out nothing more, waits at most `drainMs` for running handlers, commits and leaves the
-   * group. Never rejects: what failed is in the report. Afterwards the container can be started again.
+   * Stops handing out, waits at most `drainMs` for running handlers, commits and leaves the group.
+   * Never rejects: errors are in the report. Afterwards the container can be started again.
    */
   async close(drainMs = 0): Promise<ContainerDrain> {
     const run = this.#run;
@@ -125,9 +129,9 @@ export class MessageContainer {
     return aggregate(this.#run?.views ?? [], this.#stoppedSince);
   }
 
-  /** Counts over all starts. At any moment, `received` is the sum of all others. */
+  /** Counts over all starts. At any moment, `received` is the sum of all other counts. */
   get counts(): RecordCounts {
-    return this.#ledger.counts;
+    return this.#accumulated.counts;
   }
 
   /** Returns the function that ends the subscription. */
@@ -141,7 +145,7 @@ export class MessageContainer {
     this.#run = undefined;
     this.#stoppedSince = runtime.now();
     this.#publishStatus();
-    // The caller reports errors.
+    // The errors are not logged here, because the caller reports them.
     if (complete || (errors.length > 0 && abandoned.length === 0)) return;
     logger.warn('What was not finished and committed in time is delivered again', {
       binding,
@@ -152,7 +156,10 @@ export class MessageContainer {
     });
   }
 
-  /** Opens all sessions in one synchronous step, so that a shutdown sees all of them or none. */
+  /**
+   * Opens all sessions in one synchronous step, so that a shutdown finds either all of them or
+   * none.
+   */
   #openSessions(): { readonly opened: readonly ConsumingSession[]; readonly refusal?: Error } {
     const opened: ConsumingSession[] = [];
     try {

@@ -11,7 +11,7 @@ export interface Explored extends Discovered {
   readonly app: TestingModule;
 }
 
-/** Starts an application with these providers and returns what the explorer finds in it. */
+/** Starts an application with the given metadata and returns what the explorer finds. */
 export async function explore(
   metadata: ModuleMetadata,
   prepare: (app: TestingModule) => unknown = () => undefined,
@@ -28,7 +28,7 @@ export async function explore(
   return { app, ...discovered };
 }
 
-/** Returns the problems that stop the start of an application with these providers. */
+/** Returns the problems that stop the start of an application with the given metadata. */
 export async function problemsOf(metadata: ModuleMetadata): Promise<readonly string[]> {
   const outcome = await explore(metadata).catch((error: HandlerDiscoveryException) => error);
   return 'problems' in outcome ? outcome.problems : [];

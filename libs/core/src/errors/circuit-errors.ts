@@ -1,6 +1,9 @@
 import { EventBusException } from './event-bus-exception.js';
 
-/** The record was not handed to its handler, because the handler's recent calls have failed. */
+/**
+ * The record was not handed to its handler, because too many recent calls of the handler have
+ * failed.
+ */
 export class CircuitBreakerOpenException extends EventBusException {
   readonly code = 'CIRCUIT_BREAKER_OPEN';
   readonly retriable = true;

@@ -4,12 +4,12 @@ import { EventBusException } from './event-bus-exception.js';
 export interface ConfigurationViolation {
   /** A stable name for tests and tools: `UNKNOWN_KEY`, `RETRY_BUDGET`, ... */
   readonly rule: string;
-  /** undefined if the mistake does not belong to one binding. */
+  /** Name of the binding; undefined if the mistake does not belong to one binding. */
   readonly binding: string | undefined;
   /** The path from the root of the options: `bindings.orders.retry.tier0.maxAttempts`. */
   readonly path: string;
   readonly value: unknown;
-  /** Describes the mistake and how to correct it. */
+  /** What is wrong, and how to correct it. */
   readonly message: string;
 }
 

@@ -127,7 +127,10 @@ export class EventBusShuttingDownException extends EventBusException {
   }
 }
 
-/** A session of the container did not finish an operation in time. The operation may still complete. */
+/**
+ * A session of the container did not finish an operation within its time limit. The operation may
+ * still complete.
+ */
 export class ContainerUnresponsiveException extends EventBusException {
   readonly code = 'CONTAINER_UNRESPONSIVE';
   readonly retriable = true;
@@ -143,7 +146,9 @@ export class ContainerUnresponsiveException extends EventBusException {
   }
 }
 
-/** An operator decided about a partition without a waiting record, or about another record than the waiting one. */
+/**
+ * An operator decided about a record, but the partition waits for no record, or for another one.
+ */
 export class NoRecordWaitsException extends EventBusException {
   readonly code = 'NO_RECORD_WAITS';
   readonly retriable = false;

@@ -10,7 +10,10 @@ const MESSAGES: Readonly<Record<AbortCause, string>> = {
   'session-ended': 'the session ended and is replaced',
 };
 
-/** The reason of a delivery's abort signals: the work is cancelled, and its record is delivered again. */
+/**
+ * The reason of a delivery's abort signals. The work is cancelled, and the record is delivered
+ * again.
+ */
 export class DeliveryAbortedException extends EventBusException {
   readonly code = 'DELIVERY_ABORTED';
   readonly retriable = true;

@@ -2,7 +2,10 @@ export interface ExceptionOptions {
   readonly cause?: unknown;
 }
 
-/** Base class of all errors of the event bus: a stable `code`, whether another attempt can help, and a message that says what to do. */
+/**
+ * Base class of all errors of the event bus. Each has a stable `code`, says whether another attempt
+ * can help, and has a message that says what to do.
+ */
 export abstract class EventBusException extends Error {
   abstract readonly code: string;
   abstract readonly retriable: boolean;

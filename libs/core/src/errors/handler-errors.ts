@@ -15,7 +15,10 @@ export class HandlerDiscoveryException extends EventBusException {
   }
 }
 
-/** A guard refused the record, or a global interceptor did not call its handler. The record is not to blame: the partition waits, and nothing is dead-lettered. */
+/**
+ * A guard refused the record, or a global interceptor did not call its handler. The record itself
+ * may be good, so it is redelivered and never dead-lettered.
+ */
 export class HandlerRefusedException extends EventBusException {
   readonly code = 'HANDLER_REFUSED';
   readonly retriable = true;
@@ -33,7 +36,7 @@ export class DeserializationException extends EventBusException {
 
   /** The expected format, by the name of the deserializer. */
   readonly format: string | undefined;
-  /** A reason that quotes nothing of the record. */
+  /** A reason that quotes no part of the record. */
   readonly reason: string | undefined;
 
   constructor(message: string, { format, reason, ...options }: DeserializationDetails = {}) {
@@ -63,7 +66,7 @@ export class UnknownEventTypeException extends EventBusException {
   readonly retriable = false;
 }
 
-/** A handler or an operator gave a record up: it goes to the dead-letter topic. */
+/** A handler or an operator decided that the record goes to the dead-letter topic. */
 export class DeadLetterRequestedException extends EventBusException {
   readonly code = 'DEAD_LETTER_REQUESTED';
   readonly retriable = false;

@@ -1,6 +1,9 @@
 import { EventBusException } from './event-bus-exception.js';
 
-/** The idempotency store did not answer. The handler was not called, or it has succeeded; in both cases the record is delivered again. */
+/**
+ * The idempotency store did not answer, either before the handler was called or after it succeeded.
+ * In both cases the record is delivered again.
+ */
 export class IdempotencyStoreException extends EventBusException {
   readonly code = 'IDEMPOTENCY_STORE';
   readonly retriable = true;

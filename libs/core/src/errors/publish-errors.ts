@@ -1,6 +1,8 @@
 import { EventBusException, type ExceptionOptions } from './event-bus-exception.js';
 
-/** `unknown`: the event was sent, and no answer says whether it was written. */
+/**
+ * Says whether an event was written. `unknown`: it was sent, but no answer of the broker arrived.
+ */
 export type PublishFate = 'not-written' | 'unknown';
 
 interface PublishFailure extends ExceptionOptions {
@@ -8,12 +10,15 @@ interface PublishFailure extends ExceptionOptions {
   readonly fate?: PublishFate;
 }
 
-/** An event could not be published, or it is not known whether it was. */
+/** An event was not published, or it is unknown whether it was. */
 export class EventPublishException extends EventBusException {
   readonly code = 'EVENT_PUBLISH';
   /** Publishing the event again may write it twice if this is `unknown`. */
   readonly fate: PublishFate;
-  /** Tells whether publishing the event again may succeed. Taken from the cause; false if the cause does not say. */
+  /**
+   * True if publishing the event again may succeed. The value is that of the cause; false if the
+   * cause has none.
+   */
   readonly retriable: boolean;
 
   constructor(message: string, { fate = 'not-written', ...options }: PublishFailure = {}) {
@@ -23,13 +28,16 @@ export class EventPublishException extends EventBusException {
   }
 }
 
-/** A dead letter could not be written: its record stays in its place. */
+/** A dead letter could not be written. Its record is delivered again, and the write is repeated. */
 export class DltPublishException extends EventBusException {
   readonly code = 'DLT_PUBLISH';
   readonly retriable = true;
 }
 
-/** A record could not be written to its retry topic: it stays in its place. */
+/**
+ * A record could not be written to its retry topic. It is delivered again, and the write is
+ * repeated.
+ */
 export class RetryPublishException extends EventBusException {
   readonly code = 'RETRY_PUBLISH';
   readonly retriable = true;

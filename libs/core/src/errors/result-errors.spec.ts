@@ -17,7 +17,7 @@ const thrownBy = (result: unknown): unknown => {
 };
 
 describe('throwIfFailed()', () => {
-  it('throws a failure result, with its reason and its cause', () => {
+  it('throws for a failure result, with its reason and its cause', () => {
     const cause = new Error('locked');
     const retryable = thrownBy(new RetryableResult('the order is locked', { cause }));
     expect(retryable).toBeInstanceOf(RetryableResultException);
@@ -40,7 +40,7 @@ describe('throwIfFailed()', () => {
     expect(Object.hasOwn(error as Error, 'cause')).toBe(false);
   });
 
-  it('accepts results from the factory', () => {
+  it('accepts results that the factory created', () => {
     expect(ConsumerResult.success()).toBeInstanceOf(SuccessResult);
     expect(ConsumerResult.retryable('later', { cause: 1 })).toEqual(
       new RetryableResult('later', { cause: 1 }),
@@ -48,14 +48,14 @@ describe('throwIfFailed()', () => {
     expect(ConsumerResult.error('no')).toEqual(new ErrorResult('no'));
   });
 
-  it('accepts a missing reason', () => {
+  it('accepts a failure result without a reason', () => {
     const result = new RetryableResult(undefined as never);
     expect((thrownBy(result) as Error).message).toBe(
       "The handler returned a result of kind 'retryable' without a reason.",
     );
   });
 
-  it('accepts a result of another copy of the library', () => {
+  it('accepts a result that another copy of the library created', () => {
     const brand = Symbol.for('nest-event-bus:consumer-result');
     expect(thrownBy({ [brand]: true, kind: 'error', reason: 'no' })).toBeInstanceOf(
       ErrorResultException,

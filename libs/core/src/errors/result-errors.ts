@@ -16,8 +16,8 @@ export class ErrorResultException extends NonRetryableException {
 }
 
 /**
- * Throws a failure that a handler only returned, so that both ways to fail are handled alike: the
- * same retries, the same circuit, the same headers.
+ * Throws a failure that a handler returned, so that returned and thrown failures have the same
+ * retries, circuit-breaker counts and headers.
  */
 export function throwIfFailed(result: unknown): void {
   if (result === undefined || !isConsumerResult(result)) return;
@@ -31,7 +31,7 @@ export function throwIfFailed(result: unknown): void {
   }
 }
 
-/** Replaces a missing reason, which JavaScript allows. */
+/** Returns a text for a missing reason, which is possible in JavaScript. */
 function reasonOf({ reason, kind }: RetryableResult | ErrorResult): string {
   return typeof reason === 'string' && reason !== ''
     ? reason

@@ -1,12 +1,18 @@
 import { EventBusException } from './event-bus-exception.js';
 
-/** A handler throws this, or an error that extends it, when the record is bad: one call, and dead-lettered. */
+/**
+ * A handler throws this error, or one that extends it, for a bad record. There is no further call,
+ * and the record is dead-lettered.
+ */
 export class NonRetryableException extends EventBusException {
   readonly code: string = 'NON_RETRYABLE';
   readonly retriable = false;
 }
 
-/** A handler throws this, or an error that extends it, when another call may help, whatever its cause is. */
+/**
+ * A handler throws this error, or one that extends it, if another call may help, whatever its cause
+ * is.
+ */
 export class RetryableException extends EventBusException {
   readonly code: string = 'RETRYABLE';
   readonly retriable = true;

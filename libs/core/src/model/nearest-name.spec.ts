@@ -15,7 +15,7 @@ describe('nearestName()', () => {
     expect(suggestion(given, known)).toBe(`Did you mean '${name}'?`);
   });
 
-  it('finds no name that needs too many edits', () => {
+  it('returns undefined if every name needs too many edits', () => {
     expect(nearestName('serializer', known)).toBeUndefined();
     expect(suggestion('serializer', known)).toBe(
       'Known are: groupId, topic, maxPollRecords, maxPollIntervalMs.',

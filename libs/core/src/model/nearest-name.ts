@@ -1,4 +1,7 @@
-/** The known name with the fewest edits, if there are so few that the given one is probably a typing mistake. */
+/**
+ * Returns the known name that needs the fewest edits, if the given name is probably a typing
+ * mistake of it.
+ */
 export function nearestName(name: string, known: readonly string[]): string | undefined {
   const given = name.slice(0, 100).toLowerCase();
   let best: { readonly name: string; readonly edits: number } | undefined;
@@ -10,13 +13,13 @@ export function nearestName(name: string, known: readonly string[]): string | un
   return best && best.edits <= most ? best.name : undefined;
 }
 
-/** `Did you mean …?`, or the list of known names. */
+/** Returns `Did you mean …?`, or the list of known names. */
 export function suggestion(name: string, known: readonly string[]): string {
   const nearest = nearestName(name, known);
   return nearest ? `Did you mean '${nearest}'?` : `Known are: ${known.join(', ')}.`;
 }
 
-/** The Levenshtein distance, computed row by row. */
+/** Returns the Levenshtein distance, computed row by row. */
 function editDistance(from: string, to: string): number {
   let previous = Array.from({ length: to.length + 1 }, (_, index) => index);
   for (let row = 1; row <= from.length; row += 1) {

@@ -56,7 +56,7 @@ function find({ hosts, others = [], frozen = [] }: Case): readonly string[] {
 }
 
 describe('findEarlyDestroyedDependencies()', () => {
-  it('reports a pool in the module of its handlers, without hierarchy levels', () => {
+  it('reports a pool in the module of its handlers, in a Nest version without hierarchy levels', () => {
     const pool = component('Pool', shop);
     const host = component('Handlers', shop, { injects: [pool] });
     expect(find({ hosts: [host], others: [pool] })).toEqual(['Pool of Handlers']);
@@ -82,7 +82,7 @@ describe('findEarlyDestroyedDependencies()', () => {
     expect(find({ hosts: [host], others: [pool, again] })).toEqual(['POOL of Handlers']);
   });
 
-  it('reports the dependencies of a frozen host if nothing else starts the drain before the bus', () => {
+  it('reports the dependencies of a frozen host if no other host starts the drain before the bus', () => {
     const pool = component('Pool', storage);
     const host = component('Handlers', shop, { injects: [pool] });
     expect(find({ hosts: [host], others: [pool], frozen: [host] })).toEqual(['Pool of Handlers']);
@@ -94,7 +94,7 @@ describe('findEarlyDestroyedDependencies()', () => {
     expect(find({ hosts: [host], others: [pool] })).toEqual(['Pool of Handlers']);
   });
 
-  it('reports dependencies on the level of their host or above it', () => {
+  it('reports dependencies on the same level as their host, or above it', () => {
     const pool = component('Pool', shop, { hierarchyLevel: 2 });
     const host = component('Handlers', shop, { hierarchyLevel: 1, guards: [pool] });
     expect(find({ hosts: [host], others: [pool] })).toEqual(['Pool of Handlers']);
@@ -147,14 +147,14 @@ describe('findEarlyDestroyedDependencies() with safe dependencies', () => {
 describe('describeEarlyDestroyedDependency()', () => {
   const pool = component('Pool', shop);
 
-  it('suggests a module of its own if pool and user are in one module', () => {
+  it('suggests a separate module if the pool and its user are in one module', () => {
     const user = component('Handlers', shop);
     expect(describeEarlyDestroyedDependency({ dependency: pool, user })).toBe(
       'Pool in ShopModule may be closed at shutdown while a handler of Handlers in ShopModule still uses it: this version of Nest calls its onModuleDestroy before the event bus has drained. Provide Pool in a module of its own that ShopModule imports, or close it in onApplicationShutdown.',
     );
   });
 
-  it('suggests onApplicationShutdown if pool and user are in two modules', () => {
+  it('suggests onApplicationShutdown if the pool and its user are in two modules', () => {
     const user = component('Handlers', storage);
     expect(describeEarlyDestroyedDependency({ dependency: pool, user })).toMatch(
       /Close it in onApplicationShutdown, which comes after the drain\.$/,

@@ -6,7 +6,10 @@ export interface DestroyPlan {
   readonly components: readonly Component[];
   /** Ids of the components that hold handlers, including those that are created per record. */
   readonly hosts: ReadonlySet<string>;
-  /** Instances whose destroy hook waits for the drain. The first of these hooks starts it. */
+  /**
+   * Instances whose destroy hook waits for the drain. The hook that Nest calls first starts the
+   * drain.
+   */
   readonly drains: ReadonlySet<object>;
 }
 
@@ -23,11 +26,12 @@ export interface EarlyDestroyedDependency {
 type Stage = readonly [module: number, step: number];
 
 /**
- * Finds what Nest would destroy while handlers still use it.
+ * Finds dependencies that Nest would destroy while handlers still use them.
  *
- * Nest 11 calls all hooks of a module at once: a connection pool in the module of its handlers closes
- * while they run, unless its hook is made to wait. Nest 12 goes level by level, which leaves only
- * rarer cases. The version is not checked: the `hierarchyLevel` of the components tells the order.
+ * Nest 11 calls all destroy hooks of a module at once: a connection pool in the module of its
+ * handlers closes while the handlers run, unless its hook waits. Nest 12 destroys level by level,
+ * so that only rarer cases remain. The version of Nest is not checked: the `hierarchyLevel` of the
+ * components shows the order.
  */
 export function findEarlyDestroyedDependencies(
   plan: DestroyPlan,
@@ -62,8 +66,8 @@ export function describeEarlyDestroyedDependency({
 }
 
 /**
- * Suggests a module of its own only if the handler is a singleton: only singletons have a destroy
- * hook, and Nest calls it before those of imported modules.
+ * Returns what to do. A separate module is suggested only if the handler is a singleton, because
+ * only singletons have a destroy hook, and Nest calls it before those of imported modules.
  */
 function remedy({ name, host }: Component, user: Component): string {
   const isDestroyedWithUser = host === user.host && user.isDependencyTreeStatic();
@@ -73,8 +77,8 @@ function remedy({ name, host }: Component, user: Component): string {
 }
 
 /**
- * Sorts as NestApplicationContext does: the module nearest to the root comes first, and among
- * equals the last one.
+ * Sorts modules like NestApplicationContext: the module nearest to the root comes first. Of modules
+ * with the same distance, the last one comes first.
  */
 function destroyOrder(modules: readonly ModulePlace[]): ReadonlyMap<ModulePlace, number> {
   const order = [...modules].sort((a, b) => b.distance - a.distance).reverse();

@@ -40,8 +40,8 @@ interface Resolved {
 }
 
 /**
- * Ties the bus to the lifecycle of the Nest application: validates, starts, drains and closes it in
- * Nest's hooks.
+ * Connects the bus with the lifecycle hooks of the Nest application: validates, starts, drains and
+ * closes the bus.
  */
 @Injectable()
 export class EventBusBootstrap
@@ -58,8 +58,8 @@ export class EventBusBootstrap
   ) {}
 
   /**
-   * Validates everything and builds the bindings. An error stops the start here, before any record
-   * is read.
+   * Validates everything and builds the bindings. An error stops the start of the application
+   * before any record is read.
    */
   async onModuleInit(): Promise<void> {
     this.#refuseSecondBus();
@@ -81,8 +81,8 @@ export class EventBusBootstrap
   }
 
   /**
-   * Starts the bindings. An unreachable broker does not delay the application: health shows how far
-   * each binding is.
+   * Starts the bindings. An unreachable broker does not delay the application: health shows the
+   * state of each binding.
    */
   async onApplicationBootstrap(): Promise<void> {
     if (this.kernel.options?.enabled !== 'enabled') return;
@@ -95,8 +95,8 @@ export class EventBusBootstrap
   }
 
   /**
-   * Closes the producers only now: the last requests have been answered, so nothing is published
-   * any more.
+   * Closes the producers in the last hook, because requests that are still being answered may
+   * publish until then.
    */
   async onApplicationShutdown(): Promise<void> {
     await this.kernel.closeClusters();
@@ -136,8 +136,8 @@ export class EventBusBootstrap
   }
 
   /**
-   * Makes destroy hooks wait for the drain: those of handler hosts, and those that Nest would call
-   * before them.
+   * Makes destroy hooks wait for the drain: the hooks of handler hosts, and hooks of dependencies
+   * that Nest would call before them.
    */
   #drainBefore({ hosts, hostIds }: Discovered): void {
     const { logger } = this.kernel;
@@ -149,7 +149,7 @@ export class EventBusBootstrap
         `${name} in ${module} is frozen: its dependencies may be closed before its handlers have ended. Do not freeze providers that hold handlers.`,
       );
     }
-    // Frozen hosts are left out, because their hooks could not be made to wait for the drain.
+    // Frozen hosts are omitted, because their hooks cannot wait for the drain.
     const instances = hosts.map(({ instance }) => instance);
     const drains = instances.filter((host) => Object.isExtensible(host));
     for (const early of this.#findEarlyDestroyed(hostIds, [...drains, this])) {
@@ -204,7 +204,8 @@ function mismatches(
   { bindings, clusters, bindingsWithoutHandler }: ResolvedOptions,
   { handlers, dltHandlers, dltAlerts, problems }: Discovered,
 ): readonly string[] {
-  // A handler with an error is not listed, so its binding would be reported as one without a handler.
+  // A handler with an error is not in the list, so its binding would be reported as one without a
+  // handler.
   const withoutHandler = problems.length > 0 ? 'allow' : bindingsWithoutHandler;
   return [
     ...matchHandlers(bindings, handlers, { bindingsWithoutHandler: withoutHandler }),

@@ -43,7 +43,10 @@ type Dependencies = (InjectionToken | OptionalFactoryDependency)[];
 export class EventBusModule implements OnApplicationBootstrap {
   constructor(@Inject(ModulesContainer) private readonly modules: ModulesContainer) {}
 
-  /** Throws if the module was imported without forRoot, because it would silently do nothing. */
+  /**
+   * Throws if the module was imported without forRoot, because the bus would not start and nothing
+   * would say so.
+   */
   onApplicationBootstrap(): void {
     if ([...this.modules.values()].some((module) => module.hasProvider(EventBusBootstrap))) return;
     throw missingRoot('EventBusModule', 'is imported, but there is no event bus in it.');
@@ -112,7 +115,7 @@ function featureModule(
   };
 }
 
-/** Fills in empty bindings for a feature that only brings consumers. */
+/** Returns empty bindings for a feature that has only consumers. */
 function featureBindings(
   parts: EventBusFeatureParts | undefined,
   given: EventBusFeatureBindings,

@@ -6,7 +6,7 @@ import { ConfigurationValidationException } from '../errors/configuration-valida
 export class FeatureBindings implements OnApplicationBootstrap {
   #isClaimed = false;
 
-  /** Takes the options unread: the bus validates them together with its own. */
+  /** Keeps the options without a check, because the bus validates them together with its own. */
   constructor(readonly options: FeatureProperties) {}
 
   /** Marks the bindings as read by a bus. */
@@ -14,7 +14,10 @@ export class FeatureBindings implements OnApplicationBootstrap {
     this.#isClaimed = true;
   }
 
-  /** Throws if no bus has read the bindings, because their topics would silently not be consumed. */
+  /**
+   * Throws if no bus has read the bindings, because their topics would not be consumed and nothing
+   * would say so.
+   */
   onApplicationBootstrap(): void {
     if (this.#isClaimed) return;
     throw missingRoot(

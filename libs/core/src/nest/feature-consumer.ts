@@ -1,7 +1,7 @@
 import type { Type } from '@nestjs/common';
 import type { DiscoveryService } from '@nestjs/core';
 import type { BindingName } from '../model/states/event-bus-bindings.js';
-import { isEnhanced } from '../discovery/calling/enhancers.js';
+import { isEnhanced } from '../discovery/calling/declared-enhancers.js';
 import { handlerConflicts } from '../discovery/exploring/handler-conflicts.js';
 import type { HandlerDefinition } from '../discovery/exploring/handler-definition.js';
 import type { Discovered, DiscoveredHost } from '../discovery/exploring/handler-explorer.js';
@@ -25,16 +25,16 @@ type InstanceWrapper = ReturnType<DiscoveryService['getProviders']>[number];
 /** A class that handles the messages of a binding, instead of a method with `@EventHandler`. */
 export interface FeatureConsumer<Message = unknown> {
   readonly binding: BindingName;
-  /** The cluster on which the binding is expected. A binding on another cluster is refused. */
+  /** The cluster of the binding. If the binding is on another cluster, the consumer is refused. */
   readonly cluster?: string;
   /**
-   * The event type that the consumer handles. Left out: every type that no other handler of the
-   * binding handles.
+   * The event type that the consumer handles. If omitted, the consumer handles every type that no
+   * other handler of the binding handles.
    */
   readonly type?: string;
   /**
-   * A class with class-validator decorators, or a Standard Schema. The handler only gets messages
-   * that are valid.
+   * A class with class-validator decorators, or a Standard Schema. The handler gets only valid
+   * messages.
    */
   readonly message?: PayloadType<Message>;
   /** The class of the handler. Nest creates it once or, if it is request-scoped, for each message. */
@@ -51,12 +51,12 @@ const KEYS = Object.keys({
 
 /** The consumers of one `EventBusModule.forFeature`. The bus finds them by this class. */
 export class FeatureConsumers {
-  /** Takes the consumers unchecked: `findConsumers` validates them. */
+  /** Keeps the consumers without a check, because `findConsumers` validates them. */
   constructor(readonly given: unknown) {}
 }
 
 /**
- * Returns the classes that Nest can instantiate. Other values are left out here; `findConsumers`
+ * Returns the classes that Nest can instantiate. Other values are omitted, because `findConsumers`
  * reports them.
  */
 export function handlerClasses(consumers: unknown): readonly Type<unknown>[] {
@@ -93,7 +93,7 @@ export function findConsumers(wrappers: readonly InstanceWrapper[]): FoundConsum
 /** Adds the consumers to the decorated methods, and checks both together for conflicts. */
 export function withConsumers(explored: Discovered, consumers: FoundConsumers): Discovered {
   const handlers = [...explored.handlers, ...consumers.handlers];
-  // Conflicts among the decorated methods were already reported by the explorer.
+  // The explorer has already reported conflicts among the decorated methods.
   const compared = explored.problems.length > 0 ? consumers.handlers : handlers;
   return {
     ...explored,
@@ -127,7 +127,10 @@ function consumersOf(given: unknown, module: InstanceWrapper['host']): readonly 
   });
 }
 
-/** Checks at run time what the compiler checks, because JavaScript and casts get past the compiler. */
+/**
+ * Checks at run time what the compiler checks in TypeScript, because JavaScript and casts bypass
+ * the compiler.
+ */
 function descriptionProblems(consumer: unknown): readonly string[] {
   if (!isPlainObject(consumer)) return ['it is not an object like { binding, message, handler }.'];
   const { binding, cluster, type, message, handler } = consumer;
@@ -161,7 +164,7 @@ function inspect(
   if (!wrapper) return invalid([`Nest has no provider ${handler.name} in its feature.`]);
   const [host] = findHosts([wrapper]);
   const scoped = host?.kind === 'scoped' ? host : undefined;
-  // A test may have replaced the provider by any object: then there is no host.
+  // A test may have replaced the provider by any object, and then there is no host.
   const target = scoped ? scoped.prototype : (wrapper.instance as unknown);
   if (!isMessageHandler(target)) return invalid([missingHandle(handler, scoped)]);
   const problems = host ? callProblems(host, target) : [];
@@ -180,8 +183,8 @@ function inspect(
 }
 
 /**
- * Creates the handler per record. It injects the record with its context as REQUEST, as decorated
- * methods of request-scoped providers do.
+ * Creates the handler for each record. REQUEST injects the record with its context, as it does for
+ * decorated methods of request-scoped providers.
  */
 function scopedInvoke(host: ScopedHost): HandlerDefinition['invoke'] {
   return async ([record], [context]) => {
@@ -196,13 +199,13 @@ function missingHandle({ name }: Type, scoped: ScopedHost | undefined): string {
 }
 
 /**
- * Refuses decorators that a consumer is called without: a skipped guard would let every message
- * pass, and a parameter would get the wrong value.
+ * Refuses decorators that have no effect on a consumer. Otherwise a guard that is never called
+ * would let every message pass, and a parameter would get the wrong value.
  */
 function callProblems(host: HandlerHost, { handle }: MessageHandler): readonly string[] {
   const { name } = host.type;
   const instead = 'Use a method with @EventHandler instead, or take them out.';
-  // The handler may be a property of the instance, as arrow functions are.
+  // The handler may be a property of the instance, like an arrow function.
   if (isEnhanced({ ...host, prototype: { handle } }, 'handle')) {
     return [
       `${name}.handle has guards, interceptors, pipes or filters, which a consumer is called without. ${instead}`,
@@ -240,12 +243,15 @@ function isMessageHandler(value: unknown): value is MessageHandler {
   );
 }
 
-/** Tells a class from arrow functions and methods, which have no prototype. */
+/** Returns whether the value is a class. Arrow functions and methods have no prototype. */
 function isClass(value: unknown): value is Type<unknown> {
   return typeof value === 'function' && typeof value.prototype === 'object';
 }
 
-/** Keeps one host per instance, since a class may have several consumers, and decorated methods as well. */
+/**
+ * Keeps one host per instance, because a class may have several consumers, and decorated methods as
+ * well.
+ */
 function withoutDuplicates(hosts: readonly DiscoveredHost[]): readonly DiscoveredHost[] {
   return [...new Map(hosts.map((host) => [host.instance, host])).values()];
 }

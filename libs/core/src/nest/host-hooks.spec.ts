@@ -4,7 +4,7 @@ describe('drainBeforeDestroy()', () => {
   const destroy = (host: object): unknown =>
     (host as { onModuleDestroy(): unknown }).onModuleDestroy();
 
-  it('destroys the instance only after the drain', async () => {
+  it('makes the destroy hook of the instance wait for the drain', async () => {
     const steps: string[] = [];
     class Host {
       name = 'host';
@@ -22,7 +22,7 @@ describe('drainBeforeDestroy()', () => {
     expect(steps).toEqual(['drained', 'destroyed host']);
   });
 
-  it('works without an own hook and adds no visible property', async () => {
+  it('accepts an instance without a destroy hook, and adds no visible property', async () => {
     const drain = jest.fn(() => Promise.resolve());
     const host = { a: 1 };
     drainBeforeDestroy(host, drain);
@@ -31,7 +31,7 @@ describe('drainBeforeDestroy()', () => {
     expect(Object.keys(host)).toEqual(['a']);
   });
 
-  it('returns false for a frozen instance and leaves it unchanged', () => {
+  it('returns false for a frozen instance, and does not change it', () => {
     expect(drainBeforeDestroy(Object.freeze({}), () => Promise.resolve())).toBe(false);
   });
 });

@@ -5,10 +5,11 @@ interface MaybeOnModuleDestroy {
 /**
  * Makes the destroy hook of an instance wait for the drain.
  *
- * Nest destroys modules in an order that depends on how they import each other; neither a global
- * nor a local bus comes before the handlers' dependencies in all layouts. But Nest destroys an
- * instance before its dependencies, so the drain starts with the first host of a handler.
- * Returns false if the instance is frozen, so that no hook can be added.
+ * Nest destroys modules in an order that depends on their imports, so neither a global nor a local
+ * bus module is always destroyed before the handlers' dependencies. But Nest destroys an instance
+ * before its dependencies, so the first host that is destroyed starts the drain.
+ *
+ * Returns false if the instance is frozen, because no hook can be added to it.
  */
 export function drainBeforeDestroy(host: object, drain: () => Promise<unknown>): boolean {
   if (!Object.isExtensible(host)) return false;

@@ -59,8 +59,8 @@ const providers = [
 ];
 
 /**
- * Returns the components of the providers above from Nest's container; `isUnresolved` hides what
- * Nest only knows after creating request-scoped ones.
+ * Returns the components of the providers above from Nest's container. `isUnresolved` hides
+ * dependencies that Nest only knows after it has created request-scoped components.
  */
 async function componentsOfNest({ isUnresolved }: { isUnresolved: boolean }) {
   const testing = await Test.createTestingModule({ providers }).compile();

@@ -6,8 +6,8 @@ export interface ModulePlace {
 }
 
 /**
- * A provider, controller or enhancer in Nest's container: the part of its InstanceWrapper that is
- * used here.
+ * A provider, controller or enhancer in Nest's container, with the properties of its
+ * InstanceWrapper that are used here.
  */
 export interface Component {
   readonly id: string;
@@ -21,7 +21,10 @@ export interface Component {
   readonly inject?: readonly unknown[] | null;
   readonly isAlias: boolean;
   readonly isTransient: boolean;
-  /** Set since Nest 12. A component has a higher level than everything that is injected into it. */
+  /**
+   * Level of the component, since Nest 12. It is higher than the levels of everything that is
+   * injected into the component.
+   */
   readonly hierarchyLevel?: number;
   isDependencyTreeStatic(): boolean;
   getCtorMetadata(): readonly Component[] | undefined;
@@ -46,8 +49,8 @@ interface Property {
 }
 
 /**
- * Returns everything that is injected, directly or indirectly. What is fetched through ModuleRef is
- * not known.
+ * Returns everything that is injected, directly or indirectly. Dependencies that are fetched
+ * through ModuleRef are unknown.
  */
 export function dependenciesOf(
   component: Component,
@@ -74,13 +77,13 @@ function directDependencies(
   const declared = component.isDependencyTreeStatic()
     ? []
     : declaredDependencies(component, components);
-  // Nest leaves an empty entry for a missing optional dependency.
+  // Nest keeps an empty entry for an optional dependency that is missing.
   return [...resolved, ...declared].filter(Boolean);
 }
 
 /**
- * Reads the dependencies from the metadata, since some versions of Nest resolve those of a
- * request-scoped component only when they first create it.
+ * Reads the dependencies from the metadata. Some versions of Nest resolve those of a request-scoped
+ * component only when they create it for the first time.
  */
 function declaredDependencies(
   component: Component,

@@ -8,7 +8,7 @@ import type { FeatureConsumer } from './feature-consumer.js';
 export const EVENT_BUS_OPTIONS = Symbol('EVENT_BUS_OPTIONS');
 
 export interface Visibility {
-  /** True if every module may inject what the bus exports. Default true. */
+  /** True if every module may inject the exports of the bus module. Default true. */
   readonly isGlobal?: boolean;
 }
 
@@ -41,13 +41,13 @@ export interface EventBusFeatureParts<
   Messages extends readonly unknown[] = readonly unknown[],
 > extends Pick<ModuleMetadata, 'imports'> {
   /**
-   * Consumers of the feature. Their classes become providers, which the feature exports; their
-   * dependencies come from `imports`.
+   * Consumers of the feature. Their classes become providers that the feature exports, with
+   * dependencies from `imports`.
    */
   readonly consumers?: { readonly [K in keyof Messages]: FeatureConsumer<Messages[K]> };
 }
 
-/** A feature brings bindings, consumers, or both. */
+/** Options of a feature: bindings, consumers, or both. */
 export interface EventBusFeatureOptions<Messages extends readonly unknown[] = readonly unknown[]>
   extends EventBusFeatureBindings, EventBusFeatureParts<Messages> {}
 

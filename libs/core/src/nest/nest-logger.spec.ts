@@ -4,7 +4,7 @@ import { NestLogger } from './nest-logger.js';
 describe('NestLogger', () => {
   afterEach(() => Logger.overrideLogger(true));
 
-  it('never throws, even if the logger of the application does', () => {
+  it('never throws, even if the logger of the application throws', () => {
     const lines: unknown[] = [];
     const broken = (message: unknown): never => {
       lines.push(message);

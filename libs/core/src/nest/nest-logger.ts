@@ -6,8 +6,8 @@ type Context = Readonly<Record<string, unknown>>;
 type Level = 'debug' | 'log' | 'warn' | 'error';
 
 /**
- * Writes the log lines of the bus to the Nest logger of the application. Never throws: a failed log
- * line must not stop its caller.
+ * Writes the log lines of the bus to the Nest logger of the application. Never throws: a log line
+ * that fails must not stop its caller.
  */
 export class NestLogger implements DriverLogger {
   readonly #logger: Logger;
@@ -36,7 +36,7 @@ export class NestLogger implements DriverLogger {
     try {
       this.#logger[level](withContext(message, context));
     } catch {
-      // The log transport may be closed already, so the failure cannot be logged either.
+      // The log transport may be closed already, so this failure is not logged either.
       return;
     }
   }

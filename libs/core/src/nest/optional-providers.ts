@@ -23,7 +23,7 @@ export interface OptionalProviders {
 interface ProviderKind<T> {
   readonly name: string;
   readonly token: symbol;
-  /** Completes the sentence "must be an object with ...". */
+  /** Text that completes the sentence "must be an object with ...". */
   readonly members: string;
   readonly isValid: (value: unknown) => value is T;
 }
@@ -50,8 +50,8 @@ const ERROR_HANDLING: ProviderKind<KafkaErrorHandlerOptions> = {
 };
 
 /**
- * Finds the providers in any module. A provider that cannot be used is a violation; otherwise the
- * defaults would silently apply.
+ * Finds the providers in any module. A provider with missing members is a violation, because
+ * otherwise the default would be used and nothing would say so.
  */
 export function readOptionalProviders(
   providers: readonly InstanceWrapper[],

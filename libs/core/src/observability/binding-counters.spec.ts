@@ -32,7 +32,7 @@ describe('BindingCounters', () => {
     ]);
   });
 
-  it('keeps 50 class names of errors, and counts all later ones as "other", in every tier', () => {
+  it('keeps 50 class names of errors over all tiers, and counts all later ones as "other"', () => {
     const counters = new BindingCounters(undefined);
     for (let index = 0; index < 1_000; index++) counters.failed(main, `Error${index}`);
     counters.failed(first, 'Error999');

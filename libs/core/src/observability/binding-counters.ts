@@ -5,14 +5,17 @@ import type { FailureObserver, FailureLocation } from '../model/outcomes/failure
 import { KnownValues } from './known-values.js';
 import { LabelledCounter } from './labelled-counter.js';
 
-/** Limit of distinct labels, because class names of errors may be generated at run time. */
+/**
+ * Maximal number of class names per binding, because class names of errors may be generated at run
+ * time.
+ */
 const MAX_EXCEPTION_NAMES = 50;
 
 type LocationLabels = Readonly<Record<'topic' | 'tier', string>>;
 
 /**
- * Counts failures of one binding from its registration until it is destroyed. Records that succeed
- * are counted by the containers.
+ * Counts failures of one binding, from its registration until it is destroyed. Containers count the
+ * records that succeed.
  */
 export class BindingCounters implements BindingCounts, FailureObserver {
   readonly #exceptions = new KnownValues(MAX_EXCEPTION_NAMES);
@@ -23,7 +26,10 @@ export class BindingCounters implements BindingCounts, FailureObserver {
   >();
   readonly #transitions = new LabelledCounter<Pick<CircuitTransition, 'from' | 'to' | 'cause'>>();
 
-  /** Subscribes to the breaker for good: it belongs to the same binding and is dropped together with it. */
+  /**
+   * Subscribes to the breaker without an end, because it belongs to the same binding and is dropped
+   * together with it.
+   */
   constructor(breaker: Pick<CircuitBreaker, 'onTransition'> | undefined) {
     breaker?.onTransition(({ from, to, cause }) =>
       this.#transitions.increment({ from, to, cause }),

@@ -5,7 +5,7 @@ import type { MetricSample } from './metric-family.js';
 
 type Labels = MetricSample['labels'];
 
-/** Values of a container, read once, so that all its samples are of the same moment. */
+/** Values of a container, read in one step, so that all its samples are consistent. */
 export interface ContainerReading {
   /** Labels `binding`, `cluster`, `topic` and `tier`. */
   readonly labels: Labels;

@@ -47,7 +47,7 @@ const NOTHING = { failures: [], retries: [], deadLetters: [], transitions: [] };
 const MAIN = { binding: 'orders', cluster: 'default', topic: 'orders.events', tier: '0' };
 
 describe('EventBusMetrics.collect()', () => {
-  it('returns metrics of a binding from its registration on, for its main container and every tier', () => {
+  it('returns the metrics of a binding from its registration on, for its main container and every tier', () => {
     const { add, samples } = worldOf();
     add(binding('orders', { tiers: [tier(1), tier(2)] }));
     expect(samples('records.received')).toEqual([
@@ -57,7 +57,7 @@ describe('EventBusMetrics.collect()', () => {
     ]);
   });
 
-  it('adds up the counts of all sessions', async () => {
+  it('adds up the counts of all sessions of a container', async () => {
     const { add, samples, values, lifecycle, sessions } = worldOf();
     add(binding('orders', { concurrency: 2 }));
     await lifecycle.start('orders');
@@ -94,7 +94,7 @@ describe('EventBusMetrics.collect()', () => {
     expect(values('handlers.stuck')).toEqual([20]);
   });
 
-  it('returns the state as 0 to 4', async () => {
+  it('returns the state of a container as 0 to 4', async () => {
     const { add, samples, values, lifecycle } = worldOf();
     add();
     expect(samples('container.state')).toEqual([
@@ -136,7 +136,7 @@ describe('EventBusMetrics.collect()', () => {
     ['OPEN', 1],
     ['HALF_OPEN', 2],
   ] as const)(
-    'returns a circuit that is %s as %i, and nothing without a circuit',
+    'returns a circuit that is %s as %i, and no metric without a circuit',
     (state, code) => {
       const { add, samples } = worldOf();
       add(binding('orders'), { circuitBreaker: circuit(state), counts: NOTHING });
@@ -203,7 +203,7 @@ describe('EventBusMetrics.collect()', () => {
     expect(new Set(names.map((labels) => labels['binding']))).toEqual(new Set(['payments']));
   });
 
-  it('starts the metrics of a re-registered binding from zero, without duplicates', async () => {
+  it('starts the metrics of a re-registered binding at zero, without duplicates', async () => {
     const { add, samples, lifecycle, connector, sessions } = worldOf();
     add();
     await lifecycle.start('orders');
@@ -214,7 +214,7 @@ describe('EventBusMetrics.collect()', () => {
     expect(samples('records.received')).toEqual([{ labels: MAIN, value: 0 }]);
   });
 
-  it('distinguishes bindings of one name on two clusters, and never repeats labels', () => {
+  it('distinguishes two bindings of the same name on two clusters, and never repeats labels', () => {
     const { add, metrics } = worldOf();
     for (const cluster of ['eu', 'us'])
       add(binding('orders', { cluster, tiers: [tier(1)] }), {
@@ -227,7 +227,7 @@ describe('EventBusMetrics.collect()', () => {
     }
   });
 
-  it('returns unique dotted names, each with its type and help', () => {
+  it('returns unique names with dots, each with its type and its help text', () => {
     const families = worldOf().metrics.collect();
     expect(new Set(families.map(({ name }) => name)).size).toBe(families.length);
     for (const { name, type, help } of families) {
@@ -237,7 +237,7 @@ describe('EventBusMetrics.collect()', () => {
     }
   });
 
-  it('returns nothing if metrics are disabled', () => {
+  it('returns no metric if metrics are disabled', () => {
     const { add, metrics } = worldOf(false);
     add();
     expect(metrics.collect()).toEqual([]);

@@ -5,8 +5,8 @@ import type { MetricFamily } from './metric-family.js';
 
 /**
  * The metrics of all bindings as plain data. There is no global registry and no copy of the values:
- * they are read from the containers when `collect` is called. The metrics of a binding end when it is
- * destroyed, and start from zero when it is registered again.
+ * `collect` reads them from the containers. The metrics of a binding end when it is destroyed, and
+ * start at zero when it is registered again.
  */
 export class EventBusMetrics {
   constructor(
@@ -14,7 +14,7 @@ export class EventBusMetrics {
     private readonly isEnabled: () => boolean,
   ) {}
 
-  /** Returns the current values of all metrics; none if `metrics.enabled` is false. */
+  /** Returns the current values of all metrics, or an empty list if `metrics.enabled` is false. */
   collect(): readonly MetricFamily[] {
     if (!this.isEnabled()) return [];
     const bindings = this.registry.listAll().map(readBinding);

@@ -2,8 +2,8 @@
 const OTHER = 'other';
 
 /**
- * Keeps the first values of a label and replaces all later ones, so that generated values cannot
- * fill the memory.
+ * Keeps the first values of a label and replaces all later ones by OTHER, so that generated values
+ * cannot fill the memory.
  */
 export class KnownValues {
   readonly #known = new Set<string>();

@@ -8,9 +8,9 @@ export function isPromiseLike<T>(value: T | PromiseLike<T>): value is PromiseLik
 }
 
 /**
- * Calls `proceed` at once with a value, and later with what a promise resolves to. A record whose
- * handler returns no promise therefore costs no promise anywhere in the pipeline. `context` is
- * passed on to `proceed`, so that a step can keep one function and creates no closure per record.
+ * Calls `proceed` at once with a value, and later with the result of a promise. If a handler
+ * returns no promise, no step of the pipeline creates one for its record. `context` is passed on to
+ * `proceed`, so that a step needs no closure per record.
  */
 export function andThen<T, C, R>(
   value: T | Promise<T>,

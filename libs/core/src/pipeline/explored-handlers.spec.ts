@@ -49,7 +49,7 @@ describe('Decorated handlers in the pipeline', () => {
     expect(host.orders[0]).toBeInstanceOf(Order);
   });
 
-  it('fail a record that a guard refuses with a code of its own', async () => {
+  it('fail a record with HANDLER_REFUSED if a guard refuses it', async () => {
     const { processor } = await application();
     const outcome = await processor.process(deliveryOf({ type: 'OrderPaid' }));
     expect(errorOf(outcome)).toMatchObject({ code: 'HANDLER_REFUSED', retriable: true });

@@ -64,7 +64,7 @@ export function bindingOf(properties: Partial<ResolvedBinding> = {}): ResolvedBi
   return binding as ResolvedBinding;
 }
 
-/** Returns the default retry settings with some changes. */
+/** Returns the default retry configuration with some changes. */
 export function retryOf(
   tier0: Partial<ResolvedTier0> = {},
   rest: Partial<ResolvedRetry> = {},
@@ -98,7 +98,7 @@ export interface DeliveredRecord {
   readonly history?: Partial<DeliveryHistory>;
 }
 
-/** Creates a delivery. A value that is no Buffer and not null becomes JSON. */
+/** Creates a delivery. A value that is neither a Buffer nor null is written as JSON. */
 export function deliveryOf(given: DeliveredRecord = {}, rest: GivenDelivery = {}): Delivery {
   return aDelivery({
     record: brokerRecord(given),
@@ -153,7 +153,7 @@ export function pipelineParts(
   };
 }
 
-/** Processes a slice call after call, as a lane does, and stops at a record that is not done. */
+/** Processes a slice call by call, as a lane does, and stops at a record that is not done. */
 export async function wholeSliceOf(
   processor: RecordProcessor,
   slice: readonly Delivery[],

@@ -4,8 +4,8 @@ import type { ReceivedContext } from './context/received-context.js';
 import type { ReceivedRecord } from './context/received-record.js';
 
 /**
- * A call of a handler with one record. The preparation steps set its fields. A retry is another
- * call, because the failed one may have changed the value.
+ * One handler call with one record. The preparation steps set its fields. A retry is another
+ * object, because the failed call may have changed the value.
  */
 export class RecordCall {
   /** The decoded value. */
@@ -16,7 +16,7 @@ export class RecordCall {
 
   constructor(
     readonly delivery: Delivery,
-    /** Counts the calls of this delivery, from 1. */
+    /** Number of the call within this delivery, from 1. */
     readonly number = 1,
   ) {}
 }

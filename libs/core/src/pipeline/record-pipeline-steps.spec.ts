@@ -36,7 +36,7 @@ const everything: Partial<RecordPipelineParts> = {
   transactions: { settle: async () => [] } as unknown as SliceTransactions,
 };
 
-/** Counts outcomes: an example of a step that a contributor could add. */
+/** Counts outcomes. An example of a step that a contributor could add. */
 class CountingStep implements PipelineStep {
   readonly counted: string[] = [];
 
@@ -61,8 +61,9 @@ describe('recordPipelineSteps', () => {
     return around.map((step) => step(next, {} as Preparation).constructor.name);
   };
 
-  it('lists the steps around the handler from the outside to the inside', () => {
+  it('lists the steps around the handler from the outermost to the innermost', () => {
     expect(namesOf(recordPipelineSteps(pipelineParts([keep], everything)).around)).toEqual([
+      'SkipForeignRecordsStep',
       'FailureRoutingStep',
       'SharedTransactionStep',
       'PrepareRecordStep',
@@ -74,6 +75,7 @@ describe('recordPipelineSteps', () => {
   it('lists the same steps for a batch handler, which gets its records as a slice', () => {
     const parts = pipelineParts([batchHandler(() => undefined)], { routing });
     expect(namesOf(recordPipelineSteps(parts).around)).toEqual([
+      'SkipForeignRecordsStep',
       'FailureRoutingStep',
       'PrepareSliceStep',
     ]);
@@ -86,7 +88,7 @@ describe('recordPipelineSteps', () => {
     expect(preparation).toHaveLength(2);
   });
 
-  it('has a preparation step for each thing that a handler or the binding asks for', () => {
+  it('has one preparation step for each option of the handler or the binding that needs one', () => {
     const asking = handler(() => undefined, { filter: () => true, payload: class {} });
     const { preparation } = recordPipelineSteps(pipelineParts([asking], everything));
     expect(preparation).toHaveLength(5);
@@ -106,7 +108,7 @@ describe('createRecordPipeline', () => {
     return { processor, counted: added[0]!.counted };
   };
 
-  it('runs a step that is added to the list', async () => {
+  it('runs a step around the handler that is added to the list', async () => {
     const { processor, counted } = withCounting(keep);
     await processor.process(deliveryOf());
     await processor.process(deliveryOf({ value: Buffer.from('no JSON') }));
@@ -141,7 +143,7 @@ describe('createRecordPipeline', () => {
     expect(handled).toEqual(['call 1', 'call 2']);
   });
 
-  it('ends a record at a preparation step that returns an outcome', () => {
+  it('ends the pipeline at a preparation step that returns an outcome', () => {
     const steps = recordPipelineSteps(pipelineParts([keep]));
     const discarded: Outcome = { kind: 'discarded', reason: 'too old' };
     const preparation = [...steps.preparation, () => discarded];
@@ -149,7 +151,7 @@ describe('createRecordPipeline', () => {
     expect(processor.process(deliveryOf())).toBe(discarded);
   });
 
-  it('tells when a record of a retry topic is due, and nothing for the main topic', () => {
+  it('has dueAt() for a retry topic, and none for the main topic', () => {
     const { record } = deliveryOf({ offset: 5 });
     expect(processorOf([keep], { routing }).dueAt?.(record)).toBe(5_000);
     expect(processorOf([keep]).dueAt).toBeUndefined();

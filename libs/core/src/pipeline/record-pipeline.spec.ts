@@ -32,7 +32,7 @@ beforeEach(() => {
 const keep = handler(({ value }: EventRecord) => void handled.push(value));
 
 describe('The record pipeline', () => {
-  it('returns an outcome without a promise if nothing is asynchronous', () => {
+  it('returns an outcome without a promise if no step is asynchronous', () => {
     const processor = processorOf([keep]);
     expect(processor.process(deliveryOf({ value: { id: 1 } }))).toEqual(succeeded);
     expect(handled).toEqual([{ id: 1 }]);
@@ -60,7 +60,7 @@ describe('The record pipeline', () => {
     expect(errorOf(outcome).message).toBe('a step broke');
   });
 
-  it('returns success whatever the handler returns', async () => {
+  it('returns success whatever value the handler returns', async () => {
     const results = [false, null, 'failed', { isSuccess: false }, Promise.resolve(false)];
     for (const result of results) {
       expect(await processorOf([handler(() => result)]).process(deliveryOf())).toEqual(succeeded);
@@ -108,7 +108,7 @@ describe('The record pipeline', () => {
     expect(() => processorOf([])).toThrow("Binding 'orders' has no handler.");
   });
 
-  it('applies global enhancers only if the binding asks for them', () => {
+  it('applies global enhancers only if the binding enables them', () => {
     const scopes: unknown[] = [];
     const definition = {
       ...keep,
@@ -126,7 +126,7 @@ describe('Decoding', () => {
     return errorOf(now(outcome));
   };
 
-  it('fails for broken JSON without quoting the payload', () => {
+  it('fails for broken JSON without quoting the payload in the error', () => {
     const error = failing(Buffer.from('{"iban": DE89'));
     expect(error).toMatchObject({ code: 'DESERIALIZATION', retriable: false });
     expect(error.message).toContain('The value of orders.events-1-5 (13 bytes) is not the JSON');
@@ -147,14 +147,14 @@ describe('Decoding', () => {
     expect(handled).toEqual(['tüv']);
   });
 
-  it('gives the handler a copy of the bytes', () => {
+  it('passes a copy of the bytes to the handler', () => {
     const write = handler(({ value }: EventRecord<Buffer>) => value.fill(0));
     const delivery = deliveryOf({ value: Buffer.from('abc') });
     now(processorOf([write], { deserializer: rawDeserializer }).process(delivery));
     expect(delivery.record.value?.toString()).toBe('abc');
   });
 
-  it('uses a deserializer of the application, which may be asynchronous and may fail', async () => {
+  it('uses a deserializer of the application, which may be asynchronous and may throw', async () => {
     const later: Deserializer = { name: 'Avro', deserialize: async (bytes) => bytes.length };
     const broken: Deserializer = {
       name: 'Avro',
@@ -174,7 +174,7 @@ describe('Decoding', () => {
     });
   });
 
-  it('leaves out a tombstone: the handler gets null, and nothing is validated', () => {
+  it('is skipped for a tombstone: the handler gets null, and nothing is validated', () => {
     class Order {
       @IsInt()
       id!: number;
@@ -188,7 +188,7 @@ describe('Decoding', () => {
 });
 
 describe('A delivery that is cancelled while its record is prepared', () => {
-  it('is handed back and reaches no handler', async () => {
+  it('is handed back and not passed to the handler', async () => {
     const paused = new AbortController();
     const deserializer: Deserializer = { name: 'Avro', deserialize: async () => 1 };
     const delivery = deliveryOf({ value: 1 }, { waitSignal: paused.signal });
@@ -198,7 +198,7 @@ describe('A delivery that is cancelled while its record is prepared', () => {
     expect(handled).toEqual([]);
   });
 
-  it('is recognised without creating a signal, which would be expensive', async () => {
+  it('is recognised without creating an abort signal, which would be expensive', async () => {
     const made = jest.spyOn(globalThis, 'AbortController');
     const deserializer: Deserializer = { name: 'Avro', deserialize: async () => 1 };
     const { record } = deliveryOf({ value: 1 });
@@ -259,7 +259,7 @@ describe('handBack()', () => {
 });
 
 describe('The pipeline of a record handler', () => {
-  it('does not take slices', () => {
+  it('has no processSlice()', () => {
     expect(processorOf([keep]).processSlice).toBeUndefined();
     expect(processorOf([batchHandler(() => 1)]).processSlice).toBeDefined();
   });

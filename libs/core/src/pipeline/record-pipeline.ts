@@ -25,22 +25,29 @@ import {
 } from './resilience/retry-config-factory.js';
 import type { SlidingCircuitBreaker } from './resilience/sliding-circuit-breaker.js';
 import { FailureRoutingStep, type FailureRouting } from './routing/failure-routing-step.js';
+import { SkipForeignRecordsStep } from './routing/skip-foreign-records-step.js';
 import { RecordTransactionStep } from './transactions/record-transaction-step.js';
 import { SharedTransactionStep } from './transactions/shared-transaction-step.js';
 import type { SliceTransactions } from './transactions/slice-transactions.js';
 
 export interface RecordPipelineParts {
   readonly binding: ResolvedBinding;
-  /** The handlers of this binding, as `handlersOf` picks them. */
+  /** The handlers of this binding, as returned by `handlersOf`. */
   readonly handlers: readonly HandlerDefinition[];
   readonly deserializer: Deserializer;
-  /** The topic that the records come from: 0 is the main topic, 1 the first retry topic. */
+  /**
+   * The tier of the topic from which the records come: 0 is the main topic, 1 the first retry
+   * topic.
+   */
   readonly tier: number;
-  /** Left out in tests that look at the failure itself. */
+  /** Failure routing. Omitted in tests that check the failure itself. */
   readonly routing?: FailureRouting;
-  /** Shared by the main topic and the retry topics. Left out if the binding has none. */
+  /**
+   * The circuit breaker, which the main topic and the retry topics share. Omitted if the binding
+   * has none.
+   */
   readonly breaker?: SlidingCircuitBreaker | undefined;
-  /** The transactions of the container. Left out if the binding has none. */
+  /** The transactions of the container. Omitted if the binding has none. */
   readonly transactions?: SliceTransactions | undefined;
   readonly runtime: Runtime;
   readonly logger: DriverLogger;
@@ -48,9 +55,9 @@ export interface RecordPipelineParts {
 
 /** The steps of a record. */
 export interface RecordPipelineSteps {
-  /** Steps around the call of the handler, from the outside to the inside. */
+  /** Steps around the handler call, from the outermost to the innermost. */
   readonly around: readonly StepAroundHandler[];
-  /** Steps before each call of the handler, in order. A retry runs them again. */
+  /** Steps before each handler call, in order. A retry runs them again. */
   readonly preparation: readonly PreparationStep[];
   /** Creates the innermost step, which calls the handler. */
   readonly handler: (preparation: Preparation, retry: RetryConfig) => PipelineStep;
@@ -60,8 +67,8 @@ export interface RecordPipelineSteps {
 export type StepAroundHandler = (next: PipelineStep, preparation: Preparation) => PipelineStep;
 
 /**
- * The steps of a record in their order. A step that the binding does not use is absent: it costs
- * nothing. To add a step, write it in a file of its own, and add a line here.
+ * Returns the steps of a record in their order. A step that the binding does not use is absent and
+ * costs nothing. To add a step, write it in its own file, and add a line to this function.
  */
 export function recordPipelineSteps(parts: RecordPipelineParts): RecordPipelineSteps {
   const { binding, breaker, deserializer, logger, routing, runtime, tier, transactions } = parts;
@@ -69,8 +76,10 @@ export function recordPipelineSteps(parts: RecordPipelineParts): RecordPipelineS
   const handlers = parts.handlers.map((handler) => withEnhancers(handler, binding));
   const eventTypeOf = eventTypeSource(binding.typeFrom);
   const receiver = { binding: binding.name, hostname: runtime.hostname() };
+  const { retryTopic } = routing ?? {};
   return {
     around: present<StepAroundHandler>([
+      retryTopic && ((next) => new SkipForeignRecordsStep(next, retryTopic)),
       routing && ((next) => new FailureRoutingStep(next, routing)),
       transactions && ((next) => new SharedTransactionStep(next, transactions, runtime)),
       (next, preparation) =>
@@ -78,7 +87,8 @@ export function recordPipelineSteps(parts: RecordPipelineParts): RecordPipelineS
           ? new PrepareSliceStep(next, preparation)
           : new PrepareRecordStep(next, preparation),
       store !== 'none' && ((next) => new IdempotencyInterceptor(next, { binding, store, runtime })),
-      // Inside the idempotency step: a mark before a commit that fails would lose the record.
+      // The step is inside the idempotency step: a mark before a commit that fails would lose the
+      // record.
       store !== 'none' && transactions && ((next) => new RecordTransactionStep(next, transactions)),
     ]),
     preparation: present([
@@ -95,7 +105,7 @@ export function recordPipelineSteps(parts: RecordPipelineParts): RecordPipelineS
 }
 
 /**
- * Creates everything between a delivery and its outcome. The result never throws, because a failure
+ * Creates the pipeline from a delivery to its outcome. The result never throws, because a failure
  * is an outcome.
  */
 export function createRecordPipeline(
@@ -108,7 +118,8 @@ export function createRecordPipeline(
   const retry = new RetryConfigFactory().create(binding, logger);
   const preparation = new Preparation({
     steps: steps.preparation,
-    // The records of a batch handler are delivered again. A sleep would hold up the whole slice.
+    // Records of a batch handler are redelivered instead of waiting in the pipeline, because a wait
+    // would delay the whole slice.
     retry: takesSlices(parts) ? withSeekMode(retry) : retry,
     runtime,
   });
@@ -142,7 +153,7 @@ function withEnhancers(handler: HandlerDefinition, binding: ResolvedBinding): Ha
     : { ...handler, invoke: invokeWith(binding.enhancers) };
 }
 
-/** Leaves out the steps that are absent. */
+/** Omits the steps that are absent. */
 function present<T extends object>(steps: readonly (T | false | undefined)[]): readonly T[] {
   return steps.filter((step): step is T => typeof step === 'function');
 }

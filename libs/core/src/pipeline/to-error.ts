@@ -7,20 +7,20 @@ export function failedWith(thrown: unknown): Outcome {
 }
 
 /**
- * Returns an error for whatever was thrown. Another object only becomes the cause, because it may
- * contain a payload.
+ * Returns an error for any thrown value. Another object becomes only the cause, because its text
+ * may contain a payload.
  */
 export function toError(thrown: unknown): Error {
   if (isError(thrown)) return thrown;
-  // A thrown promise has no reader, and it must not become an unhandled rejection.
+  // Nobody awaits the thrown promise, so its rejection is ignored.
   if (isOneOf(thrown, [Promise])) (thrown as Promise<unknown>).catch(() => undefined);
   const what = typeof thrown === 'string' ? `'${thrown}'` : describe(thrown);
   return new Error(`Something was thrown that is not an Error: ${what}.`, { cause: thrown });
 }
 
 /**
- * Returns whether the value is an error. A proxy that throws when it is inspected counts as none,
- * because it would throw again later.
+ * Returns whether the value is an error. A proxy that throws when it is inspected is not treated as
+ * one, because it would throw again later.
  */
 function isError(thrown: unknown): thrown is Error {
   return isOneOf(thrown, [Error]) || isNativeError(thrown);

@@ -26,7 +26,7 @@ const YAML = {
 };
 
 describe('fromConfigTree()', () => {
-  it('accepts keys in both spellings, and leaves names unchanged', () => {
+  it('accepts keys in camel case and kebab case, and leaves the names of bindings unchanged', () => {
     const { options, unused } = fromConfigTree(YAML);
     expect(unused).toEqual([]);
     expect(options).toEqual({
@@ -51,7 +51,7 @@ describe('fromConfigTree()', () => {
     });
   });
 
-  it('works without the root key', () => {
+  it('also accepts a tree that begins below the root key', () => {
     expect(fromConfigTree(YAML.eventbus).options).toEqual(fromConfigTree(YAML).options);
   });
 
@@ -62,7 +62,7 @@ describe('fromConfigTree()', () => {
     );
   });
 
-  it('refuses one key in two spellings', () => {
+  it('refuses a tree that has one key in two spellings', () => {
     expect(
       complaintsOf(() => fromConfigTree({ defaults: { 'group-id': 'a', groupId: 'b' } })),
     ).toEqual([
@@ -70,7 +70,7 @@ describe('fromConfigTree()', () => {
     ]);
   });
 
-  it('does not let __proto__ through', () => {
+  it('keeps the key __proto__, so that the validator refuses it', () => {
     const tree = JSON.parse('{"bindings":{"a":{"__proto__":{"topic":"t"}}}}') as object;
     const run = () =>
       resolveOptions({ brokers: 'a:1' }, { loaders: [fromConfigTree({ ...tree })] });

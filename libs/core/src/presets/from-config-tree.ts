@@ -7,8 +7,8 @@ import { Violations } from '../config/validation/violations.js';
 
 /**
  * Reads the tree of a YAML or JSON file, with or without a root key `eventbus`. Keys may be written
- * `group-id` or `groupId`; names of bindings and clusters stay as they are. An unknown key
- * is kept as written, so that the validator reports it.
+ * `group-id` or `groupId`; names of bindings and clusters are kept unchanged. An unknown key is
+ * kept as it was written, so that the validator reports it.
  */
 export function fromConfigTree(tree: PlainObject, source = 'configuration tree'): LoadedOptions {
   const root = isPlainObject(tree) && 'eventbus' in tree ? tree['eventbus'] : tree;
@@ -35,7 +35,8 @@ function toCamelCase(
     if (entries.has(key)) rejectDuplicateKey(at, key, violations);
     entries.set(key, shape ? convertNested(shape, value, at, violations) : value);
   }
-  // Object.fromEntries defines own keys, so `__proto__` stays an ordinary key and is refused later.
+  // Object.fromEntries defines own keys. So `__proto__` stays an ordinary key, which the validator
+  // refuses.
   return Object.fromEntries(entries);
 }
 
@@ -62,7 +63,10 @@ function convertNested(
   return toCamelCase(type(), value, path, violations);
 }
 
-/** Accepts a map in place of a list: `skip-to-tier-mapping: { ServiceUnavailableException: 2 }`. */
+/**
+ * Also accepts an object where a list is expected: `skip-to-tier-mapping: {
+ * ServiceUnavailableException: 2 }`.
+ */
 const mapAsList = (value: unknown): unknown =>
   isPlainObject(value) ? Object.entries(value).map(([match, tier]) => ({ match, tier })) : value;
 

@@ -6,7 +6,7 @@ class BusyError extends Error {}
 class LateError extends Error {}
 
 describe('fromEnvironment()', () => {
-  it('sets any key, converted to its type', () => {
+  it('sets any key of the options, converted to its type', () => {
     const { options, unused } = fromEnvironment({
       PATH: '/bin',
       EVENTBUS_ENABLED: 'if-configured',
@@ -67,7 +67,7 @@ describe('fromEnvironment()', () => {
     });
   });
 
-  it('reads a name in lower case with dashes, unless its exact spelling is given', () => {
+  it('reads the name of a binding in lower case with dashes, unless its exact spelling is given', () => {
     const environment = { EVENTBUS_BINDINGS_ORDER_EVENTS_GROUP_ID: 'g' };
     expect(fromEnvironment(environment).options).toEqual({
       bindings: { 'order-events': { groupId: 'g' } },
@@ -77,7 +77,7 @@ describe('fromEnvironment()', () => {
     });
   });
 
-  it('takes the shortest name that leaves a key, so that ORDERS_DLT_TOPIC is dlt.topic of orders', () => {
+  it('takes the shortest binding name after which a key follows: ORDERS_DLT_TOPIC is dlt.topic of orders', () => {
     const environment = { EVENTBUS_BINDINGS_ORDERS_DLT_TOPIC: 't' };
     expect(fromEnvironment(environment).options).toEqual({
       bindings: { orders: { dlt: { topic: 't' } } },
@@ -107,7 +107,7 @@ describe('fromEnvironment()', () => {
     expect(options).toEqual({ brokers: 'a:1' });
   });
 
-  it('hands on a text that is no number, so that the validator refuses it', () => {
+  it('keeps a text that is no number, so that the validator refuses it', () => {
     const { options } = fromEnvironment({ EVENTBUS_DEFAULTS_CONCURRENCY: 'three' });
     expect(options).toEqual({ defaults: { concurrency: 'three' } });
   });

@@ -8,7 +8,7 @@ import { OptionsBuilder, type OptionPath } from './options-builder.js';
 export interface EnvironmentOptions {
   /** Prefix of the variables. Default `EVENTBUS`. */
   readonly prefix?: string;
-  /** Exact names of bindings and clusters: `['order-events']` for ORDER_EVENTS. */
+  /** Exact names of bindings and clusters, such as `['order-events']` for ORDER_EVENTS. */
   readonly names?: readonly string[];
 }
 
@@ -74,7 +74,7 @@ function findNested(
   return match && { path: [Number(index), ...match.path], shape: match.shape };
 }
 
-/** Tries the given names first, then the shortest name that leaves a known key. */
+/** Tries the given names first. Then takes the shortest name after which a known key follows. */
 function findNamed(
   type: PropertiesClass,
   words: readonly string[],

@@ -38,7 +38,7 @@ messaging.rabbitmq.exchange-prefix=unraveldocs
 describe('fromProperties()', () => {
   const { options, unused } = fromProperties(REFERENCE);
 
-  it('converts properties to options, with attempts that include the first call', () => {
+  it('converts properties to options whose maxAttempts include the first call', () => {
     expect(options).toEqual({
       enabled: 'if-configured',
       brokers: 'kafka-1:9092,kafka-2:9092',
@@ -59,7 +59,7 @@ describe('fromProperties()', () => {
     });
   });
 
-  it('returns options that resolve like any others', () => {
+  it('returns options that pass validation', () => {
     const loaded = { options, unused, source: 'properties' };
     const bindings = { emails: { topic: 'unraveldocs-emails' } as never };
     const { bindings: resolved, enabled } = resolveOptions({ bindings }, { loaders: [loaded] });
@@ -102,7 +102,7 @@ describe('fromProperties()', () => {
     ]);
   });
 
-  it('falls back on the preset and the group id of the package', () => {
+  it('uses the preset and the group id of the messaging package if none is set', () => {
     const { options: few } = fromProperties({ 'spring.kafka.bootstrap-servers': 'a:1' });
     expect(few).toEqual({
       enabled: 'if-configured',
@@ -121,11 +121,11 @@ describe('fromProperties()', () => {
     expect(resolveOptions(fromProperties(properties).options).enabled).toBe(enabled);
   });
 
-  it('knows every property of the reference, as an option or as unused', () => {
+  it('converts every property of the reference, or lists it as unused', () => {
     expect(unused.filter(({ reason }) => reason === 'no option has this name')).toEqual([]);
   });
 
-  it('leaves Kafka off without bootstrap servers, whatever else is set', () => {
+  it('disables the bus without bootstrap servers, even if properties enable it', () => {
     const rest = REFERENCE.replace(/^spring\.kafka\.bootstrap-servers=.*$/m, '');
     const loaded = fromProperties(rest);
     expect(loaded.options.enabled).toBe('if-configured');
@@ -133,7 +133,7 @@ describe('fromProperties()', () => {
     expect(resolveOptions(loaded.options).enabled).toBe('unconfigured');
   });
 
-  it('refuses all switches that are neither on nor off at once', () => {
+  it('reports all boolean properties that are neither true nor false in one error', () => {
     const run = () =>
       fromProperties({
         'messaging.enabled': 'no',
@@ -145,7 +145,7 @@ describe('fromProperties()', () => {
     ]);
   });
 
-  it('refuses one field under two names', () => {
+  it('refuses one property under two names', () => {
     const run = () =>
       fromProperties({
         'messaging.consumer.concurrency': 2,
@@ -168,7 +168,7 @@ describe('fromProperties()', () => {
     ]);
   });
 
-  it("accepts Kafka's native names below properties", () => {
+  it("accepts the names of Kafka's client below `properties`", () => {
     const native = {
       'spring.kafka.consumer.properties.session.timeout.ms': '30000',
       'spring.kafka.consumer.properties.max.poll.interval.ms': 300_000,
@@ -200,7 +200,7 @@ describe('fromProperties() for the producer', () => {
       fromProperties({ 'spring.kafka.bootstrap-servers': 'a:1', ...properties }).options,
     ).clusters['default']?.producer;
 
-  it('applies its properties', () => {
+  it('converts the producer properties to options', () => {
     expect(
       producerOf({
         'spring.kafka.producer.compression-type': 'snappy',

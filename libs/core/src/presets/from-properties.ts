@@ -10,7 +10,10 @@ import { fromText, optionShape } from './text-value.js';
 
 const SOURCE = 'properties';
 
-/** Default of S3 that its reference does not document. The other defaults are in preset `brokers`. */
+/**
+ * Default group id of the earlier system S3, which its reference does not document. The other
+ * defaults are in preset `brokers`.
+ */
 const DEFAULT_GROUP_ID = 'unraveldocs-group';
 
 type Scalar = string | number | boolean | undefined;
@@ -79,7 +82,7 @@ function isSwitchedOff(messaging: MessagingEntries, violations: Violations): boo
   return switches.map((entry) => flagOf(entry, violations)).includes(false);
 }
 
-/** Validates a flag that does not become an option, so that the validator of the options never sees it. */
+/** Validates a flag that becomes no option, because the validator of the options never gets it. */
 function flagOf({ name, field, value }: MessagingEntry, violations: Violations): unknown {
   const shape = optionShape(MessagingProperties, field.path.split('.'));
   const flag = fromText(shape, String(value));

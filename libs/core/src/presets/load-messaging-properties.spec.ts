@@ -27,22 +27,25 @@ describe('loadMessagingProperties()', () => {
     expect(valueAt(loadMessagingProperties(), path)).toEqual(expected);
   });
 
-  it.each(FIELD_CASES)('$id: $path may be $other, which changes nothing else', (field) => {
-    const { path, key, other } = field;
-    const given = [
-      treeOf(path, other),
-      treeOf(kebab(path), other),
-      { messaging: treeOf(path, other) },
-      treeOf(key, other),
-      { [key]: other },
-      { [`messaging.${path}`]: String(other) },
-      `server.port=8080\n${key}=${other}\n`,
-    ];
-    const expected = only(path, other);
-    expect(given.map((each) => fieldsOf(loadMessagingProperties(each)))).toEqual(
-      given.map(() => expected),
-    );
-  });
+  it.each(FIELD_CASES)(
+    '$id: $path may be $other, and all other properties keep their values',
+    (field) => {
+      const { path, key, other } = field;
+      const given = [
+        treeOf(path, other),
+        treeOf(kebab(path), other),
+        { messaging: treeOf(path, other) },
+        treeOf(key, other),
+        { [key]: other },
+        { [`messaging.${path}`]: String(other) },
+        `server.port=8080\n${key}=${other}\n`,
+      ];
+      const expected = only(path, other);
+      expect(given.map((each) => fieldsOf(loadMessagingProperties(each)))).toEqual(
+        given.map(() => expected),
+      );
+    },
+  );
 
   it.each(FIELD_CASES)('$id: $path cannot be $invalid', ({ path, invalid }) => {
     const violations = violationsOf(() => loadMessagingProperties(treeOf(path, invalid)));
@@ -130,18 +133,18 @@ describe('loadMessagingProperties() with invalid properties', () => {
     ]);
   });
 
-  it('refuses a section without readable keys', () => {
+  it('refuses a section that is not a plain object', () => {
     expect(complaintsOf(() => loadMessagingProperties({ retry: new Map() }))).toEqual([
       'OBJECT messaging.retry: must be a plain object; got an instance of Map.',
     ]);
   });
 
-  it('lists all names if none is near an unknown key', () => {
+  it('lists all names if none is similar to an unknown key', () => {
     const [complaint] = complaintsOf(() => loadMessagingProperties({ zzz: 1 }));
     expect(complaint).toContain('Known are: messaging.defaultBroker, messaging.enabled,');
   });
 
-  it.each([null, [], 5, true])('refuses the whole of %j', (given) => {
+  it.each([null, [], 5, true])('refuses %j in place of all properties', (given) => {
     expect(complaintsOf(() => loadMessagingProperties(given as never))[0]).toContain(
       'OBJECT messaging: must be a plain object or the text of a .properties file; got',
     );

@@ -63,13 +63,19 @@ function entriesOf(given: unknown, violations: Violations): readonly MessagingEn
 const messagingKeys = (properties: PlainObject): [string, unknown][] =>
   Object.entries(properties).filter(([name]) => isMessagingKey(name));
 
-/** Accepts misspelled roots such as `mesaging.enabled`, so that they are refused and not ignored. */
+/**
+ * Accepts misspelled root keys such as `mesaging.enabled`, so that they are refused and not
+ * silently ignored.
+ */
 const isMessagingKey = (name: string): boolean =>
   nearestName(firstWord(name), [ROOT]) !== undefined;
 
 const firstWord = (name: string): string => canonicalKey(name.split('.')[0] ?? '');
 
-/** Adds the root key to each entry. Entries of `spring.*` are left to fromProperties. */
+/**
+ * Adds the root key to each entry. Entries of `spring.*` are left out, because fromProperties reads
+ * them.
+ */
 const asSection = (entries: readonly [string, unknown][]): [string, unknown][] =>
   entries
     .filter(([name]) => firstWord(name) !== 'spring')
@@ -80,7 +86,7 @@ const visitAll = (
   violations: Violations,
 ): readonly MessagingEntry[] => entries.flatMap(([name, value]) => visit(name, value, violations));
 
-/** Descends into known sections only, so that the depth of the given tree does not matter. */
+/** Visits only the keys of known sections, so that the depth of the given tree does not matter. */
 function visit(name: string, value: unknown, violations: Violations): readonly MessagingEntry[] {
   if (value === undefined) return [];
   const field = messagingField(name);
@@ -99,7 +105,10 @@ function visit(name: string, value: unknown, violations: Violations): readonly M
   return visitAll(inner, violations);
 }
 
-/** Excludes other objects, such as a Map or a Date, which would look like a section without keys. */
+/**
+ * Accepts only plain objects and section classes: a Map or a Date would look like a section without
+ * keys.
+ */
 const isSection = (value: unknown): value is object =>
   isPlainObject(value) || SECTION_CLASSES.some((type) => value instanceof type);
 

@@ -29,7 +29,7 @@ describe('MESSAGING_FIELDS', () => {
   );
 
   it.each(FIELD_CASES.filter(({ option }) => !option))(
-    '$id: $key is reported as left to the messaging package',
+    '$id: $key is reported as unused, because the messaging package handles it',
     ({ key, other }) => {
       const { options, unused } = fromProperties({ [key]: other });
       expect(options).toEqual(fromProperties({}).options);
@@ -54,15 +54,18 @@ describe('MESSAGING_FIELDS', () => {
     },
   );
 
-  it('compares all eight numbers of the preset', () => {
+  it('contains all eight numbers of preset brokers', () => {
     expect(OPTIONS).toHaveLength(8);
   });
 
-  it.each(OPTIONS)('$path is validated by the rule of $option', ({ path, to }) => {
-    const here = optionShape(MessagingProperties, path.split('.'));
-    const there = optionShape(EventBusProperties, to);
-    expect([here.kind, here.rule]).toEqual([there.kind, there.rule]);
-  });
+  it.each(OPTIONS)(
+    '$path has the same type and validation rule as option $option',
+    ({ path, to }) => {
+      const here = optionShape(MessagingProperties, path.split('.'));
+      const there = optionShape(EventBusProperties, to);
+      expect([here.kind, here.rule]).toEqual([there.kind, there.rule]);
+    },
+  );
 
   it('preset brokers has no retry topics, because they must be enabled explicitly', () => {
     expect(MESSAGING_DEFAULTS.retry.retryTopicsEnabled).toBe(true);

@@ -2,19 +2,19 @@ import { nearestName } from '../model/nearest-name.js';
 import type { Violations } from '../config/validation/violations.js';
 import type { OptionPath } from './options-builder.js';
 
-/** Use of a field of MessagingProperties when an event bus is configured. */
+/** Says how a field of MessagingProperties is used when an event bus is configured. */
 export type MessagingUse =
-  /** An option of the event bus under another name, in other units. */
+  /** The field is an option of the event bus, with another name or in other units. */
   | {
       readonly kind: 'option';
       readonly to: OptionPath;
       readonly convert?: (value: unknown) => unknown;
     }
-  /** A switch that turns the event bus off. */
+  /** The field is a switch that turns the event bus off. */
   | { readonly kind: 'switch' }
-  /** The switch of the retry topic, which also uses other fields. */
+  /** The field is the switch of the retry topic, whose options also depend on other fields. */
   | { readonly kind: 'retry-topic' }
-  /** A field that only the messaging package reads. */
+  /** The field is used by the messaging package only. */
   | { readonly kind: 'messaging'; readonly reason: string };
 
 export const ROOT = 'messaging';
@@ -36,10 +36,13 @@ const TOPICS = ofMessaging('the creation of topics');
 const PRODUCERS = ofMessaging('producers');
 const RABBITMQ = ofMessaging('RabbitMQ');
 
-/** Converts attempts: S3 counts them after the first call, the event bus includes the first call. */
+/**
+ * Converts attempts: the earlier system S3 counts them after the first call, the event bus includes
+ * the first call.
+ */
 const plusFirstCall = (value: unknown): unknown => (typeof value === 'number' ? value + 1 : value);
 
-/** Use of every field of MessagingProperties. */
+/** Says how each field of MessagingProperties is used. */
 const USES: Readonly<Record<string, MessagingUse>> = {
   defaultBroker: ofMessaging('the choice of a producer; the event bus reads from Kafka only'),
   enabled: { kind: 'switch' },
@@ -73,7 +76,10 @@ export const MESSAGING_FIELDS: readonly MessagingField[] = Object.entries(USES).
   ([path, use]) => ({ path, use }),
 );
 
-/** Fields that the reference file has below `messaging.kafka`, and the class beside it. */
+/**
+ * Fields that the reference file has below `messaging.kafka`, although the class has them outside
+ * of `kafka`.
+ */
 const ALSO_BELOW_KAFKA = /^(?:consumer|producer|retry)\./;
 
 /**
@@ -94,8 +100,8 @@ const FIELDS = new Map(NAMED.map(({ name, field }) => [canonicalKey(name), field
 const SECTIONS = new Set([...FIELDS.keys()].flatMap(sectionsOf));
 
 /**
- * Returns the sections of a name: `messaging.kafka.consumer.concurrency` has three, the first is
- * `messaging`.
+ * Returns all sections of a key, the outermost first: `messaging.kafka.consumer.concurrency` has
+ * three, the first is `messaging`.
  */
 function sectionsOf(name: string): readonly string[] {
   const words = name.split('.').slice(0, -1);
@@ -112,7 +118,9 @@ const NAMES_WITHOUT_ROOT = SPELLINGS.filter((name) => name !== ROOT).map((name) 
   name.slice(ROOT.length + 1),
 );
 
-/** Suggests the nearest name or section, on any level; if nothing is near, lists all fields. */
+/**
+ * Suggests the most similar field or section, on any level. If none is similar, lists all fields.
+ */
 export function messagingSuggestion(name: string): string {
   const nearest = name.startsWith(`${ROOT}.`)
     ? nearestWithin(name.slice(ROOT.length + 1))
@@ -121,7 +129,10 @@ export function messagingSuggestion(name: string): string {
   return `Known are: ${MESSAGING_FIELDS.map(({ path }) => `${ROOT}.${path}`).join(', ')}.`;
 }
 
-/** Compares without the root, because the common beginning would make unrelated names look similar. */
+/**
+ * Finds the known name most similar to `name`. Both are compared without their common prefix
+ * (`ROOT`), which would make unrelated names look similar.
+ */
 function nearestWithin(name: string): string | undefined {
   const last = nearestName(lastWord(name), NAMES_WITHOUT_ROOT.map(lastWord));
   const nearest =
@@ -133,7 +144,7 @@ function nearestWithin(name: string): string | undefined {
 const lastWord = (name: string): string => name.split('.').at(-1) ?? name;
 
 export interface MessagingEntry {
-  /** Name as it was written. */
+  /** Name of the key as it was written. */
   readonly name: string;
   readonly field: MessagingField;
   readonly value: unknown;

@@ -6,11 +6,14 @@ export interface FieldCase {
   readonly path: string;
   /** Key in a .properties file. */
   readonly key: string;
-  /** Default of S3. */
+  /** Default of the earlier system S3. */
   readonly default: unknown;
   readonly other: string | number | boolean;
   readonly invalid: unknown;
-  /** Option of the event bus, and its value for `other`. Left out if only messaging reads the field. */
+  /**
+   * The option of the event bus, and its value if the field is `other`. Absent if only the
+   * messaging package reads the field.
+   */
   readonly option?: { readonly path: string; readonly value: unknown };
 }
 
@@ -35,7 +38,10 @@ const TIER0 = 'defaults.retry.tier0';
 const CONSUMER = 'kafka.consumer';
 const PRODUCER = 'kafka.producer';
 
-/** S3's reference of `messaging.*`, written independently of the code, so that the specs can compare both. */
+/**
+ * The reference of `messaging.*` in the earlier system S3. It is written independently of the code,
+ * so that specs can compare the two.
+ */
 export const FIELD_CASES: readonly FieldCase[] = [
   field('01', 'defaultBroker', 'default-broker', ['KAFKA', 'RABBITMQ', 'KAFKAA']),
   field('02', 'enabled', 'enabled', [true, false, 1], ['enabled', false]),
@@ -43,7 +49,8 @@ export const FIELD_CASES: readonly FieldCase[] = [
   field('04', 'kafka.topicPrefix', 'kafka.topic-prefix', [PREFIX, 'shop', 'a b']),
   field('05', 'kafka.defaultPartitions', 'kafka.default-partitions', [3, 6, 0]),
   field('06', 'kafka.defaultReplicationFactor', 'kafka.default-replication-factor', [1, 3, 40_000]),
-  // 30 days, as for S3's payments topic: longer than the limit of a timer.
+  // The value is 30 days, as for the payments topic of S3, which is longer than the limit of a
+  // timer.
   field(
     '07',
     'kafka.defaultRetentionMs',
@@ -129,7 +136,7 @@ export const FIELD_CASES: readonly FieldCase[] = [
   field('22', 'rabbitmq.queuePrefix', 'rabbitmq.queue-prefix', [PREFIX, 'shop', null]),
 ];
 
-/** Returns a tree with this value at this path. */
+/** Returns a tree that has the value at the path. */
 export const treeOf = (path: string, value: unknown): PlainObject =>
   path.split('.').reduceRight<unknown>((inner, key) => ({ [key]: inner }), value) as PlainObject;
 

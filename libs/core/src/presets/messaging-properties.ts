@@ -8,7 +8,7 @@ import {
   IsText,
   IsWholeNumber,
 } from '../config/properties/property-decorators.js';
-import { IsTopicName } from '../config/resolving/topic-name.js';
+import { IsTopicName } from '../config/resolving/legal-topic-name.js';
 
 const MESSAGING_BROKERS = ['KAFKA', 'RABBITMQ'] as const;
 
@@ -16,20 +16,20 @@ export class MessagingKafkaProperties {
   @IsFlag()
   readonly enabled!: boolean;
 
-  /** Prefix of every topic name, so it must be valid at the beginning of one. */
+  /** Prefix of every topic name. It must be valid at the beginning of a topic name. */
   @IsTopicName()
   readonly topicPrefix!: string;
 
   @IsWholeNumber({ max: 100_000 })
   readonly defaultPartitions!: number;
 
-  /** Limited to 16 bits, as in Kafka's protocol. */
+  /** Limited to 16 bits, like the replication factor in Kafka's protocol. */
   @IsWholeNumber({ max: 32_767 })
   readonly defaultReplicationFactor!: number;
 
   /**
-   * Retention in ms; -1 keeps records for ever. Not an IsDuration, because no timer waits for it
-   * and it may exceed a timer's limit.
+   * Retention in ms; -1 keeps records for ever. The option is not an IsDuration, because it may
+   * exceed the limit of a timer and no timer uses it.
    */
   @IsWholeNumber({ min: -1, max: Number.MAX_SAFE_INTEGER })
   readonly defaultRetentionMs!: number;
@@ -50,7 +50,7 @@ export class MessagingConsumerProperties {
 }
 
 export class MessagingProducerProperties {
-  /** Limited to the longest timer of Node, in seconds. */
+  /** Limited to the longest time of a Node timer, in seconds. */
   @IsWholeNumber({ max: 2_147_483 })
   readonly sendTimeoutSeconds!: number;
 
@@ -63,8 +63,8 @@ export class MessagingProducerProperties {
 
 export class MessagingRetryProperties {
   /**
-   * Attempts after the first call. The option of the event bus also counts the first call, so it is
-   * one higher.
+   * Number of attempts after the first call. The option of the event bus is one higher, because it
+   * also counts the first call.
    */
   @IsWholeNumber({ min: 0, max: 999_999 })
   readonly maxAttempts!: number;
@@ -93,12 +93,12 @@ export class MessagingRabbitMqProperties {
   readonly queuePrefix!: string;
 }
 
-/** The section `messaging.*`. Every key may be left out of the file; loading fills in the defaults. */
+/** The section `messaging.*`. A file may leave out every key, because loading adds the defaults. */
 export class MessagingProperties {
   @IsOneOf(MESSAGING_BROKERS)
   readonly defaultBroker!: (typeof MESSAGING_BROKERS)[number];
 
-  /** Main switch. If false, everything is off, regardless of the switches per broker. */
+  /** Main switch. If false, all of messaging is off, regardless of the switches of the brokers. */
   @IsFlag()
   readonly enabled!: boolean;
 

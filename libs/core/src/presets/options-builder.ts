@@ -9,7 +9,10 @@ interface Node {
 
 const node = (): Node => ({ children: new Map() });
 
-/** Builds options key by key. Uses maps until `build`, so that a key such as `__proto__` cannot do harm. */
+/**
+ * Builds options key by key. It stores them in maps until `build`, so that a key such as
+ * `__proto__` has no effect on objects.
+ */
 export class OptionsBuilder {
   readonly #root = node();
 
@@ -29,7 +32,10 @@ export class OptionsBuilder {
   }
 }
 
-/** Converts a node. Its children win over its own value: `RETRY_TIERS_0_DELAY_MS` over `RETRY_TIERS`. */
+/**
+ * Converts a node to a value. Its children override its own value: `RETRY_TIERS_0_DELAY_MS`
+ * overrides `RETRY_TIERS`.
+ */
 function toValue({ value, children }: Node): unknown {
   if (children.size === 0) return value;
   const entries = [...children].map(([key, child]) => [key, toValue(child)] as const);
@@ -37,7 +43,7 @@ function toValue({ value, children }: Node): unknown {
   return Object.fromEntries(entries);
 }
 
-/** Fills gaps with empty items, so that the tiers keep their numbers. */
+/** Fills missing indexes with empty items, so that each tier keeps its number. */
 function asList(entries: readonly (readonly [string | number, unknown])[]): readonly unknown[] {
   const byIndex = new Map(entries);
   const length = Math.max(...entries.map(([key]) => Number(key))) + 1;

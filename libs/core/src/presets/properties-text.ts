@@ -14,7 +14,8 @@ function logicalLines(text: string): readonly string[] {
   for (const physical of text.split(/\r\n|\r|\n/)) {
     const line = physical.trimStart();
     if (open === '' && (line === '' || line.startsWith('#') || line.startsWith('!'))) continue;
-    // An odd number of backslashes at the end: the last one continues the line.
+    // A line that ends with an odd number of backslashes is continued: the last backslash escapes
+    // the line break.
     if ((/\\+$/.exec(line)?.[0].length ?? 0) % 2 === 1) {
       open += line.slice(0, -1);
       continue;

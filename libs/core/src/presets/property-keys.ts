@@ -8,13 +8,16 @@ export interface PropertyKey {
 
 const defaults = (...path: string[]): OptionPath => ['defaults', ...path];
 
-/** Converts Spring's relaxed spelling: `manual-immediate`. */
+/**
+ * Converts Spring's relaxed spelling of an enum value: `manual-immediate` becomes
+ * `MANUAL_IMMEDIATE`.
+ */
 const enumName = (value: unknown): unknown =>
   typeof value === 'string' ? value.replaceAll('-', '_').toUpperCase() : value;
 
 const UNITS: Readonly<Record<string, number>> = { B: 1, KB: 2 ** 10, MB: 2 ** 20, GB: 2 ** 30 };
 
-/** Parses Spring's notation of sizes: `16KB`. */
+/** Parses a size in Spring's notation: `16KB`. */
 const bytes = (value: unknown): unknown => {
   const [, count, unit] = /^(\d+) *([KMG]?B)$/.exec(String(value).toUpperCase()) ?? [];
   return count === undefined ? value : Number(count) * (UNITS[unit ?? ''] ?? 1);
@@ -23,7 +26,10 @@ const bytes = (value: unknown): unknown => {
 const lowerCase = (value: unknown): unknown =>
   typeof value === 'string' ? value.toLowerCase() : value;
 
-/** Kafka's own keys, such as `max.poll.records`, below any `properties` section. */
+/**
+ * Names of Kafka's own client, such as `max.poll.records`, which may be below any `properties`
+ * section.
+ */
 const NATIVE: readonly PropertyKey[] = [
   { key: 'group.id', to: defaults('groupId') },
   { key: 'auto.offset.reset', to: defaults('offsetReset'), convert: lowerCase },
@@ -80,7 +86,7 @@ export const PROPERTY_KEYS: readonly PropertyKey[] = [
   ...prefixed('spring.kafka.properties', [...NATIVE, ...NATIVE_OF_PRODUCERS]),
 ];
 
-/** Reasons why a key has no option. The first matching prefix counts. */
+/** Prefixes of keys that are no options, with the reasons. The first matching prefix counts. */
 export const PLACELESS_KEYS: readonly { readonly prefix: string; readonly reason: string }[] = [
   {
     prefix: 'spring.kafka.consumer.enable-auto-commit',

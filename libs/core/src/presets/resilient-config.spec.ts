@@ -81,12 +81,12 @@ describe('loadResilientConfig()', () => {
     expect(resolved(MINIMAL).bindings[0]).toMatchObject({ deserializer: 'json' });
   });
 
-  it('names the error topic after the topic if none is given', () => {
+  it('names the error topic after the main topic if none is set', () => {
     const { bindings } = resolved({ ...MINIMAL.KafkaConsumer, Error: undefined });
     expect(bindings[0]?.dlt.topic).toBe('my-topic.error');
   });
 
-  it('uses the given binding name', () => {
+  it('uses the binding name of its argument', () => {
     const { options } = loadResilientConfig(MINIMAL, { binding: 'mine' });
     expect(Object.keys(options.bindings ?? {})).toEqual(['mine']);
   });
@@ -132,7 +132,7 @@ describe('loadResilientConfig()', () => {
     expect(complaintsOf(() => loadResilientConfig(given as never))).toEqual([message]);
   });
 
-  it('hands invalid values to the validator, under their own names', () => {
+  it('keeps invalid values for the validator, which names the keys of the section', () => {
     const given = { ...MINIMAL.KafkaConsumer, ConsumerNumber: 0, GroupId: '' };
     expect(complaintsOf(() => resolved(given))).toEqual([
       "TEXT KafkaConsumer.bindings.my-topic.groupId: must be a text that is neither empty nor surrounded by white space; got ''.",
@@ -149,7 +149,7 @@ describe('loadResilientConfig() with a file', () => {
   };
   afterAll(() => rmSync(folder, { recursive: true }));
 
-  it('reads it from its path', () => {
+  it('reads the section from the given path', () => {
     const path = file('appsettings.json', JSON.stringify(FULL));
     expect(loadResilientConfig(path)).toEqual(loadResilientConfig(FULL));
   });

@@ -39,7 +39,8 @@ export function loadResilientConfig(
     groupId: GroupId,
     concurrency: ConsumerNumber,
     retry: { tiers },
-    // An empty key in these files means that there is no registry.
+    // Treats an empty text as not set, because in these files an empty key means that there is no
+    // registry.
     schemaRegistry: SchemaRegistryUrl ? { url: SchemaRegistryUrl } : undefined,
     dlt: error['TopicName'] === undefined ? undefined : { topic: error['TopicName'] },
   });
@@ -70,7 +71,7 @@ function readJson(path: string, violations: Violations): unknown {
   try {
     return JSON.parse(readFileSync(path, 'utf8')) as unknown;
   } catch (error) {
-    // The message of JSON.parse is left out, because it quotes a part of the file.
+    // Leaves out the message of JSON.parse, because it quotes a part of the file.
     const problem = error instanceof SyntaxError ? 'is not JSON' : 'cannot be read';
     const message = `the file ${formatValue(path)} ${problem}. Give the path of a JSON file with a section ${SOURCE}.`;
     violations.add('FILE', SOURCE, path, message);
@@ -90,7 +91,10 @@ function objectAt(section: PlainObject, key: string, violations: Violations): Pl
   return {};
 }
 
-/** Creates one tier per `RetryAttempts`. Without a policy there are no retry topics. */
+/**
+ * Creates one tier for each of the `RetryAttempts`. Without a RetryPolicy there are no retry
+ * topics.
+ */
 function tiersOf(policy: PlainObject, violations: Violations): readonly PlainObject[] {
   const { RetryAttempts: attempts = 0, Delay: delayMs } = policy;
   const path = below(SOURCE, 'RetryPolicy');
@@ -123,7 +127,7 @@ function unusedIn(section: PlainObject): readonly UnusedKey[] {
   ];
 }
 
-/** Reports a `Delay` that has no effect, because there are no attempts. */
+/** Reports a `Delay` that has no effect, because RetryAttempts is missing or 0. */
 function delayWithoutAttempts({ RetryPolicy: policy }: PlainObject): readonly UnusedKey[] {
   if (!isPlainObject(policy) || policy['Delay'] === undefined || policy['RetryAttempts']) return [];
   const reason = 'RetryAttempts is missing or 0, so there are no retry topics';

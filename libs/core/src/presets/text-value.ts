@@ -2,11 +2,14 @@ import type { PropertiesClass, PropertyShape } from '../config/properties/proper
 import { propertiesOf } from '../config/properties/property-tree.js';
 import type { OptionPath } from './options-builder.js';
 
-/** Returns the shape of an option. Throws for unknown keys, which the tables of the loaders never contain. */
+/**
+ * Returns the declared shape of an option. Throws for an unknown key, which is a mistake in a
+ * loader's table.
+ */
 export function optionShape(type: PropertiesClass, [key, ...rest]: OptionPath): PropertyShape {
   const shape = propertiesOf(type).get(String(key));
   if (!shape) throw new TypeError(`There is no option ${key}.`);
-  // The first key below a map is the name of an entry, chosen by the user.
+  // Skips the first key below a map, because it is the name of an entry, chosen by the user.
   const nested = shape.kind === 'map' ? rest.slice(1) : rest;
   return nested.length > 0 && shape.type ? optionShape(shape.type(), nested) : shape;
 }

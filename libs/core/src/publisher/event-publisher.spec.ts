@@ -53,7 +53,7 @@ describe('EventPublisher', () => {
     ]);
   });
 
-  it('drops headers that the bus wrote on a record whose headers the caller copies', async () => {
+  it('drops headers that the bus has written, if the caller copies them from a record', async () => {
     const headers = {
       'x-eventbus-original-offset': '7',
       'x-eventbus-replay-count': '1',
@@ -68,7 +68,7 @@ describe('EventPublisher', () => {
     ]);
   });
 
-  it('refuses a type if the binding reads it from the value', async () => {
+  it('refuses a type if the binding reads the type from the value', async () => {
     await expect(
       publisher({ typeFrom: '$.type' }).publish('orders', {}, { type: 'Placed' }),
     ).rejects.toThrow('its types are read from the field $.type of the value');
@@ -98,7 +98,7 @@ describe('EventPublisher', () => {
     const headersOf = async () =>
       (await written()).headers.map(({ key, value }) => [key, value?.toString()]);
 
-    it("adds its headers, which the caller's headers and the type override", async () => {
+    it("adds its headers; the caller's headers and the type override them", async () => {
       const serializer = {
         name: 'mine',
         serialize: () => ({ value: 'x', headers: { a: '1', b: '1', kind: '1' } }),
@@ -112,7 +112,7 @@ describe('EventPublisher', () => {
       ]);
     });
 
-    it('awaits an asynchronous serializer', async () => {
+    it('waits for an asynchronous serializer', async () => {
       const serializer = { name: 'mine', serialize: async () => ({ value: Buffer.from('later') }) };
       await publisher({ serializer }).publish('orders', {});
       expect((await written()).value?.toString()).toBe('later');
@@ -132,7 +132,7 @@ describe('EventPublisher', () => {
       await expect(attempt).rejects.toBeInstanceOf(EventPublishException);
     });
 
-    it('keeps the order of events that are published one after the other', async () => {
+    it('keeps the order of events that are published without waiting', async () => {
       const one = publisher();
       await Promise.all([1, 2, 3].map((id) => one.publish('orders', id, { key: 'a' })));
       const values: unknown[] = [];
@@ -167,7 +167,7 @@ describe('EventPublisher', () => {
       expect(await traceOf()).toEqual(trace);
     });
 
-    it('keeps the trace that the caller gives', async () => {
+    it('keeps the trace headers that the caller passes', async () => {
       const options = { cause: { raw } as never, headers: { traceparent: 'mine' } };
       await publisher().publish('orders', {}, options);
       expect(await traceOf()).toEqual([...trace.slice(1), ['traceparent', 'mine']]);
@@ -199,7 +199,7 @@ describe('EventPublisher', () => {
       });
     });
 
-    it('reports a lost acknowledgement as unknown, because another try may write the event twice', async () => {
+    it('reports a lost acknowledgement as unknown, because a second write may duplicate the event', async () => {
       broker.faults.loseAnswers({ operation: 'produce' });
       const attempt = publisher().publish('orders', {});
       await expect(attempt).rejects.toMatchObject({ fate: 'unknown', retriable: true });
@@ -207,7 +207,7 @@ describe('EventPublisher', () => {
       expect((await written()).value?.toString()).toBe('{}');
     });
 
-    it('reports an unknown fate if the driver returns no position', async () => {
+    it('reports as unknown if the driver returns no position', async () => {
       const mute = publisher({ producer: () => ({ send: async () => [] }) as never });
       await expect(mute.publish('orders', {})).rejects.toMatchObject({
         fate: 'unknown',

@@ -8,7 +8,7 @@ import type {
   EventOf,
 } from '../model/states/event-bus-bindings.js';
 import type { Serializer } from '../model/extension-points/serializer.js';
-import { headersOf } from './event-headers.js';
+import { outgoingRecord } from './outgoing-record.js';
 import { createPublishedEvent, type PublishedEvent } from './published-event.js';
 import type { PublishCause } from './trace-headers.js';
 import { serializeEvent } from './serialize-event.js';
@@ -31,7 +31,7 @@ export interface PublishOptions {
    * chooses the partition.
    */
   readonly key?: string | Buffer | null;
-  /** Event type, by which `@EventHandler(binding, { type })` is chosen. */
+  /** Event type, which selects the handler with `@EventHandler(binding, { type })`. */
   readonly type?: string;
   readonly headers?: Readonly<
     Record<string, string | Buffer | null | readonly (string | Buffer)[]>
@@ -49,8 +49,8 @@ export class EventPublisher {
   constructor(private readonly targetOf: (binding: BindingRef) => PublishTarget) {}
 
   /**
-   * Resolves when all in-sync replicas have the event. A Buffer is written as it is, null as a
-   * tombstone, anything else in the format of the binding.
+   * Publishes an event. Resolves when all in-sync replicas have it. A Buffer is written unchanged,
+   * null as a tombstone, and anything else in the format of the binding.
    */
   async publish<Name extends AnyBindingName>(
     binding: CheckedBindingRef<Name>,
@@ -59,15 +59,9 @@ export class EventPublisher {
   ): Promise<PublishedEvent> {
     const target = this.targetOf(binding);
     const form = serializeEvent(target, event);
-    // A synchronous serializer is not awaited, so that events keep the order in which they were published.
-    const { value, headers } = form instanceof Promise ? await form : form;
-    const record = {
-      topic: target.topic,
-      key: options.key ?? null,
-      value,
-      headers: headersOf(target, options, headers),
-      timestamp: options.timestamp,
-    };
+    // The result of a synchronous serializer is not awaited, so that events keep the order in which
+    // they were published.
+    const record = outgoingRecord(target, form instanceof Promise ? await form : form, options);
     try {
       if (target.created) await target.created();
       const [written] = await target.producer().send([record], { signal: options.signal });

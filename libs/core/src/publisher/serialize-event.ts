@@ -42,7 +42,7 @@ async function serializeAsync(
   }
 }
 
-/** Checks for a thenable defensively, because a serializer of the application may return anything. */
+/** Returns whether the value is a thenable. A serializer of the application may return anything. */
 function isThenable(
   serialized: SerializedEvent | PromiseLike<SerializedEvent> | undefined,
 ): serialized is PromiseLike<SerializedEvent> {

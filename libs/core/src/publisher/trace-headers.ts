@@ -6,7 +6,10 @@ import { headerText } from '../model/records/header-text.js';
 /** The record that is being handled: the context, the record or the metadata that a handler got. */
 export type PublishCause = Pick<EventContext, 'raw'> | { readonly headers: EventHeaders };
 
-/** Headers of https://www.w3.org/TR/trace-context and baggage, by which tracing tools link related events. */
+/**
+ * Headers by which tracing tools connect related events: https://www.w3.org/TR/trace-context and
+ * baggage.
+ */
 const TRACE_HEADERS = ['traceparent', 'tracestate', 'baggage'] as const;
 
 export function traceHeaders(cause: PublishCause): readonly OutgoingHeader[] {

@@ -7,14 +7,9 @@ import type {
 import { Backoff, sleep, type Runtime } from '@nest-event-bus/broker/runtime';
 import type { ContainerRegistry } from '../containers/container-registry.js';
 import { bindingKey } from '../model/states/binding-ref.js';
-import {
-  checkedTopics,
-  comparedTopics,
-  topicFindings,
-  type TopicConfig,
-} from './topic-findings.js';
+import { comparedTopics, topicFindings, type TopicConfig } from './topic-findings.js';
 import type { TopicUser } from './topic-plan.js';
-import { TopicProvisioner } from './topic-provisioner.js';
+import { checkedTopics, createsTopics, TopicProvisioner } from './topic-provisioner.js';
 
 export interface TopicCheckParts {
   readonly driverOf: (cluster: string) => BrokerDriver;
@@ -22,12 +17,12 @@ export interface TopicCheckParts {
   readonly logger: DriverLogger;
 }
 
-/** The check of one start of a binding. The next start replaces it. */
+/** The topic check after one start of a binding. The next start replaces it. */
 interface TopicCheck {
   readonly binding: TopicUser;
 }
 
-/** Reasons why topics could not be created, by check. */
+/** Errors of topics that could not be created, by check. */
 type Refusals = ReadonlyMap<TopicCheck, string>;
 
 interface TopicsOfCluster {
@@ -40,12 +35,12 @@ const CHECK_BACKOFF = { initialMs: 1_000, maxMs: 60_000 };
 
 /**
  * Checks the topics of bindings that start: creates missing topics if configured, and warns about
- * settings that only the cluster knows. A failed check stops nothing: a container whose topic is
+ * settings in the cluster. A failed check does not prevent the start: a container whose topic is
  * missing waits for it.
  */
 export class TopicChecks {
   readonly #waiting = new Map<string, TopicCheck[]>();
-  /** The latest check of each binding. An earlier check is obsolete and does nothing more. */
+  /** The latest check of each binding. Earlier checks are obsolete and have no further effect. */
   readonly #latest = new Map<string, TopicCheck>();
   /** The creation of topics for the first publish to a binding. A failed one is tried again. */
   readonly #created = new Map<string, Promise<void>>();
@@ -87,7 +82,10 @@ export class TopicChecks {
     return creating;
   }
 
-  /** Requests a check. Bindings that start together are checked together, to save requests. */
+  /**
+   * Requests a check. Bindings that start together are checked together, which needs fewer
+   * requests.
+   */
   request(binding: TopicUser): void {
     const check: TopicCheck = { binding };
     this.#latest.set(checkKey(binding), check);
@@ -103,7 +101,10 @@ export class TopicChecks {
   async #checkBindings(cluster: string): Promise<void> {
     const checks = this.#waiting.get(cluster) ?? [];
     this.#waiting.delete(cluster);
-    const refused = await this.#provision(cluster, checks.filter(createsTopics));
+    const refused = await this.#provision(
+      cluster,
+      checks.filter(({ binding }) => createsTopics(binding)),
+    );
     await this.#warn(
       cluster,
       checks.filter((check) => !refused.has(check)),
@@ -132,7 +133,10 @@ export class TopicChecks {
     }
   }
 
-  /** Provisions each binding separately, so that a refusal for one does not delay the others. */
+  /**
+   * Creates the topics of each binding separately, so that a refusal for one binding does not delay
+   * the others.
+   */
   async #provision(cluster: string, checks: readonly TopicCheck[]): Promise<Refusals> {
     const refused = new Map<TopicCheck, string>();
     if (checks.length === 0) return refused;
@@ -179,7 +183,8 @@ export class TopicChecks {
       for (const warning of bindings.flatMap((binding) => topicFindings(binding, topics, configs)))
         logger.warn(warning);
     } catch (error) {
-      // The cluster is unreachable, which health reports, or the bus is closing, which needs no warning.
+      // No warning is logged: either the cluster is unreachable, which health reports, or the bus
+      // is closing.
       logger.debug('The topics could not be checked', { cluster, error });
     }
   }
@@ -201,7 +206,8 @@ export class TopicChecks {
       try {
         configs.set(name, await admin.topicConfig(name));
       } catch (error) {
-        // A consumer may lack the permission to read the configuration of its topic.
+        // No warning is logged, because a consumer may lack the permission to read the
+        // configuration of its topic.
         this.parts.logger.debug('The configuration of a topic could not be read', {
           topic: name,
           error,
@@ -211,7 +217,10 @@ export class TopicChecks {
     return { topics, configs };
   }
 
-  /** Returns the checks that are not obsolete: their bindings were neither removed nor started again. */
+  /**
+   * Returns the checks that are not obsolete: their bindings were neither removed nor started
+   * again.
+   */
   #currentChecks(checks: readonly TopicCheck[]): readonly TopicCheck[] {
     if (this.#ending.signal.aborted) return [];
     return checks.filter((check) => this.#latest.get(checkKey(check.binding)) === check);
@@ -228,5 +237,3 @@ export class TopicChecks {
 }
 
 const checkKey = ({ cluster, name }: TopicUser): string => bindingKey(cluster, name);
-
-const createsTopics = ({ binding }: TopicCheck): boolean => binding.provisioning === 'create';

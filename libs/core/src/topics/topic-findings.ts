@@ -1,6 +1,7 @@
 import type { TopicDescription } from '@nest-event-bus/broker';
 import { longestDelayMs } from '../config/resolving/tier-delay.js';
-import { neededTopics, type NeededTopic, type TopicUser } from './topic-plan.js';
+import type { NeededTopic, TopicUser } from './topic-plan.js';
+import { checkedTopics } from './topic-provisioner.js';
 
 export type TopicConfig = Readonly<Record<string, string | null>>;
 
@@ -23,20 +24,8 @@ export function topicFindings(
 }
 
 /**
- * Returns the topics whose absence is warned about. The main topic is left out, because the status
- * of its container shows it.
- */
-export function checkedTopics(binding: TopicUser): readonly NeededTopic[] {
-  const { provisioning, dlt } = binding;
-  return neededTopics(binding).filter(({ role }) => {
-    if (role === 'main') return false;
-    return provisioning !== 'none' || (role === 'dead-letter' && dlt.verifyTopic);
-  });
-}
-
-/**
- * Returns the topics whose configurations are compared, to find out whether failed records are safe
- * in them.
+ * Returns the topics whose configurations are compared, to find out whether failed records could be
+ * deleted from them.
  */
 export function comparedTopics(binding: TopicUser): readonly string[] {
   const checked = checkedTopics(binding);

@@ -1,15 +1,60 @@
-import type { AdminSession, DriverLogger, TopicDescription } from '@nest-event-bus/broker';
-import { neededTopics, newTopic, type NeededTopic, type TopicUser } from './topic-plan.js';
+import type {
+  AdminSession,
+  DriverLogger,
+  NewTopic,
+  TopicDescription,
+} from '@nest-event-bus/broker';
+import type { ResolvedTopics, ResolvedTopicShape } from '../config/resolving/resolved-binding.js';
+import { neededTopics, type NeededTopic, type TopicRole, type TopicUser } from './topic-plan.js';
 
 type Topics = Pick<AdminSession, 'topics' | 'createTopics'>;
+
+const DAY_MS = 86_400_000;
+
+/** What the start of a binding does about a topic that is missing. */
+type MissingTopicAction = 'create' | 'warn' | 'ignore';
+
+/**
+ * Decides by `provisioning`: 'create' creates the missing topics, 'verify' warns about them, and 'none'
+ * ignores them, apart from a dead-letter topic with `dlt.verifyTopic`.
+ */
+export function actionForMissingTopic(
+  { provisioning, dlt }: TopicUser,
+  role: TopicRole,
+): MissingTopicAction {
+  switch (provisioning) {
+    case 'create':
+      return 'create';
+    case 'verify':
+      // The status of the container already shows that the main topic is missing.
+      return role === 'main' ? 'ignore' : 'warn';
+    case 'none':
+      return role === 'dead-letter' && dlt.verifyTopic ? 'warn' : 'ignore';
+  }
+}
+
+export function createsTopics(binding: TopicUser): boolean {
+  return actionForMissingTopic(binding, 'main') === 'create';
+}
+
+/**
+ * Returns the retry and dead-letter topics whose absence is not ignored. A topic that should have been
+ * created is among them, because the cluster may have refused that.
+ */
+export function checkedTopics(binding: TopicUser): readonly NeededTopic[] {
+  return neededTopics(binding).filter(
+    ({ role }) => role !== 'main' && actionForMissingTopic(binding, role) !== 'ignore',
+  );
+}
 
 /** Creates the missing topics of a binding with `provisioning: 'create'`. Existing topics are not changed. */
 export class TopicProvisioner {
   constructor(private readonly logger: DriverLogger) {}
 
   /**
-   * Creates the main topic first, because its number of partitions decides that of the others. Rejects
-   * with the first refusal of the cluster; a refused retry topic does not stop the other topics.
+   * Creates the topics, the main topic first, because it decides the number of partitions of the
+   * others. Rejects with the first refusal of the cluster. A refused retry topic does not stop the
+   * other topics.
    */
   async provision(admin: Topics, binding: TopicUser): Promise<void> {
     const [main, ...others] = neededTopics(binding);
@@ -46,4 +91,34 @@ async function describe(
 ): Promise<ReadonlyMap<string, TopicDescription>> {
   const names = neededTopics(binding).map(({ name }) => name);
   return new Map((await admin.topics(names)).map((topic) => [topic.name, topic]));
+}
+
+/**
+ * Describes a topic to create. Without a configured number, a retry or dead-letter topic gets as many
+ * partitions as the main topic has: `sourcePartitions`. The broker chooses those of the main topic.
+ */
+function newTopic(
+  { name, role }: NeededTopic,
+  topics: ResolvedTopics,
+  sourcePartitions: number,
+): NewTopic {
+  const { partitions, retentionDays } = shapeOf(role, topics);
+  const count = partitions || (role === 'main' ? 0 : sourcePartitions);
+  return {
+    name,
+    ...(count > 0 && { partitions: count }),
+    ...(topics.replicationFactor > 0 && { replicationFactor: topics.replicationFactor }),
+    ...(retentionDays > 0 && { config: { 'retention.ms': String(retentionDays * DAY_MS) } }),
+  };
+}
+
+function shapeOf(role: TopicRole, topics: ResolvedTopics): ResolvedTopicShape {
+  switch (role) {
+    case 'main':
+      return topics;
+    case 'retry':
+      return topics.retry;
+    case 'dead-letter':
+      return topics.dlt;
+  }
 }

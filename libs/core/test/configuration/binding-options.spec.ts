@@ -49,7 +49,7 @@ describe('ackMode', () => {
     return third;
   };
 
-  it('MANUAL_IMMEDIATE commits each record when it is done', async () => {
+  it('MANUAL_IMMEDIATE commits each record when its handler has completed', async () => {
     const third = await withTheThirdRunning('MANUAL_IMMEDIATE');
     expect(await testBus.committed()).toBe(2);
     third.resolve();
@@ -57,7 +57,7 @@ describe('ackMode', () => {
     expect(await testBus.committed()).toBe(5);
   });
 
-  it('MANUAL commits when the whole slice is done', async () => {
+  it('MANUAL commits when all records of the slice are completed', async () => {
     const third = await withTheThirdRunning('MANUAL');
     expect(await testBus.committed()).toBe(0);
     third.resolve();
@@ -93,9 +93,9 @@ describe('maxPollRecords', () => {
 describe('intake.bufferBytes', () => {
   it.each([
     [undefined, 40],
-    // The limit is divided among four partitions; half of each share, 125 kB, is available to one slice.
+    // The four partitions share the limit, and one slice may use half of a share: 125 kB.
     [1_000_000, 5],
-  ])(`%p: a slice holds at most %i records of 25 kB`, async (bufferBytes, most) => {
+  ])(`%p limits a slice to %i records of 25 kB`, async (bufferBytes, most) => {
     const large = JSON.stringify('x'.repeat(25_000));
     await testBus.write('orders', ...Array.from({ length: 100 }, () => large));
     const options = bufferBytes === undefined ? {} : { intake: { bufferBytes } };
@@ -131,7 +131,7 @@ describe('listenerType', () => {
     );
   });
 
-  it('BATCH gives the records of a slice to a record handler one by one', async () => {
+  it('BATCH calls a record handler once per record of a slice', async () => {
     await testBus.write('orders', ...five);
     await testBus.startOrders([Orders], { listenerType: 'BATCH' });
     await testBus.runtime.advance(1_000);
@@ -143,7 +143,7 @@ describe('offsetReset', () => {
   it.each([
     ['earliest', [0, 1]],
     ['latest', [1]],
-  ])('%s decides where a new group starts to read', async (offsetReset, expected) => {
+  ])('%s decides at which offset a new group starts to read', async (offsetReset, expected) => {
     await testBus.write('orders', 'null');
     await testBus.startOrders([Orders], { offsetReset });
     await testBus.write('orders', 'null');
@@ -151,7 +151,7 @@ describe('offsetReset', () => {
     expect(handled).toEqual(expected);
   });
 
-  it("'none' reads nothing while the group has no offset, and health reports it", async () => {
+  it("'none' reads nothing while the group has no committed offset, and health reports the reason", async () => {
     await testBus.write('orders', 'null');
     const application = await testBus.startOrders([Orders], { offsetReset: 'none' });
     await testBus.runtime.advance(60_000);
@@ -176,7 +176,7 @@ describe('assignmentStrategy', () => {
     ['range', 'range'],
     ['sticky', 'sticky'],
     [['range', 'sticky'], 'range'],
-  ])('%j is used by the group', async (assignmentStrategy, protocol) => {
+  ])('%j is the assignment strategy that the group uses', async (assignmentStrategy, protocol) => {
     await testBus.startOrders([Orders], { assignmentStrategy });
     const group = await testBus.done(testBus.outside.admin().describeGroup('shop'));
     expect(group).toMatchObject({ state: 'Stable', protocol });
@@ -201,7 +201,7 @@ describe('groupProtocol', () => {
 });
 
 describe('Timeouts and intervals of a binding', () => {
-  /** Counts the requests of this kind that the bus sends within an idle minute. */
+  /** Returns how many requests of this kind the bus sends in a minute without records. */
   const requestsPerMinute = async (operation: 'heartbeat' | 'fetch'): Promise<number> => {
     await testBus.runtime.advance(10_000);
     const seen = testBus.broker.faults.delayRequests({ operation, clientId: 'bus' }, 0);
@@ -226,7 +226,7 @@ describe('Timeouts and intervals of a binding', () => {
     ['1s', 60],
     ['10s', 6],
   ])(
-    'pollTimeoutMs %s lets a fetch wait that long for records',
+    'pollTimeoutMs %s lets a fetch wait for records for that time',
     async (pollTimeoutMs, expected) => {
       await testBus.startOrders([Orders], { pollTimeoutMs });
       const fetches = await requestsPerMinute('fetch');
@@ -238,7 +238,7 @@ describe('Timeouts and intervals of a binding', () => {
     ['6s', 6_000],
     ['60s', 60_000],
   ])(
-    'sessionTimeoutMs %s removes a silent member after that time',
+    'sessionTimeoutMs %s removes a member from the group after that time without a heartbeat',
     async (sessionTimeoutMs, expected) => {
       await testBus.startOrders([Orders], { sessionTimeoutMs, heartbeatIntervalMs: '1s' });
       testBus.broker.faults.loseRequests({ clientId: 'bus' });
@@ -273,7 +273,7 @@ describe('Timeouts and intervals of a binding', () => {
 });
 
 describe('maxPollIntervalMs', () => {
-  it('sets health to DOWN when a handler runs for longer', async () => {
+  it('sets health to DOWN when a handler runs for longer than maxPollIntervalMs', async () => {
     const gate = new Deferred();
     gates.set(0, gate);
     const application = await testBus.startOrders([Orders], { maxPollIntervalMs: '2m' });
@@ -321,7 +321,7 @@ describe('shutdown.drainTimeoutMs', () => {
     expect(taken).toBeLessThan(5_000);
   });
 
-  it('delays nothing when no handler is running', async () => {
+  it('does not delay close() when no handler is running', async () => {
     const application = await testBus.startOrders(
       [Orders],
       {},

@@ -78,16 +78,19 @@ describe('A dead-letter method for an unknown binding or cluster', () => {
       DltAlert('orders', { cluster: 'defualt' }),
       `${handleDeadLetter} is for dead letters of cluster 'defualt', which is not configured. Did you mean 'default'?`,
     ],
-    [DltHandler(undefined as never), `${handleDeadLetter}: it names no binding.`],
-    [DltAlert(7 as never), `${handleDeadLetter}: it names no binding.`],
-  ])('stops the start', async (decorate, problem) => {
+    [
+      DltHandler(undefined as never),
+      `${handleDeadLetter}: it names no binding. Give it the name of one.`,
+    ],
+    [DltAlert(7 as never), `${handleDeadLetter}: it names no binding. Give it the name of one.`],
+  ])('stops the start of the application', async (decorate, problem) => {
     expect(await refusal(decorate as MethodDecorator)).toMatchObject({
       code: 'HANDLER_DISCOVERY',
       problems: [problem],
     });
   });
 
-  it('does not stop the start if the bus is switched off', async () => {
+  it('does not stop the start of the application if the bus is switched off', async () => {
     @Injectable()
     class DeadLetterMethods {
       @DltAlert('ordres')

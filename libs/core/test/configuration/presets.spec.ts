@@ -64,7 +64,7 @@ interface FailureSequence {
   readonly topics: readonly string[];
   readonly waits: readonly Wait[];
   readonly deadLetters: string;
-  /** Headers that only this profile writes. */
+  /** Headers that only the profile of the preset writes. */
   readonly headers: readonly string[];
 }
 
@@ -73,7 +73,7 @@ const times = <T>(count: number, ...items: readonly T[]): readonly T[] =>
 
 const RETRY_TOPICS = ['orders.retry-1', 'orders.retry-2', 'orders.retry-3'];
 
-/** Part A of the requirements: the calls and topics of a record that fails permanently. */
+/** The documented calls and topics of a record that fails permanently, by preset. */
 const SEQUENCES: Readonly<Record<PresetName, FailureSequence>> = {
   connector: {
     topics: [...times(3, 'orders'), ...RETRY_TOPICS.flatMap((topic) => times(9, topic))],
@@ -128,7 +128,10 @@ const waits = () => calls.slice(1).map(({ at }, index) => at - calls[index]!.at)
 const isOfProfile = (name: string): boolean =>
   [...EVENTBUS, ...PLAIN].includes(name) || name.startsWith('kafka_dlt-');
 
-/** Writes a record that fails permanently, and advances the clock by half an hour. */
+/**
+ * Writes a record that fails permanently, and advances the clock by half an hour, until it is
+ * dead-lettered.
+ */
 async function fail(
   preset: PresetName,
   { given, topics, deadLetters }: FailureSequence,
@@ -168,7 +171,7 @@ describe('Preset brokers', () => {
     expect((await testBus.topicNames()).toSorted()).toEqual(['orders', 'orders-dlq']);
   });
 
-  it('dead-letters after three retries, which take at most its limit of 90 s', async () => {
+  it('dead-letters a record after three retries, which take at most 90 s together', async () => {
     const retry = { tier0: { initialBackoffMs: '30s' } } as const;
     await fail('brokers', { ...SEQUENCES.brokers, given: { retry } });
     expect(waits()).toEqual([30, 30, 30].map((seconds) => seconds * SECOND));

@@ -72,7 +72,7 @@ describe('A provider for all bindings', () => {
     expect(String(error)).toMatch(/is provided 2 times, in (RootTestModule|Elsewhere) and/);
   });
 
-  it('may be undefined, or be provided under an alias', async () => {
+  it('may be undefined, and may be provided under an alias', async () => {
     @Injectable()
     class Aliased {
       classify(): void {}

@@ -17,7 +17,10 @@ let handled: Record<keyof typeof sampleBindings, unknown[]>;
 let alerts: string[];
 let failures: Map<unknown, Error[]>;
 
-/** Throws the next error that is planned for this value; handles the value when no error is left. */
+/**
+ * Throws the next error that is planned for this value. Handles the value if no error is planned
+ * any more.
+ */
 function handle(binding: keyof typeof sampleBindings, value: unknown): void {
   const error = failures.get(value)?.shift();
   if (error) throw error;
@@ -32,7 +35,8 @@ class Shop {
     try {
       for (const { value } of records) handle('orders', value);
     } catch (error) {
-      // Rolls back like a transaction of the handler: a slice is handled completely or not at all.
+      // Restores the handled values, as a rollback does: a slice is handled completely or not at
+      // all.
       handled.orders = done;
       throw error;
     }
@@ -76,7 +80,7 @@ const start = () =>
   });
 
 describe('Sample bindings in one application', () => {
-  it('start, and each reads its own topic', async () => {
+  it('each read their own topic after the start', async () => {
     const application = await start();
     await testBus.write(
       'orders.events',

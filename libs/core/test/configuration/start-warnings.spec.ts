@@ -27,7 +27,7 @@ describe('Options that another option makes ineffective', () => {
     );
   });
 
-  it('stop the start if they are certainly a mistake', async () => {
+  it('stop the start if they can only be a mistake', async () => {
     const start = testBus.startOrders([Orders], { strictExhaustion: 'PAUSE_PARTITION' });
     expect(String(await errorOf(start))).toContain(
       'bindings.orders.strictExhaustion: has no effect',
@@ -52,7 +52,7 @@ describe('An application without a SIGTERM listener', () => {
 
   afterEach(() => jest.restoreAllMocks());
 
-  it('is warned after main.ts had time to call enableShutdownHooks()', async () => {
+  it('logs a warning a second after the start, when main.ts has had time to call enableShutdownHooks()', async () => {
     withListeners(0);
     await testBus.startOrders([Orders]);
     expect(sigtermWarnings()).toEqual([]);
@@ -60,7 +60,7 @@ describe('An application without a SIGTERM listener', () => {
     expect(sigtermWarnings()).toEqual([expect.stringContaining('Call app.enableShutdownHooks().')]);
   });
 
-  it('is not warned if the listener is added in time', async () => {
+  it('logs no warning if the listener is added within a second after the start', async () => {
     withListeners(0);
     await testBus.startOrders([Orders]);
     withListeners(1);
@@ -68,7 +68,7 @@ describe('An application without a SIGTERM listener', () => {
     expect(sigtermWarnings()).toEqual([]);
   });
 
-  it('is not warned if the application closes before', async () => {
+  it('logs no warning if it closes within that second', async () => {
     withListeners(0);
     const application = await testBus.startOrders([Orders]);
     const closing = application.close();
@@ -77,7 +77,7 @@ describe('An application without a SIGTERM listener', () => {
     expect(sigtermWarnings()).toEqual([]);
   });
 
-  it('is not warned if the shutdown hooks are enabled', async () => {
+  it('logs no warning if the shutdown hooks are enabled', async () => {
     const application = await testBus.startOrders([Orders]);
     application.enableShutdownHooks(['SIGTERM']);
     await testBus.runtime.advance(5_000);

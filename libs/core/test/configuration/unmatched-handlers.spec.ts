@@ -31,7 +31,7 @@ describe('Handlers and bindings that do not match', () => {
     ]);
   });
 
-  it("start with bindingsWithoutHandler: 'allow'; a binding without a handler is only published to, and may be registered later", async () => {
+  it("do not stop the start with bindingsWithoutHandler: 'allow': a binding without a handler can be published to, and a handler can be registered later", async () => {
     const bus = testBus.module({ bindings: { orders, payments }, bindingsWithoutHandler: 'allow' });
     const application = await testBus.start({ imports: [bus], providers: [Orders] });
     await testBus.done(application.get(EventPublisher).publish('payments', { id: 1 }));
@@ -45,12 +45,12 @@ describe('Handlers and bindings that do not match', () => {
       ({ value }) => void seen.push(value),
     );
     await testBus.done(registering);
-    // The group's other member learns of the new member by its next heartbeat.
+    // The new member gets partitions only after the next heartbeat of the other member.
     await testBus.runtime.advance(15_000);
     expect(seen).toEqual([{ id: 1 }]);
   });
 
-  it('stop the start if a handler names an unknown binding, and suggest the right one', async () => {
+  it('stop the start if a handler names an unknown binding; the message suggests a known one', async () => {
     @Injectable()
     class Typo {
       @EventHandler('order')
@@ -61,7 +61,7 @@ describe('Handlers and bindings that do not match', () => {
     expect(problem).toContain("Did you mean 'orders'?");
   });
 
-  it('are reported all in one error', async () => {
+  it('are reported together in one error', async () => {
     @Injectable()
     class Typo {
       @EventHandler('order')
@@ -79,12 +79,12 @@ describe('Handlers and bindings that do not match', () => {
       nameless(): void {}
     }
     expect(await problemsOf([Typo], { orders })).toEqual([
-      'Typo.nameless in RootTestModule: its type is not a name.',
+      'Typo.nameless in RootTestModule: its type is not a name. Give it the name of an event type, or leave it out.',
       expect.stringContaining("Did you mean 'orders'?"),
     ]);
   });
 
-  it("are reported for all bindings at once with enhancers: 'all'", async () => {
+  it("are reported for all bindings in one error with enhancers: 'all'", async () => {
     @Injectable({ scope: Scope.REQUEST })
     class Scoped implements CanActivate {
       canActivate(): boolean {
@@ -107,7 +107,7 @@ describe('Handlers and bindings that do not match', () => {
     ]);
   });
 
-  it('stop the start if two handlers take the same type', async () => {
+  it('stop the start if two handlers handle the same type', async () => {
     @Injectable()
     class Twice {
       @EventHandler('orders')

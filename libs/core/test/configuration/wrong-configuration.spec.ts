@@ -85,13 +85,13 @@ describe('A wrong configuration', () => {
     expect(String(await startWithMistakes())).toContain("Did you mean 'concurrency'?");
   });
 
-  it('is found before the bus joins a group or opens a client', async () => {
+  it('is reported before the bus joins a group or opens a client', async () => {
     await startWithMistakes();
     await testBus.runtime.advance(10_000);
     expect(await testBus.groups()).toEqual([]);
   });
 
-  it('does not prevent an orderly close', async () => {
+  it('does not prevent that the application closes', async () => {
     await startWithMistakes();
     await expect(testBus.end()).resolves.toBeUndefined();
   });
@@ -124,7 +124,7 @@ describe('A wrong configuration', () => {
     });
   });
 
-  it('is reported for all bindings at once if the driver has no transactions', async () => {
+  it('is reported for all bindings in one error if the driver has no transactions', async () => {
     @Injectable()
     class Both {
       @EventHandler('orders')
@@ -201,7 +201,7 @@ describe('Options from loaders', () => {
       providers: [Orders],
     });
 
-  it('are used if the application gives no value', async () => {
+  it('are used if the application does not set them', async () => {
     await start({ EVENTBUS_DEFAULTS_GROUP_ID: 'from-environment' });
     expect(await testBus.groups()).toEqual(['from-environment']);
   });
@@ -218,7 +218,7 @@ describe('Options from loaders', () => {
     expect(String(error)).toContain('the file.defaults.concurrency');
   });
 
-  it('are named in a warning if the bus does not use them', async () => {
+  it('are named in a warning if the bus does not know them', async () => {
     const unused = [{ source: 'the file', key: 'acks', reason: 'it is always all.' }];
     const loader = { source: 'the file', options: {}, unused };
     await testBus.start({

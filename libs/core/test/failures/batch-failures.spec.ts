@@ -17,7 +17,7 @@ describe('A BATCH listener', () => {
   const batch = { listenerType: 'BATCH', maxPollRecords: 10 } as const;
   const failSecond = ({ value }: EventRecord) => (value === 2 ? fail() : undefined);
 
-  it('handles good records once with SEEK_TO_FAILED, redelivers the bad one batchRedeliveries times, and then moves it to its tier', async () => {
+  it('handles good records once with SEEK_TO_FAILED, and moves a failing record to its tier after batchRedeliveries redeliveries', async () => {
     testBus.handle = failSecond;
     await testBus.startHandler({
       ...batch,
@@ -31,7 +31,7 @@ describe('A BATCH listener', () => {
     expect(await testBus.committed()).toBe(3);
   });
 
-  it('dead-letters the bad record at once with batchFailureStrategy DLQ_AND_CONTINUE', async () => {
+  it('dead-letters a failing record at once with batchFailureStrategy DLQ_AND_CONTINUE', async () => {
     testBus.handle = failSecond;
     await testBus.startHandler({
       ...batch,

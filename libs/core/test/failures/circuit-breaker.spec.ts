@@ -26,7 +26,7 @@ const CIRCUIT = {
   waitDurationInOpenStateMs: 30_000,
 } as const;
 
-/** Makes one call per delivery, so that four failures are four deliveries. */
+/** The handler has one call per delivery, so that four failures are four deliveries. */
 const GUARDED = { retry: { tier0: { maxAttempts: 1 } }, circuitBreaker: CIRCUIT };
 
 async function openCircuit(application: INestApplicationContext): Promise<void> {
@@ -37,12 +37,13 @@ async function openCircuit(application: INestApplicationContext): Promise<void> 
 }
 
 describe('A binding with a circuit breaker', () => {
-  // Failures of a dependency open the circuit, others do not; their records stay in place.
+  // The handler fails with an error of a dependency, because only such errors open the circuit. The
+  // records stay in their partition.
   beforeEach(() => {
     testBus.failWith = () => Object.assign(new Error('down'), { code: 'ECONNREFUSED' });
   });
 
-  it('shares one circuit breaker among its main container and its tiers; without the option it has none', async () => {
+  it('shares one circuit breaker among its main container and its tiers, and has none without the option', async () => {
     const guarded = registrationOf(
       await testBus.startHandler({ circuitBreaker: { enabled: true } }),
     );
@@ -54,7 +55,7 @@ describe('A binding with a circuit breaker', () => {
     expect(registrationOf(await testBus.startHandler()).circuitBreaker.current).toBeUndefined();
   });
 
-  it('is paused when its circuit opens, and no handler is called', async () => {
+  it('is paused and calls no handler while its circuit is open', async () => {
     const application = await testBus.startHandler(GUARDED);
     await testBus.writeOrders(10);
     await openCircuit(application);
@@ -73,7 +74,7 @@ describe('A binding with a circuit breaker', () => {
     { slowCallDurationMs: 100, state: 'PAUSED' },
     { slowCallDurationMs: 201, state: 'RUNNING' },
   ])(
-    'is $state after calls of 200 ms with slowCallDurationMs $slowCallDurationMs',
+    'has state $state after calls of 200 ms with slowCallDurationMs $slowCallDurationMs',
     async ({ slowCallDurationMs, state }) => {
       testBus.isDown = false;
       testBus.handlerMs = 200;
@@ -85,7 +86,7 @@ describe('A binding with a circuit breaker', () => {
     },
   );
 
-  it('stays in its group while paused, longer than the session timeout and without a rebalance', async () => {
+  it('stays in its group, without a rebalance, while it is paused for longer than the session timeout', async () => {
     const sessions: ConsumerSession[] = [];
     const driver = recordSessions(memory({ broker: testBus.broker, clientId: 'bus' }), sessions);
     const bindings = {
@@ -114,7 +115,7 @@ describe('A binding with a circuit breaker', () => {
     expect(sessions).toHaveLength(1);
   });
 
-  it('recovers without traffic: a timer half-opens the circuit', async () => {
+  it('resumes without new records, because a timer half-opens the circuit', async () => {
     const application = await testBus.startHandler(GUARDED);
     await testBus.writeOrders(10);
     await openCircuit(application);
@@ -128,7 +129,7 @@ describe('A binding with a circuit breaker', () => {
     expect(await testBus.committed()).toBe(10);
   });
 
-  it('is paused again after the permitted trial calls if they fail', async () => {
+  it('is paused again if the permitted trial calls fail', async () => {
     const application = await testBus.startHandler(GUARDED);
     await testBus.writeOrders(10, 0);
     await testBus.writeOrders(10, 1);
@@ -144,7 +145,7 @@ describe('A binding with a circuit breaker', () => {
   });
 
   it.each([1, 2])(
-    'recovers quickly after a long outage, because no partition waits for a grown backoff (%i trial calls)',
+    'resumes quickly after a long outage, because the backoff of its partitions did not grow (%i trial calls)',
     async (permittedNumberOfCallsInHalfOpenState) => {
       const circuitBreaker = {
         ...CIRCUIT,
@@ -156,7 +157,7 @@ describe('A binding with a circuit breaker', () => {
       testBus.handlerMs = 100;
       await testBus.writeOrders(5, 0);
       await testBus.writeOrders(5, 1);
-      // Long enough for the backoff to reach its limit.
+      // After this time the backoff of each partition has reached its limit.
       await testBus.runtime.advance(120_000);
       await openCircuit(application);
       testBus.isDown = false;
@@ -165,7 +166,7 @@ describe('A binding with a circuit breaker', () => {
     },
   );
 
-  it('stays paused when the circuit is half open, if an operator has paused it', async () => {
+  it('stays paused when its circuit half-opens if an operator has paused it', async () => {
     const application = await testBus.startHandler(GUARDED);
     const lifecycle = application.get(LifecycleManager);
     await testBus.writeOrders(10);
@@ -180,7 +181,7 @@ describe('A binding with a circuit breaker', () => {
     expect(testBus.handled).toEqual(places(10));
   });
 
-  it('cannot be resumed by an operator while the circuit is open', async () => {
+  it('cannot be resumed by an operator while its circuit is open', async () => {
     const application = await testBus.startHandler(GUARDED);
     const lifecycle = application.get(LifecycleManager);
     await testBus.writeOrders(10);
@@ -210,7 +211,7 @@ describe('A binding with a circuit breaker', () => {
     expect(await testBus.committed('shop', 1)).toBe(10);
   });
 
-  it('counts no attempt for records that it hands back without a call', async () => {
+  it('counts no attempt for records that it hands back without a call of the handler', async () => {
     const application = await testBus.startHandler({ ...GUARDED, concurrency: 2 });
     await testBus.writeOrders(10, 0);
     await testBus.writeOrders(10, 1);
@@ -226,7 +227,7 @@ describe('A binding with a circuit breaker', () => {
     });
   });
 
-  it('closes its circuit while a record from before the outage still waits for its retry topic', async () => {
+  it('closes its circuit after an outage even if a record that failed earlier still cannot be written to its retry topic', async () => {
     const refused = { operation: 'produce', topic: 'orders.retry-1' } as const;
     const fault = testBus.broker.faults.refuse(refused, 'TOPIC_AUTHORIZATION_FAILED');
     const application = await testBus.startHandler({
@@ -237,8 +238,7 @@ describe('A binding with a circuit breaker', () => {
     await testBus.writeOrders(2);
     testBus.isDown = true;
     await testBus.writeOrders(1);
-    // Two of the four calls have failed by now, which is below the threshold: the circuit counts the failure
-    // but stays closed.
+    // Two of the four calls have failed, which is below the threshold. So the circuit stays closed.
     await testBus.runtime.advance(10_000);
     expect(registrationOf(application).circuitBreaker.current?.state).toBe('CLOSED');
     await testBus.writeOrders(1, 1);
@@ -253,7 +253,7 @@ describe('A binding with a circuit breaker', () => {
     ]);
   });
 
-  it('is not paused by bad messages', async () => {
+  it('is not paused by failures of bad messages', async () => {
     testBus.failWith = () => new TypeError('bad');
     const retry = { tier0: { maxAttempts: 1 }, nonRetryableExceptions: [TypeError] };
     const application = await testBus.startHandler({ ...GUARDED, retry });
@@ -264,7 +264,7 @@ describe('A binding with a circuit breaker', () => {
     expect(registrationOf(application)).toMatchObject({ state: 'RUNNING' });
   });
 
-  it('keeps running without automaticPauseOnOpen, and its records go to a retry topic without a call', async () => {
+  it('keeps running without automaticPauseOnOpen, and moves records to a retry topic without a call of the handler', async () => {
     const circuitBreaker = { ...CIRCUIT, automaticPauseOnOpen: false };
     const application = await testBus.startHandler({ ...GUARDED, circuitBreaker });
     await testBus.writeOrders(10);
@@ -274,9 +274,9 @@ describe('A binding with a circuit breaker', () => {
     const { state, mainContainer } = registrationOf(application);
     expect(state).toBe('RUNNING');
     expect(mainContainer.counts).toMatchObject({ failed: 4, retried: 10 });
-    // The first tier is skipped, because an outage lasts longer.
-    const hops = await testBus.records('orders.retry-2');
-    const exceptionAndAttempts = hops.map(({ headers }) => [
+    // The records go to tier 2: an outage lasts longer than the delay of the first tier.
+    const retryRecords = await testBus.records('orders.retry-2');
+    const exceptionAndAttempts = retryRecords.map(({ headers }) => [
       headerText(headers, 'x-eventbus-tier0-exception'),
       headerText(headers, 'x-eventbus-total-attempts'),
     ]);
@@ -304,7 +304,7 @@ describe('A binding with a circuit breaker', () => {
     expect(registrationOf(application).circuitBreaker.current?.state).toBe('CLOSED');
   });
 
-  it('leaves no timer behind when the application closes while the circuit is open', async () => {
+  it('has no timer after the application has closed with an open circuit', async () => {
     const application = await testBus.startHandler(GUARDED);
     const { circuitBreaker } = registrationOf(application);
     await testBus.writeOrders(10);
@@ -315,7 +315,7 @@ describe('A binding with a circuit breaker', () => {
     expect(testBus.runtime.pendingTimers).toBe(0);
   });
 
-  it('cancels a waiting retry when its circuit opens, without another call', async () => {
+  it('cancels a waiting retry when its circuit opens, without another call of the handler', async () => {
     const tier0 = { maxAttempts: 2, initialBackoffMs: 1_000, maxBackoffMs: 1_000 };
     const circuitBreaker = { ...CIRCUIT, slidingWindowSize: 1, minimumNumberOfCalls: 1 };
     const application = await testBus.startHandler({

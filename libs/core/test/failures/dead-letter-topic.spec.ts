@@ -51,7 +51,7 @@ describe('The dead-letter topic', () => {
     expect(eventbusHeader(letter!, 'dlt-reason')).toBe('RETRIES_EXHAUSTED');
   });
 
-  it('keeps a record waiting while it is missing, without another call of the handler', async () => {
+  it('lets a record wait, without another call of the handler, while the topic is missing', async () => {
     testBus.handle = ({ value }) => (value === 1 ? fail() : undefined);
     const application = await testBus.startHandler({ ...once, dlt: { topic: 'late' } });
     await testBus.write('orders', '1', '2');
@@ -71,7 +71,7 @@ describe('The dead-letter topic', () => {
     expect(eventbusHeader(letter!, 'total-attempts')).toBe('1');
   });
 
-  it('is not reported as unwritable after its binding was stopped', async () => {
+  it('is no longer reported as unwritable after its binding was stopped', async () => {
     const application = await testBus.startHandler({ ...once, dlt: { topic: 'late' } });
     const unwritableTopics = () =>
       application
@@ -106,7 +106,7 @@ describe('The dead-letter topic', () => {
     }
   });
 
-  it('causes one call of an alert method that names it twice', async () => {
+  it('causes one call of an alert method that two decorators connect with its binding', async () => {
     const alerts: string[] = [];
     @Injectable()
     @DltAlert('orders')
@@ -127,7 +127,7 @@ describe('The dead-letter topic', () => {
     expect(alerts.toSorted()).toEqual(['another of orders', 'orders']);
   });
 
-  it('causes an alert with ALERT_AND_STORE, and a call of the @DltHandler with CUSTOM', async () => {
+  it('causes a call of the @DltAlert with ALERT_AND_STORE, and of the @DltHandler with CUSTOM', async () => {
     const alerts: DltRecord[] = [];
     @Injectable()
     class Alerts {
@@ -195,7 +195,7 @@ describe('The dead-letter topic', () => {
     expect(steps).toEqual(['paged', 'pager closed']);
   });
 
-  it('is handled for a binding that is registered later, if the @DltHandler names its cluster', async () => {
+  it('has its @DltHandler also for a binding that is registered later, if the decorator names its cluster', async () => {
     @Injectable()
     class DeadLetterMethods {
       @DltHandler('late', { cluster: 'default' })

@@ -25,7 +25,10 @@ class Emails {
   send(): void {}
 }
 
-/** Starts an application with these clusters; the cluster named 'far' has a broker of its own. */
+/**
+ * Starts an application with these clusters. The cluster 'far' has its own broker, the others share
+ * one.
+ */
 async function handlerIn(
   aliases: readonly string[],
   options?: KafkaErrorHandlerOptions,
@@ -65,7 +68,7 @@ describe('KafkaErrorHandler', () => {
     expect(await testBus.records('emails-dlq')).toHaveLength(1);
   });
 
-  it('rejects and lists the clusters when it cannot choose one', async () => {
+  it('rejects the call and lists the clusters if it cannot choose one of several', async () => {
     const error = await errorOf(route(await handlerIn(['far', 'europe'])));
     expect(error).toMatchObject({ code: 'DLT_PUBLISH' });
     expect((error as Error).message).toContain(
@@ -73,7 +76,7 @@ describe('KafkaErrorHandler', () => {
     );
   });
 
-  it('uses the retry topics of KAFKA_ERROR_HANDLER_OPTIONS', async () => {
+  it('uses the retryTopics of KAFKA_ERROR_HANDLER_OPTIONS', async () => {
     const handler = await handlerIn(['default'], { retryTopics: { emails: 'emails-again' } });
     expect(handler.getRetryTopic('emails')).toBe('emails-again');
   });

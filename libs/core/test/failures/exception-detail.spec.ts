@@ -30,16 +30,24 @@ const asText = (records: readonly BrokerRecord[]): string =>
     .flatMap(({ headers }) => headers.map(({ key, value }) => `${key}: ${String(value)}`))
     .join('\n');
 
-/** Lets a record fail; returns its dead letter and all text that was written about it. */
+/**
+ * Lets a record fail, and returns its dead letter together with all headers and log lines about the
+ * failure.
+ */
 async function textOfFailure(dlt: Partial<Pick<DltProperties, keyof DltProperties>>) {
   const retry = { tier0: { maxAttempts: 1 }, tiers: [{ delayMs: 1_000, maxAttempts: 1 }] };
   await testBus.startOrders([Orders], { retry, dlt });
   await testBus.write('orders', '1');
   await testBus.runtime.advance(10_000);
-  const hops = await testBus.records('orders.retry-1');
+  const retryRecords = await testBus.records('orders.retry-1');
   const letters = await testBus.records('orders.DLT');
-  expect([hops, letters]).toMatchObject([{ length: 1 }, { length: 1 }]);
-  const allText = [asText(hops), asText(letters), ...testBus.log.warnings, ...testBus.log.errors];
+  expect([retryRecords, letters]).toMatchObject([{ length: 1 }, { length: 1 }]);
+  const allText = [
+    asText(retryRecords),
+    asText(letters),
+    ...testBus.log.warnings,
+    ...testBus.log.errors,
+  ];
   return { letter: readDeadLetter(letters[0]!), allText: allText.join('\n') };
 }
 

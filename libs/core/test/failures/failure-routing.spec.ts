@@ -21,7 +21,7 @@ const once = { retry: { tier0: { maxAttempts: 1 }, tiers: [] } };
 describe('The destination of a failed record', () => {
   const skip = (tier: number) => ({ match: RangeError, tier });
 
-  it('is the tier of the closest match in skipToTierMapping', async () => {
+  it('is the tier of the most specific match in skipToTierMapping', async () => {
     testBus.handle = () => {
       throw new RangeError('later');
     };
@@ -79,7 +79,7 @@ describe('The destination of a failed record', () => {
     expect(await testBus.committed()).toBe(2);
   });
 
-  it('is decided for the named offset only, not for the next record that waits', async () => {
+  it('is decided by an operator for the given offset only, not for the next record of the partition', async () => {
     const strict = { orderingMode: 'STRICT', strictExhaustion: 'PAUSE_PARTITION' } as const;
     const application = await testBus.startHandler(strict);
     await testBus.write('orders', '1', '2', '3');
@@ -108,7 +108,7 @@ describe('The destination of a failed record', () => {
     );
   });
 
-  it("is the dead-letter topic after an operator's decision, as soon as that topic exists", async () => {
+  it('is the dead-letter topic if an operator decides so, as soon as that topic exists', async () => {
     const strict = { orderingMode: 'STRICT', strictExhaustion: 'PAUSE_PARTITION' } as const;
     const application = await testBus.startHandler({ ...strict, dlt: { topic: 'late' } });
     await testBus.write('orders', '1');
@@ -129,8 +129,9 @@ describe('The destination of a failed record', () => {
     expect(testBus.health(application).status).toBe('UP');
   });
 
-  it("is the dead-letter topic, or the next tier with onBudgetExceeded: 'NEXT_TIER'", async () => {
-    // A call uses more than half of the budget, so a second call after the wait would exceed it.
+  it("is the dead-letter topic if the retry budget is exceeded, or the next tier with onBudgetExceeded: 'NEXT_TIER'", async () => {
+    // One call takes more than half of the budget, so a second call after the wait would exceed the
+    // budget.
     const failSlowly = async (): Promise<void> => {
       await new Promise<void>((resolve) => testBus.runtime.setTimer(resolve, 35_000));
       fail();
@@ -151,7 +152,7 @@ describe('The destination of a failed record', () => {
     expect(await testBus.values('orders.retry-1')).toEqual(['1']);
   });
 
-  it('is the dead-letter topic after poisonAfter calls that fail alike', async () => {
+  it('is the dead-letter topic after poisonAfter calls that fail with the same error', async () => {
     await testBus.startHandler({ retry: { poisonAfter: 6 } });
     await testBus.write('orders', '1');
     await testBus.runtime.advance(20 * 60_000);
@@ -160,7 +161,7 @@ describe('The destination of a failed record', () => {
     expect(eventbusHeader(letter!, 'dlt-cause')).toBe('poison');
   });
 
-  it('is not changed by poisonAfter if the calls fail differently', async () => {
+  it('does not depend on poisonAfter if the calls fail with different errors', async () => {
     let count = 0;
     testBus.handle = () => {
       throw new Error(`failure ${++count}`);
@@ -171,7 +172,7 @@ describe('The destination of a failed record', () => {
     expect(testBus.calls).toHaveLength(30);
   });
 
-  it('is decided by a classifier of the application before the defaults', async () => {
+  it('is decided by the classifier of the application, not by the default rules', async () => {
     const seen: unknown[] = [];
     const classifier = {
       classify: (error: Error, tier: number) => {
@@ -186,7 +187,7 @@ describe('The destination of a failed record', () => {
     expect(await testBus.values('orders.retry-3')).toEqual(['1']);
   });
 
-  it('is the partition itself with PAUSE_CONTAINER: the record is delivered again after the resume', async () => {
+  it('is its own partition with PAUSE_CONTAINER: the record is delivered again after a resume', async () => {
     const classifier = { classify: () => ExceptionRoutingDecision.pauseContainer() };
     const application = await testBus.startHandler(once, [
       { provide: EXCEPTION_CLASSIFIER, useValue: classifier },
@@ -219,7 +220,7 @@ describe('The destination of a failed record', () => {
 });
 
 describe('Routing options of the application', () => {
-  it('exceptionRouting uses the closest match', async () => {
+  it('exceptionRouting uses the most specific match', async () => {
     testBus.handle = () => {
       throw new RangeError('later');
     };
@@ -235,7 +236,7 @@ describe('Routing options of the application', () => {
     expect(await testBus.deadLetters()).toEqual([]);
   });
 
-  it('exceptionRouting PAUSE_CONTAINER also pauses a binding whose record exceeds its budget', async () => {
+  it('exceptionRouting with PAUSE_CONTAINER pauses the binding even if the record exceeds its retry budget', async () => {
     testBus.handle = async () => {
       await new Promise<void>((resolve) => testBus.runtime.setTimer(resolve, 35_000));
       fail();

@@ -30,13 +30,15 @@ const headerTexts = ({ headers }: BrokerRecord, ...names: readonly string[]) =>
   names.map((name) => headerText(headers, `x-eventbus-${name}`));
 
 describe('A record that fails permanently', () => {
-  it('carries its attempts of each tier through all retry topics into the dead letter', async () => {
+  it('has the attempts of every tier in the headers of its dead letter', async () => {
     await testBus.startOrders([Orders]);
     await testBus.write('orders', '"poison"');
     await testBus.runtime.advance(20 * 60_000);
-    const hops = (await Promise.all(RETRIES.map((topic) => testBus.records(topic)))).flat();
+    const retryRecords = (await Promise.all(RETRIES.map((topic) => testBus.records(topic)))).flat();
     expect(
-      hops.map((hop) => headerTexts(hop, 'retry-tier', 'retry-attempt', 'total-attempts')),
+      retryRecords.map((retryRecord) =>
+        headerTexts(retryRecord, 'retry-tier', 'retry-attempt', 'total-attempts'),
+      ),
     ).toEqual([
       ['1', '1', '3'],
       ['1', '2', '6'],
@@ -48,9 +50,9 @@ describe('A record that fails permanently', () => {
       ['3', '2', '24'],
       ['3', '3', '27'],
     ]);
-    // Calls in each tier so far; the header of a tier is written when the record leaves it.
+    // Calls in each tier so far. The header of a tier is written when the record leaves the tier.
     const attempts = ['tier0-attempts', 'tier1-attempts', 'tier2-attempts', 'tier3-attempts'];
-    expect(hops.map((hop) => headerTexts(hop, ...attempts))).toEqual([
+    expect(retryRecords.map((retryRecord) => headerTexts(retryRecord, ...attempts))).toEqual([
       ['3', undefined, undefined, undefined],
       ['3', '3', undefined, undefined],
       ['3', '6', undefined, undefined],
@@ -61,10 +63,13 @@ describe('A record that fails permanently', () => {
       ['3', '9', '9', '3'],
       ['3', '9', '9', '6'],
     ]);
-    // The time when a tier was exhausted is written when the record leaves it, and is kept afterwards.
-    const left = (hop: BrokerRecord) =>
-      [0, 1, 2, 3].filter((tier) => headerTexts(hop, `tier${tier}-exhausted-at`)[0] !== undefined);
-    expect(hops.map(left)).toEqual([
+    // The time at which a tier was exhausted is written when the record leaves the tier, and is
+    // kept afterwards.
+    const exhaustedTiers = (retryRecord: BrokerRecord) =>
+      [0, 1, 2, 3].filter(
+        (tier) => headerTexts(retryRecord, `tier${tier}-exhausted-at`)[0] !== undefined,
+      );
+    expect(retryRecords.map(exhaustedTiers)).toEqual([
       ...[[0], [0], [0]],
       ...[
         [0, 1],
@@ -87,19 +92,19 @@ describe('A record that fails permanently', () => {
       [3, 9],
     ]);
     for (const { exceptionClass } of tierHistory) expect(exceptionClass).toBe('RangeError');
-    // The time is that of the tier's last call, and is equal in all later records.
+    // The time is that of the last call in the tier, and is the same in all later records.
     const last = [2, 11, 20, 29].map((index) => calledAt[index]!);
     for (const [tier, { exhaustedAt }] of tierHistory.entries()) {
       expect(exhaustedAt).toBeGreaterThanOrEqual(last[tier]!);
       expect(exhaustedAt).toBeLessThan(last[tier]! + 100);
-      for (const hop of hops.filter((each) => left(each).includes(tier)))
-        expect(headerTexts(hop, `tier${tier}-exhausted-at`)).toEqual([String(exhaustedAt)]);
+      for (const retryRecord of retryRecords.filter((each) => exhaustedTiers(each).includes(tier)))
+        expect(headerTexts(retryRecord, `tier${tier}-exhausted-at`)).toEqual([String(exhaustedAt)]);
     }
   });
 });
 
 describe('retry.tiers[].multiplier', () => {
-  it('makes each delay of a tier longer than the one before, up to maxDelayMs', async () => {
+  it('makes each delay of a tier longer than the previous delay, up to maxDelayMs', async () => {
     const tier = { delayMs: 1_000, multiplier: 3, maxDelayMs: 20_000, maxAttempts: 5 };
     await testBus.startOrders([Orders], { retry: { tier0: { maxAttempts: 1 }, tiers: [tier] } });
     await testBus.write('orders', '1');

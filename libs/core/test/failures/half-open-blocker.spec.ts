@@ -18,7 +18,7 @@ let done: number;
 let failures: number;
 let isHostDown: boolean;
 
-/** Calls the host of the record's customer. */
+/** A handler that calls the host of the customer in the record. */
 @Injectable()
 class Orders {
   @EventHandler('orders')
@@ -66,7 +66,7 @@ describe('One record that keeps the circuit of its binding open because its own 
     return application;
   };
 
-  it('stays in place, and the log (once) and health name it', async () => {
+  it('stays in its partition; health names it, and the log names it once', async () => {
     const application = await opened();
     expect([done, await testBus.committed()]).toEqual([0, 0]);
     expect(reasonsOf(application)).toContain(BLOCKER_REASON);
@@ -74,7 +74,7 @@ describe('One record that keeps the circuit of its binding open because its own 
     expect(lines).toHaveLength(1);
   });
 
-  it('is no longer named when the circuit closes', async () => {
+  it('is no longer named by health when the circuit closes', async () => {
     const application = await opened();
     isHostDown = false;
     await testBus.runtime.advance(HOUR);
@@ -88,7 +88,7 @@ describe('One record that keeps the circuit of its binding open because its own 
     ['dead-letter', 1, { processing: { by: 'key', maxConcurrency: 4 } }],
     ['dead-letter', 1, { retry: { mode: 'seek', tiers: [] } }],
   ])(
-    'is removed by decision "%s" with %i dead letter, and the others are handled: %j',
+    'is removed by the decision "%s", which writes %i dead letters, and the other records are handled: %j',
     async (decision, count, more) => {
       const application = await opened(more);
       await advanceUntilOpen(application);
@@ -111,7 +111,7 @@ describe('One record that keeps the circuit of its binding open because its own 
     },
   );
 
-  it('is no longer named after its removal, even if no other record is left for trial calls', async () => {
+  it('is no longer named by health after its removal, even if there is no other record for trial calls', async () => {
     const application = await start();
     await testBus.write('orders', '"gone"');
     await testBus.runtime.advance(HOUR);
@@ -123,7 +123,7 @@ describe('One record that keeps the circuit of its binding open because its own 
     expect(testBus.health(application)).toMatchObject({ status: 'UP' });
   });
 
-  it("is called again when the decision is changed to 'retry' before it takes effect", async () => {
+  it("is delivered again if the decision is changed to 'retry' before it takes effect", async () => {
     const application = await opened();
     await advanceUntilOpen(application);
     await decide(application, 'skip', 0);

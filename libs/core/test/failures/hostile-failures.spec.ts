@@ -132,7 +132,7 @@ it.each([
   ['asynchronously', Orders, {}],
   ['for a whole batch', OrdersInBatches, { listenerType: 'BATCH' }],
 ])(
-  'A handler that throws anything, %s: each record is retried and dead-lettered once',
+  'A record is retried and dead-lettered once, whatever value its handler throws (%s)',
   async (_, handlers, rest) => {
     fail = (name) => {
       throw THROWN[name]?.();
@@ -151,7 +151,7 @@ it.each([
 );
 
 it.each(['synchronously', 'asynchronously'])(
-  'A deserializer that throws anything, %s: each record is dead-lettered at once',
+  'A record is dead-lettered at once, whatever value its deserializer throws (%s)',
   async (when) => {
     const read = (bytes: Buffer): unknown => {
       const value = JSON.parse(bytes.toString()) as string;
@@ -237,15 +237,15 @@ describe.each(['orders', 'orders.retry-1'])('A record in %s with forged headers'
       expect(letter?.headers.map(({ key, value }) => [key, value?.toString() ?? null])).toEqual(
         own.map(({ key, value }) => [key, value]),
       );
-      // Calls: one from the main topic and one from the tier, or only one from the tier. Forged counters are
-      // ignored.
+      // The handler had two calls (main topic and tier), or one (tier only). Forged counters do not
+      // change that.
       expect(letter?.isPoison).toBe(topic === 'orders');
       expect(letter?.deserialization).toBeUndefined();
       expect(calls).toContain(`${topic} good`);
     },
   );
 
-  it('is ignored if they name another group, but only in the retry topic', async () => {
+  it('is ignored if the headers name another group, but only in the retry topic', async () => {
     await start();
     const headers = [{ key: 'x-eventbus-group-id', value: 'somebody-else' }];
     await testBus.write(topic, { value: '"bad"', headers });
@@ -267,7 +267,7 @@ it('A record in a retry topic with a timestamp of the year 9999 does not block t
   expect(calls).toEqual(['orders.retry-1 good', 'orders.retry-1 good']);
 });
 
-it('A retry timestamp from a clock that is minutes ahead delays a record, but not the next record once more', async () => {
+it('A retry timestamp that is minutes ahead delays its record, but adds no further delay to the next record', async () => {
   await start();
   const ahead = String(testBus.runtime.now() + AHEAD_MS);
   const headers = [{ key: 'x-eventbus-retry-timestamp', value: ahead }];

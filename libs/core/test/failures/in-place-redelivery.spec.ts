@@ -50,9 +50,9 @@ async function letterWith(properties: Partial<TopicBindingProperties>, waitMs = 
 }
 
 describe.each(Object.entries(FORMS))(
-  'A record that is redelivered in place by %s',
+  'A record that is redelivered without a retry topic, by %s',
   (_, properties) => {
-    it('is poison when all its calls failed alike; the first failure is that of the first call', async () => {
+    it('is poison if all its calls failed with the same error; firstFailureTimestamp is that of the first call', async () => {
       const letter = await letterWith(properties);
       expect(calls).toHaveLength(4);
       expect(letter).toMatchObject({ totalAttempts: 4, isPoison: true });
@@ -60,13 +60,13 @@ describe.each(Object.entries(FORMS))(
       expect(letter.dltTimestamp).toBeGreaterThan(calls[0]! + 1_000);
     });
 
-    it('is not poison when an early call failed differently', async () => {
+    it('is not poison if an early call failed with another error', async () => {
       failWith = () => new Error(calls.length === 1 ? 'other' : 'no');
       const letter = await letterWith(properties);
       expect(letter).toMatchObject({ totalAttempts: 4, isPoison: false, fingerprint: 'varied' });
     });
 
-    it('keeps its remaining calls during an outage in which its handler is not called', async () => {
+    it('does not use up its calls during an outage in which its handler is not called', async () => {
       let deserializations = 0;
       const deserializer = {
         name: 'late',
@@ -82,7 +82,7 @@ describe.each(Object.entries(FORMS))(
       expect(letter.firstFailureTimestamp).toBe(calls[0]);
     });
 
-    it('is dead-lettered as poison after its dead-letter topic was not writable at first', async () => {
+    it('is dead-lettered as poison if its dead-letter topic becomes writable only later', async () => {
       const refused = { operation: 'produce', topic: 'orders.DLT' } as const;
       const fault = testBus.broker.faults.refuse(refused, 'TOPIC_AUTHORIZATION_FAILED');
       const retry = { ...properties.retry, poisonAfter: 2 };
@@ -100,12 +100,12 @@ describe.each(Object.entries(FORMS))(
   },
 );
 
-it('retry.poisonAfter dead-letters a record that keeps failing alike in place', async () => {
+it('retry.poisonAfter dead-letters a record that fails with the same error in every redelivery without a retry topic', async () => {
   const letter = await letterWith({ retry: { ...SEEK, poisonAfter: 2 } });
   expect(letter).toMatchObject({ dltCause: 'poison', totalAttempts: 2 });
 });
 
-it('The first failure timestamp is that of the first call in the delivery', async () => {
+it('The first failure timestamp is the time of the first call in the delivery', async () => {
   const tier0 = { maxAttempts: 3, initialBackoffMs: 1_000 };
   const letter = await letterWith({ retry: { tier0, tiers: [] } });
   expect(calls).toHaveLength(3);

@@ -11,8 +11,11 @@ const TIERS = [
   { delayMs: 1_000, maxAttempts: 2 },
   { delayMs: 2_000, maxAttempts: 1 },
 ];
-/** Writes of one record, in order: tier 1, tier 1 again, tier 2, dead-letter topic. */
-const HOPS = ['1.1', '1.2', '2.1', 'the dead letter'] as const;
+/**
+ * The writes of one record, in order: to tier 1, to tier 1 again, to tier 2, to the dead-letter
+ * topic.
+ */
+const WRITES = ['1.1', '1.2', '2.1', 'the dead letter'] as const;
 
 let testBus: TestBus;
 
@@ -23,7 +26,7 @@ beforeEach(async () => {
 });
 afterEach(() => testBus.end());
 
-/** A process as the broker sees it. After a kill, none of its requests arrives. */
+/** A process of the application. After a kill, none of its requests reaches the broker. */
 class Process {
   isDead = false;
   calls = 0;
@@ -50,7 +53,7 @@ class Process {
     await testBus.start({ imports: [bus], providers: [Orders] });
   }
 
-  /** Calls of a dead process never return and are not counted. */
+  /** Calls in a killed process never return and are not counted. */
   #handled(): Promise<void> {
     if (this.isDead) return new Promise(() => undefined);
     this.calls += 1;
@@ -106,12 +109,12 @@ const WITHOUT_KILL = [
 ];
 
 describe('A process that is killed between two writes of a failing record', () => {
-  const cases = HOPS.flatMap((name, index) =>
+  const cases = WRITES.flatMap((name, index) =>
     (['before', 'after'] as const).map((when) => [when, name, index + 1] as const),
   );
 
   it.each(cases)(
-    'loses nothing, and the counters in the headers are right: killed %s the write of %s',
+    'loses no record and counts each attempt in the headers: killed %s the write of %s',
     async (when, _name, send) => {
       const first = new Process('first', { send, when });
       await first.start();
@@ -122,17 +125,18 @@ describe('A process that is killed between two writes of a failing record', () =
       await second.start();
       await testBus.runtime.advance(5 * 60_000);
 
-      // A record that was written but not committed is delivered again, so all later records exist twice.
-      const copies = (hop: number): number => (when === 'after' && hop >= send ? 2 : 1);
-      const hops = [
+      // If a process was killed between a write and its commit, the record is delivered again, so
+      // all later writes are made twice.
+      const copies = (write: number): number => (when === 'after' && write >= send ? 2 : 1);
+      const retryRecords = [
         ...(await testBus.records('orders.retry-1')),
         ...(await testBus.records('orders.retry-2')),
       ];
-      expect(hops.map(counters).toSorted()).toEqual(
+      expect(retryRecords.map(counters).toSorted()).toEqual(
         WITHOUT_KILL.flatMap((expected, index) => Array<string>(copies(index + 1)).fill(expected)),
       );
       const letters = (await testBus.records('orders.DLT')).map(readDeadLetter);
-      expect(letters).toHaveLength(copies(HOPS.length));
+      expect(letters).toHaveLength(copies(WRITES.length));
       for (const letter of letters) {
         expect(letter).toMatchObject({
           value: Buffer.from('"poison"'),
@@ -148,10 +152,11 @@ describe('A process that is killed between two writes of a failing record', () =
           [2, 2],
         ]);
       }
-      // The interrupted delivery is repeated, and each copy causes its own later deliveries.
-      const again = when === 'after' ? HOPS.length - send : 0;
+      // The interrupted delivery is repeated. If the write was made before the kill, each copy also
+      // has its own later deliveries.
+      const again = when === 'after' ? WRITES.length - send : 0;
       expect(first.calls).toBe(send * CALLS);
-      expect(first.calls + second.calls).toBe((HOPS.length + 1 + again) * CALLS);
+      expect(first.calls + second.calls).toBe((WRITES.length + 1 + again) * CALLS);
       for (const [group, topic] of [
         ['shop', 'orders'],
         ['shop.retry-1', 'orders.retry-1'],

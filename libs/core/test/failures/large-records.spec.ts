@@ -24,7 +24,7 @@ beforeEach(() => {
 });
 afterEach(() => testBus.end());
 
-/** Generates incompressible bytes, the same at each call. */
+/** Generates the same incompressible bytes at each call. */
 function incompressibleBytes(length: number): Buffer {
   const blocks = Array.from({ length: Math.ceil(length / 64) }, (_, index) =>
     createHash('sha512').update(String(index)).digest(),
@@ -50,17 +50,16 @@ describe('A record that fails', () => {
     await startWith(8_000_000);
     const value = incompressibleBytes(5_000_000);
     await write(value);
-    expect((await testBus.records(RETRY)).map((hop) => hop.value?.equals(value))).toEqual([
-      true,
-      true,
-    ]);
+    expect(
+      (await testBus.records(RETRY)).map((retryRecord) => retryRecord.value?.equals(value)),
+    ).toEqual([true, true]);
     const [letter] = await testBus.records(DLT);
     expect(letter?.value?.equals(value)).toBe(true);
     expect(readDeadLetter(letter!)).toMatchObject({ totalAttempts: 3, lastExceptionMessage: 'no' });
     expect(await testBus.committed()).toBe(1);
   });
 
-  it('is dead-lettered without failure headers if it already has the maximum size of its topic', async () => {
+  it('is dead-lettered without failure headers if it already has the maximum size of the dead-letter topic', async () => {
     await startWith(4_000);
     const value = incompressibleBytes(4_000 - 80);
     await write(value);
@@ -70,7 +69,7 @@ describe('A record that fails', () => {
     expect(await testBus.committed()).toBe(1);
   });
 
-  it('is written compressed if it fits into its topics only when compressed', async () => {
+  it('is written with compression if its next topic is too small for it without compression', async () => {
     await startWith(4_000);
     const value = Buffer.alloc(100_000, 'x');
     await write(value, 'gzip');

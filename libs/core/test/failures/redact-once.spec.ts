@@ -42,7 +42,7 @@ describe('dlt.redact', () => {
     expect(redacted).toEqual(['no stock (call 1)', 'no stock (call 2)']);
   });
 
-  it('is called once for each failure of a record that stays in its place', async () => {
+  it('is called once for each failure of a record that is redelivered without a retry topic', async () => {
     const retry = { ...noTier, tier0: { maxAttempts: 3 }, mode: 'seek' };
     await testBus.startOrders([Orders], { retry, dlt });
     await testBus.write('orders', '1');
@@ -65,7 +65,7 @@ describe('dlt.redact', () => {
     expect(redacted).toEqual(['no stock (call 1)']);
   });
 
-  it('is not called again for a dead letter that an operator decides about', async () => {
+  it('is not called again when an operator decides to dead-letter the record', async () => {
     const application = await testBus.startOrders([Orders], {
       retry: noTier,
       dlt,

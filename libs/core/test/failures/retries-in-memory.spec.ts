@@ -15,7 +15,7 @@ beforeEach(async () => {
 afterEach(() => testBus.end());
 
 describe('A failing handler', () => {
-  it('is called three times with backoff; then its record goes to the retry topic and the partition continues', async () => {
+  it('is called three times with backoff before its record goes to the retry topic and the partition continues', async () => {
     await testBus.startHandler();
     await testBus.writeOrders(2);
     await testBus.runtime.advance(2_000);
@@ -67,7 +67,7 @@ describe('A failing handler', () => {
     ['a class registered in errorTypes', 1],
     ['another class', 3],
   ])(
-    'is called as often as nonRetryableExceptions with a name permits: %s, %i times',
+    'is called as often as nonRetryableExceptions permits, which names the error: %s, %i times',
     async (which, times) => {
       class Declined extends Error {}
       class DeclinedForGood extends Declined {}
@@ -117,14 +117,14 @@ describe('A failing handler', () => {
   });
 });
 
-/** Long enough that a test can interrupt the wait. */
+/** The wait between two calls is long, so that a test can interrupt it. */
 const LONG_WAIT = {
   maxPollRecords: 1,
   retry: { tier0: { initialBackoffMs: 60_000, maxBackoffMs: 60_000 } },
 };
 
 describe('A wait between two calls', () => {
-  it('ends with a pause: no call follows after pause() has resolved, and the attempt is not counted', async () => {
+  it('ends with a pause: after pause() has resolved, no call follows and the waiting attempt is not counted', async () => {
     const application = await testBus.startHandler(LONG_WAIT);
     const lifecycle = application.get(LifecycleManager);
     await testBus.writeOrders(1);
@@ -144,7 +144,7 @@ describe('A wait between two calls', () => {
     expect(testBus.attempts().at(-1)).toEqual({ call: 1, delivery: 1, tier: 0, total: 1 });
   });
 
-  it('ends with a revocation, so that the next owner need not wait', async () => {
+  it('ends with a revocation, so that the next owner does not have to wait', async () => {
     await testBus.startHandler(LONG_WAIT);
     await testBus.writeOrders(1, 0);
     await testBus.writeOrders(1, 1);
@@ -161,7 +161,7 @@ describe('A wait between two calls', () => {
     expect(new Set(testBus.handled)).toEqual(new Set(['0/0', '1/0']));
   });
 
-  it('ends with the shutdown', async () => {
+  it('ends with the shutdown of the application', async () => {
     const application = await testBus.startHandler(LONG_WAIT);
     await testBus.writeOrders(1);
     await testBus.runtime.advance(1_000);

@@ -43,7 +43,7 @@ describe('A record that always fails', () => {
     }
   });
 
-  it('is handled soon after its delay, never before', async () => {
+  it('is handled soon after the delay of its tier, never before', async () => {
     await testBus.startHandler();
     await testBus.write('orders', '"late"');
     await testBus.runtime.advance(20 * 60_000);
@@ -125,7 +125,7 @@ describe('A record that always fails', () => {
     );
   });
 
-  it('does not delay the records behind it', async () => {
+  it('does not delay the records behind it in its partition', async () => {
     testBus.handle = ({ value }) => (value === 'bad' ? fail() : undefined);
     await testBus.startHandler();
     await testBus.write('orders', '"bad"', '"good"');
@@ -134,7 +134,7 @@ describe('A record that always fails', () => {
     expect(await testBus.committed()).toBe(2);
   });
 
-  it('is not retried further after the tier in which it succeeds', async () => {
+  it('goes to no further tier after the tier in which it succeeds', async () => {
     testBus.handle = (_, { attempt }) => (attempt.tier < 2 ? fail() : undefined);
     await testBus.startHandler();
     await testBus.write('orders', '"recovered"');
@@ -146,7 +146,7 @@ describe('A record that always fails', () => {
 });
 
 describe('Retry tiers', () => {
-  it('use the delay, deliveries, topic and concurrency of retry.tiers', async () => {
+  it('use the delay, number of deliveries, topic and concurrency of retry.tiers', async () => {
     await testBus.topic('orders-again', 2);
     const tiers = [{ delayMs: 500, maxAttempts: 2, topicSuffix: '-again', concurrency: 2 }];
     await testBus.startHandler({ retry: { tier0: { maxAttempts: 1 }, tiers } });
@@ -161,15 +161,15 @@ describe('Retry tiers', () => {
     expect(await testBus.deadLetters()).toEqual(['1']);
   });
 
-  it('keep the key of a record, so that it keeps its partition', async () => {
+  it('keep the key of a record, so that the record has the same partition in each topic', async () => {
     await testBus.topic('orders.retry', 8);
     const tiers = [{ delayMs: 500, maxAttempts: 3, topicSuffix: 'retry' }];
     await testBus.startHandler({ retry: { tier0: { maxAttempts: 1 }, tiers } });
     await testBus.write('orders', { key: 'customer-7', value: '1' });
     await testBus.runtime.advance(5_000);
-    const hops = await testBus.records('orders.retry');
-    expect(hops).toHaveLength(3);
-    expect(new Set(hops.map(({ partition }) => partition)).size).toBe(1);
+    const retryRecords = await testBus.records('orders.retry');
+    expect(retryRecords).toHaveLength(3);
+    expect(new Set(retryRecords.map(({ partition }) => partition)).size).toBe(1);
   });
 
   it('are paused independently: due records wait in the retry topic while the binding runs', async () => {
@@ -190,7 +190,7 @@ describe('Retry tiers', () => {
     expect(await testBus.deadLetters()).toEqual(['1', '2']);
   });
 
-  it('skip the records of another group', async () => {
+  it('ignore records in their topic that another group wrote', async () => {
     const handled: string[] = [];
     @Injectable()
     class Two {
@@ -217,7 +217,7 @@ describe('Retry tiers', () => {
   });
 });
 
-it('A preset without tiers dead-letters a record after its calls', async () => {
+it('A preset without tiers dead-letters a record after tier0.maxAttempts calls', async () => {
   await testBus.startHandler({ preset: 'strategy-notification' });
   await testBus.write('orders', '1');
   await testBus.runtime.advance(60_000);
@@ -225,7 +225,7 @@ it('A preset without tiers dead-letters a record after its calls', async () => {
   expect(await testBus.deadLetters()).toEqual(['1']);
 });
 
-it('A binding without tiers dead-letters a record after its calls in memory', async () => {
+it('A binding without tiers dead-letters a record after tier0.maxAttempts calls', async () => {
   await testBus.startHandler(noTiers);
   await testBus.write('orders', '1');
   await testBus.runtime.advance(5_000);

@@ -42,7 +42,7 @@ describe('An unreadable message', () => {
     expect(await testBus.deadLetters()).toEqual([]);
   });
 
-  it('differs from a failing tombstone, which is dead-lettered as a tombstone', async () => {
+  it('has a dead letter with its bytes, unlike a failing tombstone, whose dead letter has none', async () => {
     await testBus.startHandler(once);
     await testBus.write('orders', { key: 'k', value: null });
     await testBus.runtime.advance(1_000);

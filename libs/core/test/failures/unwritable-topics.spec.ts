@@ -9,7 +9,9 @@ const MAIN = 'orders';
 const RETRY = 'orders.retry-1';
 const DLT = 'orders.DLT';
 
-/** Makes a topic unwritable; returns a function that makes it writable again. */
+/**
+ * A function that makes a topic unwritable, and returns a function that makes it writable again.
+ */
 type MakesUnwritable = (topic: string) => Promise<() => Promise<void> | void>;
 
 let testBus: TestBus;
@@ -55,7 +57,7 @@ const OBSTACLES: Readonly<Record<string, MakesUnwritable>> = {
   },
 };
 
-// Too large for a topic with a limit of 100 bytes, even if compressed.
+// The value is too large for a topic with a limit of 100 bytes, even if compressed.
 const BAD = `"bad ${Array.from({ length: 400 }, (_, index) => (index * 7919).toString(36)).join('')}"`;
 
 const start = (): Promise<TestingModule> =>
@@ -71,7 +73,10 @@ const partitionsThatWait = (application: TestingModule): unknown =>
     .find(({ name }) => name === 'eventbus.partitions.paused')
     ?.samples.filter(({ labels }) => labels['reason'] === 'backoff');
 
-/** Expects that the record in topic `held` waits, and that no record behind it is handled. */
+/**
+ * Expects that the record in topic `held` waits because `to` is not writable, and that no record
+ * behind it is handled.
+ */
 async function expectHeld(application: TestingModule, held: string, to: string): Promise<void> {
   const { status, bindings } = testBus.health(application);
   expect(status).toBe('DOWN');

@@ -7,7 +7,7 @@ let testBus: TestBus;
 let checks: number;
 let handled: number;
 
-/** Simulates a database whose connection is reset once. */
+/** Simulates a query to a database whose connection is reset at the first query. */
 function customerExists(): boolean {
   checks += 1;
   if (checks === 1) throw Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' });

@@ -41,7 +41,7 @@ beforeEach(async () => {
 });
 afterEach(() => testBus.end());
 
-/** Starts without retry topics, so that a failure shows as a dead letter. */
+/** Starts the binding without retry topics, so that a failed record is dead-lettered at once. */
 const start = (properties: object) =>
   testBus.startOrders([Orders], { retry: { tiers: [], tier0: { maxAttempts: 1 } }, ...properties });
 
@@ -59,7 +59,7 @@ describe('deserializer', () => {
     ['the value of a header', (_, { headers: [first] }) => first?.value],
     ['the bytes of the key, asynchronously', (_, { key }) => Promise.resolve(key)],
   ])(
-    'may return %s: a handler that overwrites them does not change the dead letter',
+    'may return %s: the dead letter is unchanged even if the handler overwrites the returned bytes',
     async (_, give) => {
       for (const topic of ['overwrites', 'overwrites.DLT']) await testBus.topic(topic);
       @Injectable()
@@ -119,7 +119,7 @@ describe('deserializer', () => {
     expect(handled).toEqual(['tüv']);
   });
 
-  it('keeps the record and all behind it waiting if it reports an unavailable dependency', async () => {
+  it('lets the record and all records behind it wait if it reports an unavailable dependency', async () => {
     let isDown = true;
     const deserialize = async (bytes: Buffer): Promise<string> => {
       await Promise.resolve();
@@ -141,7 +141,7 @@ describe('deserializer', () => {
     expect(await testBus.committed()).toBe(2);
   });
 
-  it('never fails because of a key: the handler receives text, and raw has its bytes', async () => {
+  it('never fails because of a key: the handler receives the key as text, and `raw` has its bytes', async () => {
     await start({});
     const key = Buffer.from([0x61, 0xff]);
     await testBus.write('orders', { key, value: '{}' }, { key: null, value: '{}' });
@@ -177,7 +177,7 @@ describe('typedJson', () => {
     expect(handled).not.toContainEqual({ id: 2 });
   });
 
-  it('provides the type by which handlers are chosen', async () => {
+  it('sets the type by which the handler is chosen', async () => {
     @Injectable()
     class ByType {
       @EventHandler('orders', { type: 'com.shop.OrderPlaced' })
@@ -234,7 +234,7 @@ describe('An application with Avro', () => {
     expect(String(error)).toContain('schemaRegistry.url');
   });
 
-  it('starts without a reachable schema registry, and its records wait', async () => {
+  it('starts without a reachable schema registry, and lets its records wait', async () => {
     const application = await start({ schemaRegistry: { url: 'http://127.0.0.1:1' } });
     expect(testBus.health(application)).toMatchObject({ status: 'UP' });
   });

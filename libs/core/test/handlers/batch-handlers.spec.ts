@@ -47,7 +47,7 @@ class TwoTypes {
   }
 }
 
-/** Sends one output per record, in the transaction of the record. */
+/** A handler that sends one output per record, in the transaction of that record. */
 @Injectable()
 class WithOutput {
   @EventHandler('orders')
@@ -91,23 +91,26 @@ describe('A slice that takes longer than maxPollIntervalMs', () => {
   it.each<[string, Type<object>]>([
     ['sends an output', WithOutput],
     ['sends no output', WithoutOutput],
-  ])('is cut if the binding has transactions and its handler %s', async (_, provider) => {
-    act = () => sleep(testBus.runtime, 15_000);
-    await testBus.write('orders', ...written(50));
-    const application = await start(provider, { transactions: { enabled: true } });
-    await testBus.runtime.advance(50 * 15_000 + 10_000);
-    expect(handled()).toEqual(upTo(50));
-    expect(await testBus.committed()).toBe(50);
-    expect(countsOf(application)).toMatchObject({
-      succeeded: 50,
-      inFlight: 0,
-      slicesCut: 1,
-      membershipsGivenUp: 0,
-    });
-    expect(timeoutWarnings(testBus.log.warnings)).toEqual([]);
-  });
+  ])(
+    'is cut off after the current record if the binding has transactions and its handler %s',
+    async (_, provider) => {
+      act = () => sleep(testBus.runtime, 15_000);
+      await testBus.write('orders', ...written(50));
+      const application = await start(provider, { transactions: { enabled: true } });
+      await testBus.runtime.advance(50 * 15_000 + 10_000);
+      expect(handled()).toEqual(upTo(50));
+      expect(await testBus.committed()).toBe(50);
+      expect(countsOf(application)).toMatchObject({
+        succeeded: 50,
+        inFlight: 0,
+        slicesCut: 1,
+        membershipsGivenUp: 0,
+      });
+      expect(timeoutWarnings(testBus.log.warnings)).toEqual([]);
+    },
+  );
 
-  it('is cut if a batch is retried one by one after a failure that named no record', async () => {
+  it('is cut off after the current record if the records are retried one by one after a failure that named no record', async () => {
     act = async (values) => {
       if (values.length > 1) throw new Error('one of them');
       await sleep(testBus.runtime, 3_000);
@@ -188,12 +191,12 @@ describe('A slice with a failing record', () => {
     expect(letters).toEqual(upTo(400).filter(isBad));
     const counts = countsOf(application);
     expect(counts).toMatchObject({ succeeded: 380, deadLettered: 20, inFlight: 0 });
-    // If the error names no record, both slices and the records behind each first failure are delivered
-    // again, one by one.
+    // If the error names no record, both slices and the records behind each first failure are
+    // delivered a second time, one by one.
     expect(counts.received).toBe(isNamed ? 400 : 1_000);
   });
 
-  it('stops at the failing record with SEEK_TO_FAILED, and handles other partitions of the poll once', async () => {
+  it('stops at the failing record with SEEK_TO_FAILED, and handles the other partitions of the same poll once', async () => {
     const failures: BatchProcessingException[] = [];
     act = (values, records) => {
       const failedIndex = values.indexOf(12);
@@ -220,7 +223,8 @@ describe('A slice with a failing record', () => {
     const callsOf = (partition: number) =>
       calls.filter((call) => call.partition === partition).map(({ values }) => values);
     expect([callsOf(0), callsOf(2)]).toEqual([[[0, 1, 2, 3, 4]], [[20, 21, 22, 23, 24]]]);
-    // Offsets of 10 and 11 are committed, so these records are handled once; 13 and 14 wait for 12.
+    // The committed offsets include 10 and 11, so these records are handled once. 13 and 14 wait
+    // for 12.
     expect(callsOf(1)).toEqual([[10, 11, 12, 13, 14], [12], [12], [13], [14]]);
     expect(failures.map(({ failedIndex, records }) => [failedIndex, records.length])).toEqual([
       [2, 5],

@@ -63,7 +63,7 @@ class ReturningLater implements ExceptionFilter {
   }
 }
 
-/** Accepts only HTTP requests with a token. */
+/** A guard that accepts only HTTP requests with a token. */
 class JwtGuard implements CanActivate {
   canActivate(context: ExecutionContext): boolean {
     if (isWorking) return true;
@@ -73,7 +73,7 @@ class JwtGuard implements CanActivate {
   }
 }
 
-/** Expects an HTTP request; throws on anything else. */
+/** A guard that expects an HTTP request and throws if there is none. */
 class RolesGuard implements CanActivate {
   canActivate(context: ExecutionContext): boolean {
     if (isWorking) return true;
@@ -82,7 +82,9 @@ class RolesGuard implements CanActivate {
   }
 }
 
-/** Returns the result of an earlier success without a call. */
+/**
+ * An interceptor that returns the cached result of an earlier call, without calling the handler.
+ */
 class Caching implements NestInterceptor {
   readonly #known = new Map<string, unknown>();
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
@@ -92,14 +94,16 @@ class Caching implements NestInterceptor {
   }
 }
 
-/** Turns an error into a response, as an HTTP API does. */
+/** An interceptor that turns an error into a response, as HTTP APIs do. */
 class Recovering implements NestInterceptor {
   intercept(_context: ExecutionContext, next: CallHandler): Observable<unknown> {
     return next.handle().pipe(catchError(() => of({ statusCode: 500 })));
   }
 }
 
-/** Calls the handler again on an error, and wraps each result in a response. */
+/**
+ * An interceptor that calls the handler again after an error, and wraps each result in a response.
+ */
 class Wrapping implements NestInterceptor {
   intercept(_context: ExecutionContext, next: CallHandler): Observable<unknown> {
     return next.handle().pipe(
@@ -139,7 +143,7 @@ async function expectNextRecordToSucceed(application: Application): Promise<void
   expect(await testBus.committed()).toBe(2);
 }
 
-/** Expects that the record is neither handled nor moved within ten minutes. */
+/** Expects that the record is neither handled nor dead-lettered within ten minutes. */
 async function expectRecordToWait(): Promise<void> {
   await testBus.write('orders', '{"id":1}');
   await testBus.runtime.advance(600_000);
@@ -208,7 +212,7 @@ const httpGuards: GlobalEnhancers = [
   ],
 ];
 
-/** A single call, and no retry topic before the dead-letter topic. */
+/** A record has a single call, and no retry topic before the dead-letter topic. */
 const once = { retry: { tier0: { maxAttempts: 1 }, tiers: [] } };
 
 const busWith = (enhancers: 'local' | 'all') =>
@@ -218,7 +222,8 @@ const busWith = (enhancers: 'local' | 'all') =>
 
 describe.each(['local', 'all'] as const)('With enhancers: %s,', (enhancers) => {
   const bus = () => busWith(enhancers);
-  // Global guards with 'local' do not apply to handlers of the bus.
+  // With 'local', global guards do not apply to handlers of the bus, so guards for HTTP are
+  // harmless too.
   const global = enhancers === 'local' ? [...globalEnhancers, ...httpGuards] : globalEnhancers;
 
   describe('a record whose handler fails is dead-lettered, never counted as succeeded,', () => {
@@ -306,7 +311,7 @@ describe('A global enhancer', () => {
     return Failing;
   };
 
-  it('is not applied to handlers by default', async () => {
+  it('is not applied to handlers without the option enhancers', async () => {
     await testBus.startOrders([workingHandler(), refusingGuard]);
     await testBus.write('orders', '{}');
     expect(await testBus.committed()).toBe(1);
@@ -319,7 +324,7 @@ describe('A global enhancer', () => {
     expect(calls).toBe(0);
   });
 
-  it('keeps the record waiting if it returns a result without a call of the handler', async () => {
+  it('lets the record wait if it returns a result without a call of the handler', async () => {
     let isAnswering = true;
     const intercept = (_: ExecutionContext, next: CallHandler): Observable<unknown> =>
       isAnswering ? of('cached') : next.handle();
@@ -333,7 +338,7 @@ describe('A global enhancer', () => {
     await expectRecordToBeHandled();
   });
 
-  it('may complete the record by acknowledge() without a call of the handler', async () => {
+  it('may complete the record without a call of the handler by acknowledge()', async () => {
     const intercept = (context: ExecutionContext): Observable<unknown> => {
       context.getArgByIndex<EventContext>(1).acknowledge();
       return of('seen before');
@@ -354,7 +359,7 @@ describe('A global enhancer', () => {
 });
 
 describe('A guard that refuses a record', () => {
-  it('is called again after growing pauses', async () => {
+  it('is called again for the record after increasing delays', async () => {
     const calledAt: number[] = [];
     const canActivate = (): boolean => {
       calledAt.push(testBus.runtime.now());
@@ -374,7 +379,7 @@ describe('A guard that refuses a record', () => {
     expect(Math.max(...gaps)).toBeLessThanOrEqual(45_000);
   });
 
-  it('degrades health: the partition waits', async () => {
+  it('sets health to DEGRADED while its partition waits', async () => {
     class Guarded {
       @EventHandler('orders')
       @UseGuards({ canActivate: () => false })

@@ -42,7 +42,7 @@ describe('A handler method', () => {
     expect(seen).toEqual([1]);
   });
 
-  it('is called on a new instance for each record if it is request-scoped, and its providers see the record', async () => {
+  it('is called on a new instance for each record if its class is request-scoped; injected providers get the record', async () => {
     let instances = 0;
     @Injectable({ scope: Scope.REQUEST })
     class PerRecord {
@@ -110,7 +110,7 @@ describe('A handler method', () => {
     expect(await testBus.committed()).toBe(3);
   });
 
-  it('receives what the publisher wrote, by its type', async () => {
+  it('receives value, key and headers of a published event of its type', async () => {
     @Injectable()
     class Orders {
       @EventHandler('orders', { type: 'OrderPlaced' })
@@ -159,7 +159,7 @@ describe('A handler method', () => {
         return Order;
       })(),
     ],
-  ])('receives no payload that does not match %s', async (_name, payload) => {
+  ])('is not called with a payload that does not match %s', async (_name, payload) => {
     @Injectable()
     class Orders {
       @EventHandler('orders', { payload: payload as z.ZodType })
@@ -225,7 +225,7 @@ describe('A batch handler', () => {
 });
 
 describe('A tombstone', () => {
-  it('is a record with the value null', async () => {
+  it('is given to the handler as a record with the value null', async () => {
     @Injectable()
     class Orders {
       @EventHandler('orders')

@@ -17,7 +17,7 @@ beforeEach(async () => {
 
 afterEach(() => testBus.end());
 
-/** A single call, and no retry topic before the dead-letter topic. */
+/** A record has a single call, and no retry topic before the dead-letter topic. */
 const once = { retry: { tier0: { maxAttempts: 1 }, tiers: [] } };
 
 describe('A record that is handed back', () => {
@@ -71,7 +71,7 @@ describe('A failing handler', () => {
   const seenIn = (partition: number) =>
     (seen as string[]).filter((place) => place.startsWith(`${partition}/`));
 
-  it('does not delay the records behind, and handles its record after the retry', async () => {
+  it('does not delay the records behind its record, which it handles in the retry', async () => {
     const application = await testBus.startOrders([Orders]);
     await writeThreeEach();
     await testBus.runtime.advance(5_000);
@@ -87,7 +87,7 @@ describe('A failing handler', () => {
     expect(await testBus.committed('shop.retry-1', 0)).toBe(1);
   });
 
-  it('pauses only its own partition if the order must be kept', async () => {
+  it('pauses only the partition of its record with STRICT ordering', async () => {
     const application = await testBus.startOrders([Orders], {
       orderingMode: 'STRICT',
       strictExhaustion: 'PAUSE_PARTITION',
@@ -160,7 +160,7 @@ describe('A handler that decides about its record', () => {
     expect(testBus.log.warnings.join()).toContain('The handler threw after acknowledge()');
   });
 
-  it("must call acknowledge() with ack: 'manual'; otherwise the record is delivered again and does not count as failed", async () => {
+  it("must call acknowledge() with ack: 'manual', or the record is delivered again, without counting as failed", async () => {
     @Injectable()
     class Orders {
       @EventHandler('orders')
@@ -198,7 +198,7 @@ describe('A handler that decides about its record', () => {
 });
 
 describe('A running handler', () => {
-  it('sees by its signal that the bus has stopped waiting for it', async () => {
+  it('gets an abort signal when the bus stops waiting for it', async () => {
     const never = new Deferred();
     @Injectable()
     class Orders {

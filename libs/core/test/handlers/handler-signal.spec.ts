@@ -16,7 +16,7 @@ let testBus: TestBus;
 let calls: { readonly partition: number; readonly signal: AbortSignal }[];
 let gate: Deferred;
 
-/** Returns as soon as its signal is aborted, as a long-running handler should. */
+/** A handler that returns when its signal is aborted, as a long-running handler should. */
 @Injectable()
 class HonouringSignal {
   @EventHandler('orders')
@@ -59,7 +59,7 @@ const reasonsOf = (found: typeof calls): unknown[] =>
   );
 
 describe('The abort signal of a handler', () => {
-  it('is not aborted by a pause, so the handler may finish', async () => {
+  it('is not aborted by a pause, so that the handler can finish', async () => {
     const lifecycle = (await start()).get(LifecycleManager);
     await startHandlers();
     await testBus.done(lifecycle.pause('orders'));
@@ -100,7 +100,7 @@ describe('The abort signal of a handler', () => {
     expect(reasonsOf(calls.slice(0, 2))).toEqual(['lost', 'lost']);
   });
 
-  it('is aborted if the handler exceeds maxPollIntervalMs; other handlers of the member have the drain time to finish', async () => {
+  it('is aborted if the handler exceeds maxPollIntervalMs, but for other handlers of the member only after the drain time', async () => {
     const application = await start({
       maxPollIntervalMs: 60_000,
       dlt: { publishTimeoutMs: 10_000 },
@@ -117,7 +117,7 @@ describe('The abort signal of a handler', () => {
     expect(reasonsOf([other])).toEqual(['session-ended']);
   });
 
-  it('may be thrown: the record does not count as failed and is delivered again', async () => {
+  it('has a reason that may be thrown: the record is delivered again and does not count as failed', async () => {
     const lifecycle = (await start()).get(LifecycleManager);
     await startHandlers();
     await testBus.done(lifecycle.stop('orders'));
@@ -135,7 +135,7 @@ describe('The abort signal of a handler', () => {
 });
 
 describe('A handler that stops its own binding', () => {
-  it('must not await the stop, which waits for the handler until the drain time is over', async () => {
+  it('blocks until the drain time is over if it awaits the stop, because the stop waits for the handler', async () => {
     @Injectable()
     class SelfStopping {
       constructor(readonly lifecycle: LifecycleManager) {}

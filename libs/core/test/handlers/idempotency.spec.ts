@@ -44,11 +44,14 @@ beforeEach(async () => {
 
 afterEach(() => testBus.end());
 
-/** Starts an application that shares the two partitions with other members. */
+/** Starts an application that has one of the two partitions if another member is in the group. */
 const start = (idempotency: object = {}, provider: new () => object = Orders) =>
   testBus.startOrders([provider], { idempotency: { store, ...idempotency } });
 
-/** Repeats the records from this offset in a new process, as after a crash between the handler and the commit. */
+/**
+ * Delivers the records from this offset again in a new process, as after a crash between the
+ * handler and the commit.
+ */
 const redeliver = async (application: TestingModule, offset = 0): Promise<void> => {
   await testBus.done(application.close());
   const partition = { topic: 'orders', partition: 0, offset };
@@ -61,7 +64,7 @@ const containerOf = (application: TestingModule) =>
 const pauseErrorsOf = (application: TestingModule) =>
   containerOf(application).status.partitionPauses.map(({ error }) => error?.message);
 
-/** Answers no call until isUp is set. */
+/** A store that answers no call until isUp is set. */
 class HangingStore implements IdempotencyStore {
   isUp = false;
   claims = 0;
@@ -106,7 +109,7 @@ describe('idempotency.store', () => {
     expect(containerOf(second).counts).toMatchObject({ received: 2, discarded: 2, succeeded: 0 });
   });
 
-  it("is 'none' by default, and 'none' in a binding overrides the defaults", async () => {
+  it("is 'none' by default, and may be 'none' in a binding to override the defaults", async () => {
     const fromDefaults = { defaults: { idempotency: { store } } };
     for (const options of [{}, fromDefaults]) {
       handled = [];
@@ -144,7 +147,7 @@ describe('idempotency.key', () => {
       { value: '{"id":7}', headers: [{ key: 'message-id', value: 'm-7' }], ...more },
     );
 
-  it('is the position of the record by default, so records that were sent twice are handled twice', async () => {
+  it('is the position of the record by default, so an event that was sent twice is handled twice', async () => {
     await start();
     await twice();
     expect(handled).toEqual(['0/0', '0/1']);
@@ -153,7 +156,7 @@ describe('idempotency.key', () => {
   it.each<[string, object]>([
     ['a header', { key: { header: 'message-id' } }],
     ['a function', { key: ({ value }: EventRecord<{ id: number }>) => `${value.id}` }],
-  ])('may be %s, which detects records that were sent twice', async (_what, given) => {
+  ])('may be %s, which detects an event that was sent twice', async (_what, given) => {
     await start(given);
     await twice();
     await testBus.runtime.advance(5_000);
@@ -233,20 +236,23 @@ describe('idempotency.timeoutMs', () => {
   it.each([
     ['5 s is the default', {}, 5_000],
     ['20 s is configured', { timeoutMs: '20s' }, 20_000],
-  ])('limits how long an answer of the store is awaited: %s', async (_what, given, expected) => {
-    const hanging = new HangingStore();
-    const application = await start({ store: hanging, ...given });
-    await testBus.write('orders', '1');
-    await testBus.runtime.advance(expected - 200);
-    expect(pauseErrorsOf(application)).toEqual([]);
-    await testBus.runtime.advance(200);
-    expect(pauseErrorsOf(application)).toEqual([
-      expect.stringContaining(`no answer within ${expected} ms`),
-    ]);
-    hanging.isUp = true;
-    await testBus.runtime.advance(60_000);
-    expect(handled).toEqual(['0/0']);
-  });
+  ])(
+    'limits how long the bus waits for an answer of the store: %s',
+    async (_what, given, expected) => {
+      const hanging = new HangingStore();
+      const application = await start({ store: hanging, ...given });
+      await testBus.write('orders', '1');
+      await testBus.runtime.advance(expected - 200);
+      expect(pauseErrorsOf(application)).toEqual([]);
+      await testBus.runtime.advance(200);
+      expect(pauseErrorsOf(application)).toEqual([
+        expect.stringContaining(`no answer within ${expected} ms`),
+      ]);
+      hanging.isUp = true;
+      await testBus.runtime.advance(60_000);
+      expect(handled).toEqual(['0/0']);
+    },
+  );
 });
 
 describe('Validation of idempotency.leaseMs', () => {
@@ -269,7 +275,7 @@ describe('Validation of idempotency.leaseMs', () => {
 });
 
 describe('idempotency.onStoreFailure', () => {
-  it("'fail' keeps the record waiting (not handled, skipped or routed) until the store answers", async () => {
+  it("'fail' lets the record wait until the store answers: it is neither handled nor skipped nor dead-lettered", async () => {
     const hanging = new HangingStore();
     await start({ store: hanging });
     await testBus.write('orders', '1', '2');
@@ -295,7 +301,7 @@ describe('idempotency.onStoreFailure', () => {
 });
 
 describe('Two consumers with the same record at the same time', () => {
-  it('handle it once, and do not lose it', async () => {
+  it('handle the record exactly once', async () => {
     const gate = new Deferred();
     act = () => gate.promise;
     const drain = { rebalance: { drainTimeoutMs: 1_000 }, idempotency: { store } };

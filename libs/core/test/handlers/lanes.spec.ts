@@ -51,14 +51,14 @@ async function finishAll(count: number): Promise<void> {
 }
 
 describe('Processing of a partition', () => {
-  it("runs one handler at a time by 'partition', the default", async () => {
+  it("runs one handler at a time with by: 'partition', the default", async () => {
     await testBus.write('orders', ...keyed('a', 'b', 'c'));
     await testBus.startOrders([Orders]);
     await testBus.runtime.advance(1_000);
     expect(started).toEqual([0]);
   });
 
-  it("runs one handler per key by 'key'", async () => {
+  it("runs one handler at a time per key with by: 'key'", async () => {
     await testBus.write('orders', ...keyed('a', 'b', 'a', 'c'));
     await testBus.startOrders([Orders], { processing: { by: 'key' } });
     await testBus.runtime.advance(1_000);
@@ -67,7 +67,7 @@ describe('Processing of a partition', () => {
     expect([started, await testBus.committed()]).toEqual([[0, 1, 3, 2], 4]);
   });
 
-  it("runs a handler for each record by 'none'", async () => {
+  it("runs the handlers of all records at the same time with by: 'none'", async () => {
     await testBus.write('orders', ...keyed('a', 'a', null, null));
     await testBus.startOrders([Orders], { processing: { by: 'none' } });
     await testBus.runtime.advance(1_000);
@@ -77,7 +77,7 @@ describe('Processing of a partition', () => {
   it.each([
     [2, 2],
     [undefined, 64],
-  ])('runs at most maxConcurrency handlers: %s', async (maxConcurrency, expected) => {
+  ])('runs at most maxConcurrency handlers at a time: %s', async (maxConcurrency, expected) => {
     const keys = Array.from({ length: 80 }, (_, index) => `key ${index}`);
     await testBus.write('orders', ...keyed(...keys));
     await testBus.startOrders([Orders], { processing: { by: 'key', maxConcurrency } });
@@ -87,7 +87,7 @@ describe('Processing of a partition', () => {
     expect(started).toHaveLength(80);
   });
 
-  it('is refused for a batch handler, because it would split its slices', async () => {
+  it("is refused with by: 'key' for a batch handler, because it would split the slices", async () => {
     await expect(testBus.startOrders([Batches], { processing: { by: 'key' } })).rejects.toThrow(
       /processing.by: splits the slices of a partition/,
     );
@@ -221,7 +221,7 @@ describe('A handler that still runs after its binding was stopped', () => {
     expect(started).toEqual([0, 0, 1]);
   });
 
-  it('keeps the records of its partition from a binding that is registered in its place', async () => {
+  it('keeps the records of its partition from a binding that is registered for the same topic and group', async () => {
     await testBus.write('orders', '1');
     const application = await testBus.startOrders(
       [Orders],

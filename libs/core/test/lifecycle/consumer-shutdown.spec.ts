@@ -64,10 +64,11 @@ describe('A dependency of a consumer', () => {
   it.each([
     ['one instance', Slow],
     ['one instance per message', SlowAndScoped],
-  ])('is destroyed only after the drain: %s', async (_name, handler) => {
+  ])('is destroyed only after all bindings have drained: %s', async (_name, handler) => {
     const database = moduleOf({ providers: [Database], exports: [Database] });
     const feature = { imports: [database], bindings: orders, consumers: [consumerOf(handler)] };
-    // Nest would destroy the database first, because its module is nearer to the root than its user.
+    // Nest alone would destroy the database before its user, because the module of the database is
+    // nearer to the root.
     const application = await testBus.start({
       imports: [
         database,
@@ -89,7 +90,7 @@ describe('A dependency of a consumer', () => {
 });
 
 describe('A consumer with onModuleDestroy', () => {
-  it('is destroyed only after the drain', async () => {
+  it('is destroyed only after all bindings have drained', async () => {
     const [started, finish] = [new Deferred(), new Deferred()];
     class ClosingItself implements MessageHandler, OnModuleDestroy {
       #isOpen = true;

@@ -17,7 +17,7 @@ beforeEach(async () => {
 
 afterEach(() => testBus.end());
 
-it('A member of a cooperative group stays UP while another member joins: it keeps reading the partitions it keeps', async () => {
+it('A member of a cooperative group stays UP and reads the partitions that it keeps while another member joins', async () => {
   const timeouts = { sessionTimeoutMs: 6_000, heartbeatIntervalMs: 1_000 };
   const first = await testBus.startOrders([Orders], timeouts);
   const seen = new Set<string>();

@@ -50,7 +50,7 @@ describe('A bus that is switched off', () => {
       application = await start(options());
     });
 
-    it('logs it once, as a warning if it was not an explicit choice', () => {
+    it('logs once that it is switched off, as a warning if no option asked for that', () => {
       const offs = testBus.log.warnings.filter((warning) => warning.includes('is off'));
       expect(offs).toHaveLength(warnings);
       const infos = testBus.log.infos.filter((info) => info === 'The event bus is switched off.');
@@ -83,7 +83,7 @@ describe('A bus that is switched off', () => {
       await expect(command).rejects.toMatchObject({ code: 'BINDING_NOT_FOUND' });
     });
 
-    it('closes', async () => {
+    it('lets the application close without an error', async () => {
       await expect(testBus.done(application.close())).resolves.toBeUndefined();
     });
   });
@@ -105,7 +105,7 @@ describe("enabled: 'if-configured'", () => {
 });
 
 describe('An unreachable broker', () => {
-  it('does not stop the start: health is DOWN with the reason, and the bus recovers without help', async () => {
+  it('does not prevent the start: health is DOWN with the reason until the broker is reachable', async () => {
     const outage = testBus.broker.faults.unplug({ clientId: 'bus' });
     const application = await start(testBus.options(bindings));
     await testBus.write('orders', '1');
@@ -138,7 +138,7 @@ describe('An unreachable broker', () => {
     expect(handled).toBe(1);
   });
 
-  it('does not delay the close', async () => {
+  it('does not delay the close of the application', async () => {
     testBus.broker.faults.unplug({ clientId: 'bus' });
     const application = await start(testBus.options(bindings));
     await expect(testBus.done(application.close())).resolves.toBeUndefined();
@@ -146,7 +146,7 @@ describe('An unreachable broker', () => {
 });
 
 describe('A missing topic', () => {
-  it('sets health to DOWN, and is read from its beginning once it exists', async () => {
+  it('sets health to DOWN until it exists, and is then read from its beginning', async () => {
     const missing = { orders: { topic: 'not-yet', groupId: 'shop' } };
     const driver = memory({ broker: testBus.broker, clientId: 'bus', metadataMaxAgeMs: 1_000 });
     const application = await start({ driver, bindings: missing });

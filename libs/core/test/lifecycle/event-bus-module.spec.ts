@@ -51,7 +51,7 @@ const payments = { payments: { topic: 'payments', groupId: 'shop-payments' } };
 
 const violationsOf = (error: unknown): readonly string[] =>
   (error as ConfigurationValidationException).violations.map(({ rule, path }) => `${rule} ${path}`);
-/** Modules that provide the options, so that factories have something to inject. */
+/** A module that provides the options, so that factories can inject them. */
 const SETTINGS = Symbol('SETTINGS');
 const settingsModule = (options: EventBusProperties): Type =>
   moduleOf({ providers: [{ provide: SETTINGS, useValue: options }], exports: [SETTINGS] });
@@ -134,12 +134,12 @@ describe('EventBusModule', () => {
     ['nothing', { useFactory: () => undefined as unknown as EventBusProperties }],
     ['null', { useFactory: () => null as unknown as EventBusProperties }],
     ['a string', { useFactory: () => 'kafka:9092' as unknown as EventBusProperties }],
-  ])('rejects a factory that returns %s', async (_name, options) => {
+  ])('rejects a useFactory that returns %s', async (_name, options) => {
     const work = testBus.start({ imports: [EventBusModule.forRootAsync(options)] });
     expect(await errorOf(work)).toMatchObject({ code: 'CONFIGURATION_INVALID' });
   });
 
-  it('does not modify its options', async () => {
+  it('does not modify the given options', async () => {
     const options = testBus.options(orders);
     const before = { ...options, bindings: structuredClone(options.bindings) };
     await testBus.start({
@@ -149,7 +149,7 @@ describe('EventBusModule', () => {
     expect(options).toEqual(before);
   });
 
-  it('accepts frozen options', async () => {
+  it('accepts options that are frozen', async () => {
     const options = Object.freeze(testBus.options(Object.freeze(orders)));
     await testBus.start({ imports: [EventBusModule.forRoot(options)], providers: [Orders] });
     await testBus.write('orders', '1');
@@ -191,7 +191,7 @@ describe('A provider that the bus exports', () => {
     expect(Object.values(found).map((value: object) => value.constructor)).toEqual(exported);
   });
 
-  it('creates containers that are read like others', async () => {
+  it('can create containers, which read records like those of the bus', async () => {
     const application = await appWith(true);
     const { factory, registry, lifecycle } = application.get(UsingTheBus, { strict: false });
     const binding = { ...registry.require('orders').config, name: 'copies', groupId: 'copies' };
@@ -219,7 +219,7 @@ describe('A provider that the bus exports', () => {
     expect(String(await errorOf(appWith(false)))).toContain("can't resolve dependencies");
   });
 
-  it('is injectable in a module that imports the same bus', async () => {
+  it('is injectable with isGlobal: false in a module that imports the same forRoot()', async () => {
     const bus = EventBusModule.forRoot({ ...testBus.options(orders), isGlobal: false });
     const elsewhere = moduleOf({ imports: [bus], providers: [UsingTheBus] });
     await testBus.start({ imports: [bus, elsewhere], providers: [Orders] });
@@ -244,7 +244,7 @@ describe('A provider that the bus exports', () => {
 });
 
 describe('Two imports of forRoot', () => {
-  it('are refused, because each would read every topic', async () => {
+  it('are refused, because both would read every topic', async () => {
     const imports = [testBus.module({ bindings: orders }), testBus.module({ bindings: payments })];
     const error = await errorOf(testBus.start({ imports, providers: [Orders, Payments] }));
     expect(violationsOf(error)).toEqual(['IMPORTED_TWICE EventBusModule']);
@@ -265,7 +265,7 @@ describe('EventBusModule without forRoot', () => {
     );
   });
 
-  it('may be imported beside forRoot', async () => {
+  it('may be imported if another module imports forRoot', async () => {
     const elsewhere = moduleOf({ imports: [EventBusModule] });
     const imports = [elsewhere, testBus.module({ bindings: orders })];
     await testBus.start({ imports, providers: [Orders] });
@@ -278,13 +278,16 @@ describe('A call of publish() after the application was closed', () => {
   it.each([
     ['nothing before', []],
     ['something before', ['first']],
-  ])('is rejected in the same way, whether it published %s', async (_when, earlier) => {
-    const application = await testBus.startOrders([Orders]);
-    const publisher = application.get(EventPublisher);
-    for (const event of earlier) await testBus.done(publisher.publish('orders', event));
-    await testBus.done(application.close());
-    const error = await errorOf(testBus.done(publisher.publish('orders', 'late')));
-    expect(error).toMatchObject({ code: 'EVENT_PUBLISH', cause: { code: 'CLOSED' } });
-    expect(String(error)).toContain('It was not written');
-  });
+  ])(
+    'is rejected with code EVENT_PUBLISH and cause CLOSED: the application had published %s',
+    async (_when, earlier) => {
+      const application = await testBus.startOrders([Orders]);
+      const publisher = application.get(EventPublisher);
+      for (const event of earlier) await testBus.done(publisher.publish('orders', event));
+      await testBus.done(application.close());
+      const error = await errorOf(testBus.done(publisher.publish('orders', 'late')));
+      expect(error).toMatchObject({ code: 'EVENT_PUBLISH', cause: { code: 'CLOSED' } });
+      expect(String(error)).toContain('It was not written');
+    },
+  );
 });

@@ -55,7 +55,9 @@ const consumerOf = (handler: Type<MessageHandler<never>>): FeatureConsumer => ({
   handler,
 });
 
-/** Starts a feature beside a root; the application may have further bindings and providers. */
+/**
+ * Starts an application with forRoot and this feature, and further bindings and providers if given.
+ */
 const start = (
   feature: Parameters<typeof EventBusModule.forFeature>[0],
   providers: ModuleMetadata['providers'] = [],
@@ -234,7 +236,7 @@ describe('A consumer of a feature', () => {
   });
 
   it.each([{ bindings: orders }, {}])(
-    'may be combined with a factory that returns %o',
+    'may be added to a feature whose factory returns %o',
     async (made) => {
       const feature = EventBusModule.forFeatureAsync({
         imports: [
@@ -264,7 +266,7 @@ describe('A consumer of a feature', () => {
     expect(seen).toEqual([['instead', { id: 1 }]]);
   });
 
-  it('is not modified, and its description may be frozen', async () => {
+  it('is not modified by forFeature(), so its description may be frozen', async () => {
     const before = [OrderMessageHandler, OrderMessageHandler.prototype].map(Reflect.ownKeys);
     const description = Object.freeze({ ...consumer });
     await start(Object.freeze({ bindings: orders, consumers: Object.freeze([description]) }));
@@ -294,7 +296,7 @@ describe('The compiler', () => {
     expect(consumers().exports).toEqual([OrderMessageHandler]);
   });
 
-  it('rejects it beside a factory, too', () => {
+  it('rejects such a consumer also in forFeatureAsync()', () => {
     const feature = () =>
       EventBusModule.forFeatureAsync({
         useFactory: () => ({}),

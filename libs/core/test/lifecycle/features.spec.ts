@@ -64,7 +64,7 @@ describe('A feature', () => {
     await expectBothToBeRead();
   });
 
-  it('is found by a bus that is not global', async () => {
+  it('is found by a bus with isGlobal: false', async () => {
     const bus = EventBusModule.forRoot({ ...testBus.options(orders), isGlobal: false });
     const feature = moduleOf({ imports: [EventBusModule.forFeature({ bindings: payments })] });
     await testBus.start({ imports: [bus, feature], providers: [Orders, Payments] });
@@ -102,7 +102,7 @@ describe('A feature', () => {
     expect(handled).toContain('refunds');
   });
 
-  it('counts once if two modules import it', async () => {
+  it('adds its bindings once if two modules import it', async () => {
     const feature = EventBusModule.forFeature({ bindings: payments });
     await withRoot(moduleOf({ imports: [feature] }), moduleOf({ imports: [feature] }));
     await expectBothToBeRead();
@@ -111,7 +111,7 @@ describe('A feature', () => {
   it.each([
     ['the root has too', orders],
     ['another feature has too', payments],
-  ])('must not have a binding that %s', async (_name, bindings) => {
+  ])('is refused if one of its bindings %s', async (_name, bindings) => {
     const features = [
       EventBusModule.forFeature({ bindings: payments }),
       EventBusModule.forFeature({ bindings }),
@@ -127,7 +127,7 @@ describe('A feature', () => {
       'forFeatureAsync',
       () => [EventBusModule.forFeatureAsync({ useFactory: () => ({ bindings: payments }) })],
     ],
-  ])('is refused without a root: %s', async (_name, imports) => {
+  ])('is refused without forRoot(): %s', async (_name, imports) => {
     const error = await errorOf(testBus.start({ imports: imports(), providers: [Payments] }));
     expect(violationsOf(error)).toEqual(['NO_ROOT EventBusModule.forFeature']);
     expect((error as ConfigurationValidationException).violations[0]?.message).toBe(
@@ -140,10 +140,13 @@ describe('A feature', () => {
     ['no bindings', () => ({})],
     ['a list of bindings', () => ({ bindings: [] })],
     ['a mistyped key beside them', () => ({ binding: payments, bindings: payments })],
-  ])('is refused with its name if its factory returns %s', async (_name, useFactory) => {
-    const feature = EventBusModule.forFeatureAsync({ useFactory: useFactory as never });
-    const error = await errorOf(withRoot(feature));
-    expect(error).toMatchObject({ code: 'CONFIGURATION_INVALID' });
-    expect(String(error)).toContain('forFeature');
-  });
+  ])(
+    'is refused if its factory returns %s; the message names the feature',
+    async (_name, useFactory) => {
+      const feature = EventBusModule.forFeatureAsync({ useFactory: useFactory as never });
+      const error = await errorOf(withRoot(feature));
+      expect(error).toMatchObject({ code: 'CONFIGURATION_INVALID' });
+      expect(String(error)).toContain('forFeature');
+    },
+  );
 });

@@ -88,7 +88,7 @@ describe('A consumer', () => {
     expect(problems).toEqual([expect.stringContaining('its consumers are not a list')]);
   });
 
-  it('is refused if it is scoped and its handle is not a method of the class', async () => {
+  it('is refused if it is request-scoped and `handle` is not a method of its class', async () => {
     @Injectable({ scope: Scope.TRANSIENT })
     class Scoped {
       handle = (): void => undefined;
@@ -108,7 +108,7 @@ describe('A consumer', () => {
     ]);
   });
 
-  it('is refused if its class has guards, even if handle is a property', async () => {
+  it('is refused if its class has guards, even if `handle` is a property', async () => {
     @UseGuards({ canActivate: () => false })
     class Guarded {
       handle = (): void => undefined;
@@ -167,7 +167,7 @@ describe('A consumer', () => {
     ]);
   });
 
-  it('is reported in one error with all other wrong consumers', async () => {
+  it('is reported in one error together with all other wrong consumers', async () => {
     const handleless = { ...consumer, handler: Handleless };
     expect(await refused(consumer, handleless, { ...consumer, message: {} }, consumer)).toEqual([
       expect.stringContaining('consumers[1]: Handleless has no method handle'),
@@ -176,7 +176,7 @@ describe('A consumer', () => {
     ]);
   });
 
-  it('is reported in one error with wrong handler methods', async () => {
+  it('is reported in one error together with wrong handler methods', async () => {
     @Injectable()
     class Nameless {
       @EventHandler('')
@@ -197,7 +197,7 @@ describe('A consumer', () => {
   });
 
   it.each([{}, { consumers: [] }])(
-    'is required in a feature without bindings: %o is refused',
+    'must be given in a feature without bindings: %o is refused',
     async (nothing) => {
       expect(await errorOf(start(nothing))).toMatchObject({ code: 'CONFIGURATION_INVALID' });
     },

@@ -47,7 +47,7 @@ describe('A binding that is registered at run time', () => {
     application = await testBus.startOrders([Orders]);
   });
 
-  it('is read, published to and controlled like any other', async () => {
+  it('can be read, published to and controlled like a binding of the options', async () => {
     expect(await register()).toMatchObject({ binding: 'tenants', state: 'RUNNING' });
     await testBus.done(application.get(EventPublisher).publish('tenants', 1));
     await testBus.runtime.advance(500);
@@ -70,7 +70,7 @@ describe('A binding that is registered at run time', () => {
     },
   );
 
-  it('is warned about options without effect', async () => {
+  it('causes warnings about options without effect', async () => {
     await register('tenants', {
       ...tenants,
       dlt: { replay: { maxReplays: 5 } },
@@ -106,7 +106,7 @@ describe('A binding that is registered at run time', () => {
   });
 
   it.each(PRESET_NAMES)(
-    'works with preset %s although its retry topics do not exist',
+    'is read with preset %s even if its retry topics do not exist',
     async (preset) => {
       await register('tenants', { ...tenants, preset });
       await testBus.write('tenants', '1');
@@ -136,7 +136,7 @@ describe('A binding that is registered at run time', () => {
     ['..', 'CONFIGURATION_INVALID'],
     ['t'.repeat(101), 'CONFIGURATION_INVALID'],
     [10n as never, 'CONFIGURATION_INVALID'],
-  ])('is refused under the name "%s": %s', async (name, code) => {
+  ])('is refused if its name is "%s": %s', async (name, code) => {
     await expect(register(name)).rejects.toMatchObject({ code });
     expect(connector().listBindings()).toHaveLength(1);
     expect(await testBus.groups()).toEqual(['shop']);
@@ -152,13 +152,13 @@ describe('A binding that is registered at run time', () => {
     ['an invalid value', { concurrency: 0 }],
     ['no topic', { topic: undefined }],
     ['the topic and group of another binding', { topic: 'orders', groupId: 'shop' }],
-  ])('is refused with %s', async (_name, properties) => {
+  ])('is refused if it has %s', async (_name, properties) => {
     const registering = register('tenants', { ...tenants, ...properties });
     await expect(registering).rejects.toMatchObject({ code: 'CONFIGURATION_INVALID' });
     expect(connector().listBindings()).toHaveLength(1);
   });
 
-  it('is refused with a message about the configuration, not about the start of the bus', async () => {
+  it('is refused with a message that names the wrong option, without a word about the start of the bus', async () => {
     const registering = register('tenants', { ...tenants, concurrency: 0 });
     await expect(registering).rejects.toThrow(
       /^1 thing is wrong in the configuration of the event bus:\n {2}- bindings\.tenants\.concurrency/,
@@ -201,7 +201,7 @@ describe('A binding that is registered at run time', () => {
     await testBus.done(draining);
   });
 
-  it('is drained with the others', async () => {
+  it('is drained on shutdown like the bindings of the options', async () => {
     const gate = new Deferred();
     const slow = async ({ value }: EventRecord): Promise<void> => {
       await gate.promise;
@@ -220,7 +220,7 @@ describe('A binding that is registered at run time', () => {
 });
 
 describe('A binding with autoStartup: false', () => {
-  it('is CREATED and joins no group until it is started', async () => {
+  it('has state CREATED and joins no group until it is started', async () => {
     application = await testBus.startOrders([Orders], { autoStartup: false });
     await testBus.write('orders', '1');
     expect(connector().getState('orders').state).toBe('CREATED');
@@ -262,7 +262,7 @@ describe('A lifecycle command', () => {
   ];
 
   it.each(legal)(
-    'on %s: %s changes the state to %s, and records who gave it',
+    'on %s: %s changes the state to %s, and stores who gave the command',
     async (from, name, to) => {
       await bringTo(from);
       const lastCommand = { operation: name, by: 'anna', at: expect.any(Number) as number };
@@ -307,7 +307,7 @@ describe('A lifecycle command', () => {
     },
   );
 
-  it('resume continues behind the last handled record', async () => {
+  it('resume continues with the record after the last handled one', async () => {
     await bringTo('RUNNING');
     await testBus.write('orders', '1', '2');
     await command('pause');
@@ -318,7 +318,7 @@ describe('A lifecycle command', () => {
     expect(handled).toEqual(['orders 1', 'orders 2', 'orders 3']);
   });
 
-  it('start after stop continues behind the last handled record', async () => {
+  it('start after stop continues with the record after the last handled one', async () => {
     await bringTo('RUNNING');
     await testBus.write('orders', '1');
     await command('stop');
@@ -334,7 +334,7 @@ describe('A handler that still runs after its binding was stopped', () => {
   let started: number;
   let running: Deferred[];
 
-  /** Runs until the test ends it; ignores its signal. */
+  /** A handler that ignores its signal and runs until the test ends it. */
   const slow = async (): Promise<void> => {
     started += 1;
     const gate = new Deferred();
@@ -373,7 +373,7 @@ describe('A handler that still runs after its binding was stopped', () => {
         await connector().register('tenants', tenants, slow);
       },
     ],
-  ])('keeps its record from a second handler after %s', async (_what, restart) => {
+  ])('keeps its record from a second handler until it ends, after %s', async (_what, restart) => {
     await testBus.done(restart());
     await testBus.runtime.advance(30_000);
     expect(await testBus.members('tenants')).toHaveLength(1);

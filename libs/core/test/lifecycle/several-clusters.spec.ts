@@ -150,7 +150,7 @@ describe('A binding that its decorator describes', () => {
     });
   });
 
-  it('is not moved by a decorator that only names a cluster', async () => {
+  it('stays on its cluster if another decorator names only a cluster', async () => {
     expect(await started('asia', {})).toMatchObject({
       problems: expect.arrayContaining([expect.stringContaining("but it is on 'default'")]),
     });
@@ -169,7 +169,7 @@ describe('A binding that is registered at run time', () => {
     expect(handled).toEqual(['asia:tenants tenants 3']);
   });
 
-  it('may have the name of a binding on another cluster; both run', async () => {
+  it('may have the name of a binding on another cluster, and then both run', async () => {
     const orders = { topic: 'orders', groupId: 'shop-of-asia' };
     await testBus.done(connector().register('orders', orders, note, { cluster: 'asia' }));
     await testBus.runtime.advance(500);
@@ -220,13 +220,13 @@ describe('A binding name that exists on two clusters', () => {
   ];
   const using = async (use: Use, ref: Parameters<Use>[0]): Promise<unknown> => use(ref);
 
-  it.each(uses)('is ambiguous without a cluster: %s', async (_name, use) => {
+  it.each(uses)('is refused as ambiguous without a cluster: %s', async (_name, use) => {
     const error = await errorOf(testBus.done(using(use, 'orders')));
     expect(error).toMatchObject({ code: 'AMBIGUOUS_BINDING' });
     expect((error as { clusters: string[] }).clusters.toSorted()).toEqual(both);
   });
 
-  it.each(uses)('is unique with its cluster: %s', async (_name, use) => {
+  it.each(uses)('is accepted with a cluster: %s', async (_name, use) => {
     for (const cluster of both) {
       const ref = { cluster, name: 'orders' };
       expect(await errorOf(testBus.done(using(use, ref)))).toBeUndefined();
@@ -270,7 +270,7 @@ describe('Alerts for bindings that share a name', () => {
     }
   }
 
-  it('are sent to methods that name their cluster or none', async () => {
+  it('are sent to alert methods that name the cluster of the binding or no cluster', async () => {
     const letters = { strategy: 'ALERT_AND_STORE', topic: 'tenants' } as const;
     const retry = { tier0: { maxAttempts: 1 }, tiers: [] };
     const orders = { topic: 'orders', groupId: 'failing', retry, dlt: letters };

@@ -89,7 +89,7 @@ class BusyAudit {
 }
 
 describe('Metrics of a busy application', () => {
-  it('are consistent at any moment: each received record has an outcome or is in flight', async () => {
+  it('are consistent at any moment: received records equal those with an outcome plus those in flight', async () => {
     for (const name of ['orders', 'audit'])
       for (const topic of [name, `${name}.retry-1`, `${name}.DLT`]) await testBus.topic(topic, 2);
     const retry = {
@@ -143,7 +143,7 @@ describe('Metrics of a busy application', () => {
       const hops = (await testBus.records(`${binding}.retry-1`)).length;
       expect(total(end, 'records.retried', { binding, to: '1' })).toBe(hops);
       expect(total(end, 'records.processed', { binding, outcome: 'retried' })).toBe(hops);
-      // Records of the main topic are completed there, and retry records in their tier.
+      // Records that succeed in the main topic count for tier 0, and retry records for their tier.
       expect(total(end, 'records.processed', { binding, tier: '0' })).toBe(180);
       expect(total(end, 'records.processed', { binding, tier: '1' })).toBe(hops);
     }
@@ -202,7 +202,7 @@ describe('Metrics of a circuit', () => {
 });
 
 describe('Metrics of a missing dead-letter topic', () => {
-  it('name the topic as long as it is not writable', async () => {
+  it('name the topic until it becomes writable', async () => {
     await testBus.topic('orders');
     const retry = { tier0: { maxAttempts: 1 }, tiers: [] };
     const application = await testBus.startOrders([BusyOrders], { retry });
@@ -262,7 +262,7 @@ describe('metrics.enabled', () => {
     expect(countsOf(application)).toBeDefined();
   });
 
-  it('false collects nothing and counts nothing, and records are handled as before', async () => {
+  it('false collects and counts nothing, and does not change how records are handled', async () => {
     for (const topic of ['orders', 'orders.DLT']) await testBus.topic(topic);
     const retry = { tier0: { maxAttempts: 1 }, tiers: [] };
     const application = await testBus.startOrders(

@@ -13,7 +13,9 @@ import { memoryIdempotencyStore } from '../../src/pipeline/idempotency/memory-id
 import { TestBus } from '../support/test-bus.spec-support.js';
 
 const FAILING = ['buggy', 'varying', 'bad', 'given-up'] as const;
-/** Records of these kinds must not be dead-lettered unless something else is wrong. */
+/**
+ * Kinds of records whose handlers do not throw. Normally such a record must not be dead-lettered.
+ */
 const HARMLESS = ['fine', 'handed-back'] as const;
 const KINDS = [...HARMLESS, ...FAILING, 'dependency', 'fails-twice', 'unavailable'] as const;
 type Kind = (typeof KINDS)[number];
@@ -126,7 +128,10 @@ function unreliableStore(): IdempotencyStore {
   };
 }
 
-/** Runs one application with retry tiers through writes, outages, refusals and commands, then without disturbances. */
+/**
+ * Runs one application with retry tiers, first with writes, outages, refused requests and commands,
+ * then without disturbances.
+ */
 class BindingHistory {
   readonly #written: string[] = [];
   readonly #faults: { lift(): void }[] = [];
@@ -174,14 +179,15 @@ class BindingHistory {
     }
   }
 
-  /** Removes all faults and advances until everything is finished. */
+  /** Removes all faults, and advances the clock until all records are finished. */
   async end(): Promise<void> {
     this.#lift();
     [isOutage, isStoreDown] = [false, false];
     await testBus.runtime.advance(60_000);
     await testBus.done(this.#command('resume'));
     await testBus.done(this.#command('start'));
-    // New successful records close an open circuit, so that the records waiting for it are handled.
+    // Writes records that succeed, because their calls close an open circuit, and the records that
+    // wait for it are handled.
     for (let round = 0; round < 2; round++) {
       await this.#write(
         Array.from({ length: 6 }, () => 'fine'),
@@ -229,7 +235,8 @@ class BindingHistory {
       good + dead === 0,
       isFailing && (good > 0 || dead === 0),
       isHarmless && dead > 0 && !hasBreaker && !isBatch,
-      // A batch is delivered again as a whole, and an interrupted delivery is repeated.
+      // Excludes batches, which are delivered again as a whole, and interrupted deliveries, which
+      // are repeated.
       good + dead > 1 && !isBatch && !this.#isDisturbed,
       good > 1 && !isBatch && hasStore,
     ];
@@ -350,13 +357,13 @@ describe('Random histories of writes, outages, refusals and commands', () => {
     ['single records', false],
     ['batches', true],
   ] as const)(
-    'complete or dead-letter every record of %s, dead-letter none without need, and count every record',
+    'complete or dead-letter every record of %s, dead-letter only records that fail, and count every record',
     async (_, isBatch) => {
       await fc.assert(
         fc.asyncProperty(shapes(isBatch), steps, async (shape, sequence) => {
           expect(await runHistory(shape, sequence)).toEqual([]);
         }),
-        // Shrinking would take minutes.
+        // Stops at the first failure, because shrinking a history would take minutes.
         { numRuns: 40, endOnFailure: true },
       );
     },

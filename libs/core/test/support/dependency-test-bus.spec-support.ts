@@ -8,7 +8,7 @@ import type { EventContext } from '../../src/model/records/event-context.js';
 import type { EventRecord } from '../../src/model/records/event-record.js';
 import { TestBus } from './test-bus.spec-support.js';
 
-/** Timeouts that let a test wait longer than a session. */
+/** Timeouts that are short enough for a test to wait longer than a session timeout. */
 export const SHORT_TIMEOUTS = {
   sessionTimeoutMs: 6_000,
   heartbeatIntervalMs: 1_000,
@@ -17,9 +17,9 @@ export const SHORT_TIMEOUTS = {
 
 /** A test bus with a binding `orders` of two partitions, whose handler fails while its dependency is down. */
 export class DependencyTestBus extends TestBus {
-  /** Calls of the handler; a place is `partition/offset`. */
+  /** Calls of the handler; `place` is `partition/offset`. */
   readonly calls: { readonly at: number; readonly place: string; readonly attempt: object }[] = [];
-  /** Places of the records whose handler has succeeded. */
+  /** Records whose handler has succeeded, as `partition/offset`. */
   readonly handled: string[] = [];
   isDown = true;
   handlerMs = 0;
@@ -79,6 +79,6 @@ export class DependencyTestBus extends TestBus {
 export const registrationOf = (application: INestApplicationContext) =>
   application.get(ContainerRegistry).require('orders');
 
-/** Places of the first records of a partition. */
+/** Returns the places (`partition/offset`) of the first records of a partition. */
 export const places = (count: number, partition = 0): string[] =>
   Array.from({ length: count }, (_, offset) => `${partition}/${offset}`);

@@ -9,7 +9,7 @@ export async function createOrdersTestBus(): Promise<TestBus> {
   return testBus;
 }
 
-/** Value and cause of each dead letter. */
+/** Returns value and cause of each dead letter. */
 export async function deadLettersOf(testBus: TestBus) {
   return (await testBus.records('orders.DLT')).map(({ value, headers }) => [
     value?.toString() ?? null,

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { EventHandler } from '../../src/discovery/decorators/event-handler.js';
 import { TestBus } from './test-bus.spec-support.js';
 
-/** A handler for tests of the start: the records themselves do not matter. */
+/** A handler for tests of the start, which write no records. */
 @Injectable()
 export class Orders {
   @EventHandler('orders')

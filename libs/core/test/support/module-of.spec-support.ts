@@ -1,6 +1,6 @@
 import { Module, type ModuleMetadata, type Type } from '@nestjs/common';
 
-/** Returns a new module class with this metadata. */
+/** Returns a new module class with the given metadata. */
 export function moduleOf(metadata: ModuleMetadata): Type {
   class Some {}
   Module(metadata)(Some);

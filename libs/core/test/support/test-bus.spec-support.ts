@@ -24,7 +24,7 @@ export class RecordedLog implements LoggerService {
   }
 }
 
-/** Options as users write them, as a literal. */
+/** Options in the form of a literal, as users write them. */
 export type Options = Pick<EventBusProperties, keyof EventBusProperties>;
 
 type RecordToWrite = string | (Partial<OutgoingRecord> & Pick<OutgoingRecord, 'value'>);
@@ -94,7 +94,7 @@ export class TestBus {
     await this.done(this.outside.admin().createTopics([{ name, partitions }]));
   }
 
-  /** Writes records; a string is the value of a record. */
+  /** Writes records. A string stands for a record with this value. */
   async write(topic: string, ...records: readonly RecordToWrite[]): Promise<void> {
     const outgoing = records.map((record) => ({
       topic,
@@ -131,7 +131,7 @@ export class TestBus {
     return (await this.done(this.outside.admin().topics())).map(({ name }) => name);
   }
 
-  /** Groups that were ever joined. */
+  /** Returns all groups that a member has joined, including empty ones. */
   async groups(): Promise<readonly string[]> {
     return (await this.done(this.outside.admin().groups())).map(({ groupId }) => groupId);
   }

@@ -22,9 +22,9 @@ interface Process {
 
 /** A test bus with a binding `orders` whose handlers send one output per record in a transaction. */
 export class TransactionTestBus extends TestBus {
-  /** Values of the handled records, once per call. */
+  /** Values of the handled records, with one entry per call. */
   readonly called: string[] = [];
-  /** Runs after the output of a record was sent. */
+  /** A function that the handler runs after it has sent the output of a record. */
   act: (value: string, call: number) => unknown = () => undefined;
 
   static async create(): Promise<TransactionTestBus> {
@@ -34,7 +34,7 @@ export class TransactionTestBus extends TestBus {
     return testBus;
   }
 
-  /** Starts an application as a process of its own, with its own connection to the broker. */
+  /** Starts an application that stands for one process: it has its own connection to the broker. */
   startProcess({
     name = 'bus',
     idPrefix,

@@ -45,7 +45,7 @@ describe('A binding that starts', () => {
     [true, 1],
     [false, 0],
   ])(
-    'is checked for its dead-letter topic: dlt.verifyTopic %s causes %i warnings',
+    'causes, with dlt.verifyTopic %s and a missing dead-letter topic, %i warnings',
     async (verifyTopic, times) => {
       await testBus.startOrders([Handlers], { provisioning: 'none', dlt: { verifyTopic } });
       expect(
@@ -62,7 +62,7 @@ describe('A binding that starts', () => {
     expect(warnings('dead-letter')).toEqual([]);
   });
 
-  it('is checked when it is registered at run time, and when it is started again', async () => {
+  it('is checked also when it is registered at run time, and when it is started again', async () => {
     const application = await testBus.startOrders([Handlers]);
     await testBus.topic('late');
     const late = { topic: 'late', groupId: 'late', concurrency: 4 };
@@ -76,7 +76,7 @@ describe('A binding that starts', () => {
     expect(warnings("Binding 'late' has concurrency 4")).toHaveLength(2);
   });
 
-  it('is not delayed by a cluster that does not answer', async () => {
+  it('starts without warnings if the cluster refuses to describe the topic', async () => {
     testBus.broker.faults.refuse({ operation: 'metadata' }, 'CLUSTER_AUTHORIZATION_FAILED');
     await testBus.startOrders([Handlers], { concurrency: 3 });
     expect(warnings('concurrency')).toEqual([]);
@@ -84,7 +84,7 @@ describe('A binding that starts', () => {
 });
 
 describe('A driver without an admin client', () => {
-  it('is asked again, without an error', async () => {
+  it('is asked again later, and causes no error', async () => {
     const runtime = new VirtualRuntime();
     const log: LogLine[] = [];
     const admin = jest.fn(() => {
@@ -137,7 +137,7 @@ describe('Retry and dead-letter topics', () => {
     expect(await startWith({ ...WITHOUT_WARNING, 'orders.retry-1': config })).toEqual([]);
   });
 
-  it('are compared with the longest of their delays', async () => {
+  it('are compared with the longest of the delays that share the topic', async () => {
     const tier = { delayMs: '2h', multiplier: 2, maxAttempts: 3, maxDelayMs: '6h' };
     const configs = { ...WITHOUT_WARNING, 'orders.retry-1': { 'retention.ms': '21600000' } };
     const warnings = await startWith(configs, { retry: { tiers: [tier] } });
@@ -169,7 +169,7 @@ describe('Retry and dead-letter topics', () => {
     ]);
   });
 
-  it('are not compared if their configuration cannot be read, without a warning', async () => {
+  it('are not compared if their configuration cannot be read, which causes no warning of its own', async () => {
     testBus.broker.faults.refuse({ operation: 'describe-config' }, 'TOPIC_AUTHORIZATION_FAILED');
     const warnings = await startWith(
       { ...WITHOUT_WARNING, 'orders.retry-1': { 'retention.ms': '1' } },

@@ -77,7 +77,7 @@ describe("A binding with provisioning: 'create'", () => {
     });
   });
 
-  it('gets topics as topics.retry and topics.dlt say', async () => {
+  it('gets topics with the settings of topics.retry and topics.dlt', async () => {
     await start({
       retry: { tiers: [{ delayMs: 1_000 }] },
       topics: {
@@ -122,7 +122,7 @@ describe("A binding with provisioning: 'create'", () => {
     expect((await partitions())['orders.DLT']).toBe(7);
   });
 
-  it('tries again until the cluster allows it', async () => {
+  it('requests its topics again until the cluster allows their creation', async () => {
     const fault = testBus.broker.faults.refuse(
       { operation: 'create-topics' },
       'CLUSTER_AUTHORIZATION_FAILED',
@@ -165,14 +165,14 @@ describe('A binding whose topics are refused', () => {
     return testBus.start({ imports: [testBus.module({ bindings })], providers: [AllHandlers] });
   };
 
-  it('does not prevent or blame the topics of other bindings', async () => {
+  it('does not prevent the topics of other bindings, and no warning names those', async () => {
     await start();
     expect((await testBus.topicNames()).toSorted()).toEqual(['checked', 'modest', 'modest.DLT']);
     expect(refused()).toContain('greedy');
     expect(refused()).not.toContain('modest');
   });
 
-  it('does not prevent warnings about other bindings', async () => {
+  it('does not prevent warnings about the topics of other bindings', async () => {
     await start();
     expect(testBus.log.warnings.join()).toContain("Binding 'checked' has concurrency 5");
   });
@@ -186,7 +186,7 @@ describe('A binding whose topics are refused', () => {
     expect(refused()).toBe(before);
   });
 
-  it('requests its topics in one loop, however often it is started again', async () => {
+  it('requests its topics once per interval, however often it is started again', async () => {
     const application = await start();
     const connector = application.get(EventBusConnector);
     for (let times = 0; times < 3; times++) {
@@ -196,11 +196,12 @@ describe('A binding whose topics are refused', () => {
     await testBus.runtime.advance(600_000);
     const before = testBus.log.warnings.length;
     await testBus.runtime.advance(600_000);
-    // A wait is at least half a minute; three more loops would log three times as many warnings.
+    // Each wait is at least half a minute. With three further loops there would be three times as
+    // many warnings.
     expect(testBus.log.warnings.length - before).toBeLessThanOrEqual(20);
   });
 
-  it('still gets those topics that are allowed', async () => {
+  it('gets the topics that are allowed', async () => {
     testBus.broker.faults.refuse(
       { operation: 'create-topics', topic: 'orders.retry-1' },
       'TOPIC_AUTHORIZATION_FAILED',
@@ -227,12 +228,15 @@ describe('A binding with missing topics', () => {
   it.each([
     ['verify', 4],
     ['none', 0],
-  ])("causes a warning for each with provisioning '%s': %i times", async (provisioning, times) => {
-    await testBus.startOrders([Handlers], { provisioning });
-    const warnings = testBus.log.warnings.filter((line) => line.includes('does not exist'));
-    expect(warnings).toHaveLength(times);
-    expect(await testBus.topicNames()).toEqual(['orders']);
-  });
+  ])(
+    "causes, with provisioning '%s', %i warnings about missing topics",
+    async (provisioning, times) => {
+      await testBus.startOrders([Handlers], { provisioning });
+      const warnings = testBus.log.warnings.filter((line) => line.includes('does not exist'));
+      expect(warnings).toHaveLength(times);
+      expect(await testBus.topicNames()).toEqual(['orders']);
+    },
+  );
 
   it('causes a warning that says what to do', async () => {
     await testBus.startOrders([Handlers], { retry: { tiers: [] } });

@@ -8,7 +8,10 @@ import type { EventContext } from '../../src/model/records/event-context.js';
 import type { EventRecord } from '../../src/model/records/event-record.js';
 import { TestBus } from '../support/test-bus.spec-support.js';
 
-/** Longer than records may share a transaction, so the next record gets its own transaction. */
+/**
+ * Time that is longer than records may share a transaction. After a call of this duration the next
+ * record gets its own transaction.
+ */
 const SHARED_TRANSACTION_MS = 200;
 const DRAIN_MS = 2_000;
 
@@ -23,7 +26,7 @@ class Orders {
   async handle({ value }: EventRecord, { transaction }: EventContext): Promise<void> {
     const name = String(value);
     events.push(`called with ${name}`);
-    // Sends nothing, so its offset is committed by an ordinary commit.
+    // The first record sends no output, so its offset is committed by an ordinary commit.
     if (name === '0') return sleep(testBus.runtime, SHARED_TRANSACTION_MS);
     await gate.promise;
     transaction.send({ topic: 'out', value: name });
@@ -44,7 +47,8 @@ const start = (name: string): Promise<INestApplicationContext> =>
   testBus.startOrders(
     [Orders],
     {
-      // A prefix per application, so that no application aborts a transaction of another one.
+      // Each application has its own prefix, so that no application aborts a transaction of another
+      // one.
       transactions: { enabled: true, idPrefix: `${name}-` },
       ackMode: 'MANUAL',
       assignmentStrategy: 'range',
@@ -60,7 +64,10 @@ const start = (name: string): Promise<INestApplicationContext> =>
     },
   );
 
-/** Returns when the first record is done and the handler of the second record runs, in the same slice. */
+/**
+ * Resolves when the first record is completed and the handler of the second record runs, in the
+ * same slice.
+ */
 const startWithSecondRunning = async (): Promise<INestApplicationContext> => {
   await testBus.write('orders', '0', '1');
   const application = await start('first');
@@ -69,7 +76,10 @@ const startWithSecondRunning = async (): Promise<INestApplicationContext> => {
   return application;
 };
 
-/** Expects one output and the offset behind both records, whichever member owns the partition. */
+/**
+ * Expects one output, and a committed offset behind both records, whichever member owns the
+ * partition.
+ */
 const expectHandledOnce = async (): Promise<void> => {
   await start('last');
   await testBus.runtime.advance(10_000);
@@ -77,7 +87,7 @@ const expectHandledOnce = async (): Promise<void> => {
   expect(await testBus.committed()).toBe(2);
 };
 
-/** Returns the object with one method replaced. */
+/** Returns a proxy of the object with one method replaced. */
 function withMethod<T extends object, K extends keyof T>(given: T, name: K, other: T[K]): T {
   return new Proxy(given, {
     get: (target, key) => {
@@ -88,7 +98,7 @@ function withMethod<T extends object, K extends keyof T>(given: T, name: K, othe
   });
 }
 
-/** Returns the driver with sessions that log their commits. */
+/** Returns the driver with sessions that add their commits to `events`. */
 function logCommits(driver: BrokerDriver): BrokerDriver {
   return withMethod(driver, 'consumer', (options) => {
     const session = driver.consumer(options);
@@ -105,7 +115,7 @@ describe('The offset that a transaction commits', () => {
   const noOrdinaryCommit = ['called with 0', 'called with 1'];
 
   it.each(['a pause', 'a shutdown'])(
-    'is not moved back by the commit of %s, which waits for the end of the transaction',
+    'is not moved back by the ordinary commit of %s, which waits for the end of the transaction',
     async (what) => {
       const application = await startWithSecondRunning();
       testBus.broker.faults.delayRequests({ operation: 'commit' }, 500, { times: 1 });
@@ -122,7 +132,7 @@ describe('The offset that a transaction commits', () => {
     },
   );
 
-  it('is not moved back by a commit of a rebalance whose drain time is over', async () => {
+  it('is not moved back by the ordinary commit of a rebalance after its drain time', async () => {
     await startWithSecondRunning();
     const starting = start('other');
     await testBus.runtime.advance(DRAIN_MS - 200);
@@ -134,14 +144,14 @@ describe('The offset that a transaction commits', () => {
     await expectHandledOnce();
   });
 
-  it('is not moved back by a commit for a commit marker: the next record waits for that commit', async () => {
+  it('is not moved back by the ordinary commit of a commit marker: the next record waits until it is stored', async () => {
     gate.resolve();
     const application = await start('first');
     testBus.broker.faults.delayRequests({ operation: 'commit' }, 5_000, { times: 1 });
     const producer = testBus.outside.producer({ transactionalId: 'writer' });
     const written = await testBus.done(producer.transaction());
     await testBus.done(written.send([{ topic: 'orders', partition: 0, value: '1' }]));
-    // The commit marker takes an offset of its own.
+    // The commit marker has an offset of its own in the partition.
     await testBus.done(written.commit());
     await testBus.runtime.advance(1_000);
     await testBus.write('orders', '2');

@@ -70,7 +70,7 @@ describe('A transaction that fails', () => {
 });
 
 describe('A transaction that was committed during an outage', () => {
-  it('is recognised by the offset of the group, so nothing is handled twice', async () => {
+  it('is recognised by the committed offset of the group, so no record is handled twice', async () => {
     const end = { operation: 'end-transaction', clientId: 'bus' } as const;
     const lost = testBus.broker.faults.loseAnswers(end, { times: 1 });
     await testBus.startProcess();
@@ -100,7 +100,8 @@ describe('A process that dies between its outputs and their commit', () => {
     await dieBeforeCommit('first');
     expect(await testBus.outputs()).toEqual([]);
     await testBus.startProcess({ name: 'first-restarted' });
-    // Waits for the session timeout of the dead member, not for a transaction timeout.
+    // After this time the session of the dead member has timed out. No transaction timeout is
+    // needed.
     await testBus.runtime.advance(8_000);
     expect(await testBus.outputs()).toEqual(valuesUpTo(3));
     expect(await testBus.committed()).toBe(3);
@@ -134,7 +135,7 @@ describe('A member whose partition was reassigned', () => {
     expect(await testBus.committed()).toBe(1);
   });
 
-  it('commits no output even if it owns the partition again: the record is handled again and counts once', async () => {
+  it('commits no output of the interrupted call even if it owns the partition again: the record is handled again', async () => {
     const gate = new Deferred();
     testBus.act = () => (testBus.called.length === 1 ? gate.promise : undefined);
     await testBus.startProcess();
@@ -165,7 +166,7 @@ describe('A member whose partition was reassigned', () => {
     expect(await testBus.committed()).toBe(1);
   });
 
-  it('duplicates nothing, whatever rebalances happen meanwhile', async () => {
+  it('duplicates no output, however many rebalances happen during its transactions', async () => {
     const joined: TestingModule[] = [];
     testBus.act = () => testBus.runtime.advance(20);
     await testBus.startProcess({ name: 'stays' });

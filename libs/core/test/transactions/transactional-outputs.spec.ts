@@ -91,7 +91,7 @@ describe('transactions.enabled', () => {
     ]);
   });
 
-  it('hides outputs and offsets until the handler has ended', async () => {
+  it('shows no output and no committed offset to others until the handler has ended', async () => {
     const gate = new Deferred();
     testBus.act = () => gate.promise;
     await testBus.startProcess();
@@ -128,7 +128,7 @@ describe('transactions.enabled', () => {
 });
 
 describe('A failed call', () => {
-  it('leaves no output: each record has one output', async () => {
+  it('leaves no output, so each record has one output after its retries', async () => {
     testBus.act = (value, call) => {
       if (value === '1' && call < 3) throw new Error('not yet');
     };
@@ -165,7 +165,7 @@ describe('A failed call', () => {
     expect(await testBus.committed()).toBe(4);
   });
 
-  it('is repeated in a retry topic, whose tier has its own transactions', async () => {
+  it('is repeated from a retry topic, whose tier has its own transactions', async () => {
     let failures = 0;
     testBus.act = (value) => {
       if (value === '1' && failures++ < 1) throw new Error('later');
@@ -181,7 +181,7 @@ describe('A failed call', () => {
     expect(testBus.called).toEqual(['0', '1', '2', '1']);
   });
 
-  it('affects only its own record if its output is too large', async () => {
+  it('fails only its own record if its output is too large', async () => {
     const admin = testBus.outside.admin();
     await testBus.done(
       admin.createTopics([
@@ -229,7 +229,7 @@ describe('Records behind a record with an unwritable output', () => {
     }
   }
 
-  it('are handled again as if for the first time', async () => {
+  it('are handled again, and the next call is still their first attempt', async () => {
     const config = { 'max.message.bytes': '500' };
     await testBus.done(
       testBus.outside.admin().createTopics([{ name: 'small', partitions: 1, config }]),
@@ -274,7 +274,7 @@ describe('A message sent in a transaction', () => {
     expect(sent?.headers.map(({ key }) => key)).toEqual(['mine']);
   });
 
-  it('is refused after its handler has returned, because it cannot join the transaction any more', async () => {
+  it('is refused after its handler has returned, because the transaction may have ended', async () => {
     const contexts: EventContext[] = [];
     @Injectable()
     class SendingTooLate {

@@ -64,7 +64,7 @@ describe('A binding that is stopped and started', () => {
 });
 
 describe('An idempotency store beside transactions', () => {
-  it('marks a record after its transaction, so that no aborted record is lost', async () => {
+  it('marks a record as handled only after its transaction is committed, so that no aborted record is skipped', async () => {
     testBus.broker.faults.refuse(
       { operation: 'commit-offsets-in-transaction' },
       'CLUSTER_AUTHORIZATION_FAILED',
@@ -81,7 +81,7 @@ describe('An idempotency store beside transactions', () => {
 });
 
 describe('transactions.idPrefix', () => {
-  it("is 'eventbus-' by default, so two processes on one host with the same prefix fence each other", async () => {
+  it("is 'eventbus-' by default: two processes on one host with this prefix fence each other", async () => {
     await testBus.startProcess({ name: 'first' });
     await testBus.startProcess({ name: 'second' });
     await testBus.write('orders', { value: '0', partition: 0 }, { value: '1', partition: 1 });

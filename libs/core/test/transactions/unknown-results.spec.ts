@@ -8,7 +8,10 @@ import type { EventRecord } from '../../src/model/records/event-record.js';
 import { TestBus } from '../support/test-bus.spec-support.js';
 
 const MAX_POLL_MS = 40_000;
-/** Longer than records may share a transaction, so the second record waits for the first transaction. */
+/**
+ * Time that is longer than records may share a transaction. After a call of this duration the
+ * second record waits for the first transaction.
+ */
 const SHARED_TRANSACTION_MS = 200;
 
 let testBus: TestBus;
@@ -34,7 +37,10 @@ beforeEach(async () => {
 afterEach(() => testBus.end());
 
 describe('A transaction whose result is unknown', () => {
-  /** Commits a transaction, loses the answer, and disconnects the application from the coordinators. */
+  /**
+   * Commits a transaction whose response is lost, and disconnects the application from the
+   * coordinators.
+   */
   const startWithUnknownResult = async () => {
     const { faults } = testBus.broker;
     const lost = faults.loseAnswers({ operation: 'end-transaction' }, { times: 1 });
@@ -61,7 +67,7 @@ describe('A transaction whose result is unknown', () => {
     return { application, outage, container: mainContainer };
   };
 
-  it('is not counted as a running handler: the member stays in its group, and no handler is reported as stuck', async () => {
+  it('does not count as a running handler: the member stays in its group, and no handler is reported as stuck', async () => {
     const { outage, container } = await startWithUnknownResult();
     expect(container.counts).toMatchObject({ membershipsGivenUp: 0, inFlight: 2 });
     expect(container.status.stuckHandlers).toBe(0);
@@ -71,7 +77,7 @@ describe('A transaction whose result is unknown', () => {
     expect([called, (await testBus.records('out')).length]).toEqual([[1, 2], 2]);
   });
 
-  it('degrades health while it waits, and logs the begin and the end', async () => {
+  it('sets health to DEGRADED until the result is known, and logs when that begins and ends', async () => {
     const { application, outage } = await startWithUnknownResult();
     expect(testBus.health(application).status).toBe('DEGRADED');
     const [binding] = testBus.health(application).bindings;

@@ -7,12 +7,12 @@ import type { StartedKafka } from './started-kafka.js';
 import { UncontrolledKafka } from './uncontrolled-kafka.js';
 
 const BROKER_PORT = 9093;
-/** Generous, because the first start on a machine pulls the image. */
+/** Long timeout, because the first start on a machine pulls the image. */
 const STARTUP_TIMEOUT_MS = 300_000;
 
 /**
- * Starts one broker in a container with Testcontainers, which removes it after the end of this
- * process.
+ * Starts one broker in a container with Testcontainers, which also removes the container after the
+ * end of this process.
  */
 export async function dockerKafka(recipe: KafkaRecipe): Promise<StartedKafka> {
   const container = await startContainer(recipe);

@@ -4,17 +4,17 @@ export const DEFAULT_KAFKA_VERSION = '4.1.1';
 
 export interface KafkaServerOptions {
   /**
-   * The number of brokers. Default 1. Three form a cluster with replication factor 3 and
+   * The number of brokers. Default 1. Three brokers form a cluster with replication factor 3 and
    * min.insync.replicas 2.
    */
   readonly brokers?: 1 | 3;
-  /** The rack of each broker (`broker.rack`). Default: none. */
+  /** The rack of each broker (`broker.rack`). By default the brokers have no rack. */
   readonly racks?: readonly string[];
   /** Broker settings that override the test defaults. */
   readonly settings?: Readonly<Record<string, string>>;
   /**
-   * Keeps Kafka's own `group.*` settings (3 s before the first rebalance of a new group, session
-   * timeouts of at least 6 s).
+   * Keeps the `group.*` settings that Kafka has by default: 3 s before the first rebalance of a new
+   * group, and session timeouts of at least 6 s.
    */
   readonly stockGroupSettings?: boolean;
   /** Adds a TcpProxy for each broker, reached through `proxiedBrokers`. */
@@ -22,11 +22,11 @@ export interface KafkaServerOptions {
   /** Adds listeners with TLS and SASL, and an authorizer. */
   readonly security?: SecurityOptions;
   /**
-   * Requires a broker that supports `kill`, `restart`, `freeze` and `thaw`, which only a broker in
-   * local Java does.
+   * Requires a broker that supports `kill`, `restart`, `freeze` and `thaw`. Only a broker in a
+   * local JVM supports them.
    */
   readonly controllable?: boolean;
-  /** Kafka's version. Default 4.1.1. An external broker is used with any version. */
+  /** Version of Kafka. Default 4.1.1. An external broker is used whatever its version is. */
   readonly version?: string;
   /** The maximum time until the brokers are ready. Default one minute. */
   readonly startTimeoutMs?: number;
@@ -49,8 +49,8 @@ export function kafkaRecipe(options: KafkaServerOptions): KafkaRecipe {
 }
 
 /**
- * Returns the requested features that only a Kafka in local Java supports; empty if any Kafka will
- * do.
+ * Returns the requested features that need a broker in a local JVM. Empty if every kind of broker
+ * has all of them.
  */
 export function javaOnlyNeeds(recipe: KafkaRecipe): string[] {
   const needs: string[] = [];

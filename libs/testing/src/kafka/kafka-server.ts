@@ -21,12 +21,13 @@ export const KAFKA_BROKERS_VARIABLE = 'KAFKA_BROKERS';
 
 type Source = (recipe: KafkaRecipe) => Promise<StartedKafka>;
 
-/** Sources in order of preference; the first one that supports the recipe is used. */
+/** Kinds of brokers in order of preference. The first kind that supports the recipe is used. */
 const sources: readonly Source[] = [fromEnvironment, fromJava, fromDocker];
 
 /**
- * A real Kafka for tests. Uses the brokers in KAFKA_BROKERS, else brokers in local Java (whose jars
- * Maven downloads once into the user's cache), else a container, else throws KafkaUnavailableError.
+ * A real Kafka for tests. Uses the brokers in KAFKA_BROKERS if it is set; otherwise brokers in
+ * local JVMs, whose jars Maven downloads once into the user's cache; otherwise a container. If none
+ * of them is possible, throws KafkaUnavailableError.
  */
 export class KafkaServer {
   static async start(options: KafkaServerOptions = {}): Promise<StartedKafka> {
@@ -52,7 +53,10 @@ export class KafkaServer {
     await preparedJars(version);
   }
 
-  /** Returns what this machine lacks for TLS listeners; undefined if nothing is missing. */
+  /**
+   * Returns what this machine needs for TLS listeners and does not have; undefined if nothing is
+   * missing.
+   */
   static missingForTls(): string | undefined {
     return findKeytool() === undefined ? missingKeytool : undefined;
   }

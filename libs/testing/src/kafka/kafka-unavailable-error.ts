@@ -4,14 +4,17 @@ export interface RefusedSource {
   readonly reason: string;
 }
 
-/** The requested Kafka cannot be started on this machine: test suites skip with this message. */
+/**
+ * The requested Kafka cannot be started on this machine. Test suites are then skipped with this
+ * message.
+ */
 export class KafkaUnavailableError extends Error {
   readonly code = 'KAFKA_UNAVAILABLE';
   readonly retriable = false;
 
   constructor(
     readonly refusals: readonly RefusedSource[],
-    /** The software that would be enough, as in "needs Java or Docker". */
+    /** The software that would make a start possible, as in "needs Java or Docker". */
     readonly needs = 'Java or Docker',
     options?: ErrorOptions,
   ) {
@@ -21,7 +24,10 @@ export class KafkaUnavailableError extends Error {
   }
 }
 
-/** A broker was launched but did not become ready: never a reason to skip. */
+/**
+ * A broker was launched but did not become ready. This is a failure, never a reason to skip a test
+ * suite.
+ */
 export class KafkaStartError extends Error {
   readonly code = 'KAFKA_START';
   readonly retriable = true;

@@ -4,7 +4,7 @@ import { splitAddress } from '../proxy/address.js';
 
 export interface ClusterView {
   readonly brokerIds: readonly number[];
-  /** The id of the controller; -1 while there is none. */
+  /** The id of the controller; -1 if there is no controller. */
   readonly controllerId: number;
 }
 
@@ -12,8 +12,8 @@ const METADATA = 3;
 const VERSION = 5;
 
 /**
- * Asks one broker for its view of the cluster. Writes the request itself: no client, no retries, no
- * cache.
+ * Asks one broker for its view of the cluster. The request is written here without a client, so
+ * that there are no retries and no cache.
  */
 export function probeMetadata(
   runtime: Runtime,
@@ -48,7 +48,7 @@ function metadataRequest(): Buffer {
 }
 
 function readClusterView(response: Buffer): ClusterView {
-  // The position after size, correlation id and throttle time.
+  // Starts behind size, correlation id and throttle time.
   let at = 12;
   const int32 = (): number => response.readInt32BE((at += 4) - 4);
   const skipString = (): void => {

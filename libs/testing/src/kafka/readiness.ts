@@ -4,16 +4,16 @@ import { probeMetadata } from './metadata-probe.js';
 
 export interface ReadinessOptions {
   readonly addresses: readonly string[];
-  /** Nodes that every address must see; by default any. */
+  /** Node ids that every address must see. By default any node is enough. */
   readonly nodes?: readonly number[];
   readonly timeoutMs: number;
-  /** Called between probes; returns a reason to stop waiting, such as "the process ended". */
+  /** Called between two probes. Returns a reason to stop waiting, such as "the process ended". */
   readonly fatalReason?: () => string | undefined;
 }
 
 /**
- * Waits until every address answers and sees the whole cluster and a controller: an open port is
- * not enough.
+ * Waits until every address responds and sees the whole cluster and a controller, because an open
+ * port alone does not mean that a broker is ready.
  */
 export async function untilReady(runtime: Runtime, options: ReadinessOptions): Promise<void> {
   const { addresses, nodes = [], timeoutMs, fatalReason } = options;

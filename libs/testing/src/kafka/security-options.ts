@@ -5,28 +5,32 @@ export type SaslMechanism = 'PLAIN' | 'SCRAM-SHA-256' | 'SCRAM-SHA-512' | 'OAUTH
  * test validator does.
  */
 export interface SecuredListener {
-  /** The kind of TLS; `mutual` requires a client certificate too. Default: no TLS. */
+  /** The kind of TLS. `mutual` also requires a client certificate. By default there is no TLS. */
   readonly tls?: 'server' | 'mutual';
   readonly sasl?: SaslMechanism;
   /**
-   * The time after which a client must authenticate again or is disconnected. Default: unlimited.
+   * The time after which the broker disconnects a client that has not authenticated again. Default:
+   * unlimited.
    */
   readonly maxReauthMs?: number;
 }
 
 export interface SecurityOptions {
-  /** Listeners by a name in lower case; their addresses have the same names. */
+  /**
+   * Listeners by their names in lower case. `securedBrokers` has the addresses under the same
+   * names.
+   */
   readonly listeners: Readonly<Record<string, SecuredListener>>;
   /** Passwords by user name, for PLAIN and SCRAM. */
   readonly users?: Readonly<Record<string, string>>;
   /**
-   * Enables authorization: a client has no permissions, except on the plain listener. Default
+   * Enables authorization: clients have no permissions, except those of the plain listener. Default
    * false.
    */
   readonly authorizer?: boolean;
 }
 
-/** Certificates for TLS clients. Both properties can be spread into the options of node:tls. */
+/** Certificates for TLS clients. `ca` and `client` can be spread into the options of node:tls. */
 export interface Certificates {
   /** The certificate of the brokers in PEM, which a client must trust. */
   readonly ca: string;

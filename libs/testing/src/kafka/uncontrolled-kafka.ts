@@ -3,7 +3,7 @@ import { KafkaStartError, KafkaUnavailableError } from './kafka-unavailable-erro
 import { untilReady } from './readiness.js';
 import type { KafkaSource, StartedKafka } from './started-kafka.js';
 
-/** A Kafka outside of the control of the tests: it can be used, but not killed. */
+/** A Kafka that the tests can use but not kill, because they did not start its processes. */
 export class UncontrolledKafka implements StartedKafka {
   readonly canKill = false;
   readonly proxies = [];

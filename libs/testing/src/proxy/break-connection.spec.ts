@@ -19,7 +19,7 @@ describe('breakConnection', () => {
     server.close();
   });
 
-  it('resets the connection: the other side gets an error', async () => {
+  it('resets an open connection, so that the other side gets an error', async () => {
     const other = await accepted;
     const error = once(other, 'error');
     breakConnection(client);
@@ -33,7 +33,7 @@ describe('breakConnection', () => {
     await expect(closed).resolves.toEqual([false]);
   });
 
-  it('closes a connection whose other side has ended first', async () => {
+  it('closes a connection that the other side has ended before', async () => {
     const other = await accepted;
     const ended = once(client, 'end');
     client.resume();

@@ -8,15 +8,16 @@ interface Chunk {
 }
 
 /**
- * The limit of queued bytes. Above it, data stays in the sockets, so that the sender notices a slow
- * receiver.
+ * The limit of queued bytes. Above it, the proxy does not read from the socket, so that the sender
+ * notices a slow receiver.
  */
 const MAX_QUEUED_BYTES = 256 * 1024;
 /** The interval of a throttled flow, in seconds. */
 const THROTTLE_STEP_SECONDS = 0.02;
 
 /**
- * A direction of a connection: reads bytes from one socket and handles them as the control says.
+ * One direction of a connection. Reads bytes from one socket and forwards, delays or drops them, as
+ * the mode of its control says.
  */
 export class ByteFlow {
   readonly #queue: Chunk[] = [];
@@ -61,7 +62,7 @@ export class ByteFlow {
     if (this.#ended && this.sink.writable) this.sink.end();
   }
 
-  /** Returns the bytes that still have to be handled. */
+  /** Handles one chunk and returns its bytes that are not handled yet. */
   async #handle({ bytes, arrivedAt }: Chunk): Promise<Buffer | undefined> {
     const { mode } = this.control;
     switch (mode.kind) {
@@ -94,7 +95,10 @@ export class ByteFlow {
     }
   }
 
-  /** Delivers the last bytes; then the receiver sees a normal end in the middle of the data. */
+  /**
+   * Delivers the last bytes before the cut. The receiver then sees a normal end of the connection
+   * in the middle of the data.
+   */
   #cut(): void {
     this.sink.end(() => this.sink.destroy());
     this.source.destroy();
@@ -115,7 +119,8 @@ export class ByteFlow {
     if (!this.sink.writable || bytes.length === 0) return Promise.resolve();
     this.control.countForwarded(bytes.length);
     return new Promise((resolve) => {
-      // A broken sink reports its error by its own events; the bytes are lost in either case.
+      // Continues although the write may have failed: a broken sink reports its error by its own
+      // events, and the bytes are lost in any case.
       this.sink.write(bytes, () => resolve());
     });
   }

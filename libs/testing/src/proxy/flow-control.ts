@@ -1,4 +1,4 @@
-/** The handling of bytes in one direction. */
+/** Says how the bytes of one direction are handled. */
 export type FlowMode =
   | { readonly kind: 'forward' }
   | { readonly kind: 'delay'; readonly milliseconds: number }
@@ -46,8 +46,8 @@ export class FlowControl {
   }
 
   /**
-   * Counts bytes before the cut; returns true when the limit is reached, which ends the mode for
-   * later connections.
+   * Counts bytes before the cut. Returns true when the limit is reached; the mode then ends, so
+   * that later connections are not cut.
    */
   countUntilCut(bytes: number): boolean {
     if (this.#mode.kind !== 'cut-after') return false;

@@ -3,7 +3,7 @@ import { realRuntime } from '@nest-event-bus/broker/runtime';
 import { eventually } from '../waiting/eventually.js';
 import { TcpProxy } from './tcp-proxy.js';
 
-/** A client that keeps the received data. */
+/** A client that collects the data that it receives. */
 class Listener {
   received = '';
   ending: 'open' | 'orderly' | 'broken' = 'open';
@@ -31,7 +31,7 @@ describe('TcpProxy', () => {
     arrived = '';
     echo = createServer((socket) => {
       socket.on('data', (bytes: Buffer) => (arrived += bytes.toString()));
-      // Half of these cases expect a reset.
+      // Some cases reset the connection, which is an error of the socket.
       socket.on('error', () => socket.destroy());
       socket.pipe(socket);
     });
@@ -75,7 +75,7 @@ describe('TcpProxy', () => {
     expect(proxy.acceptedConnections).toBe(2);
   });
 
-  it('forwards all bytes before a normal end', async () => {
+  it('forwards all bytes before it ends a connection that one side has closed normally', async () => {
     const listener = call();
     const long = 'x'.repeat(3_000_000);
     listener.socket.end(long);
@@ -83,7 +83,7 @@ describe('TcpProxy', () => {
     expect(listener.received.length).toBe(long.length);
   });
 
-  it('cut breaks open connections and accepts new ones', async () => {
+  it('breaks open connections with cut(), and accepts new ones', async () => {
     const first = await callAndGreet();
     proxy.cut();
     await eventually(() => first.ending === 'broken', { description: 'a reset' });
@@ -91,7 +91,7 @@ describe('TcpProxy', () => {
     await callAndGreet();
   });
 
-  it('refuse rejects new connections until accept, and keeps open ones', async () => {
+  it('rejects new connections between refuse() and accept(), and keeps open ones', async () => {
     const first = await callAndGreet();
     const { address } = proxy;
     await proxy.refuse();
@@ -104,7 +104,7 @@ describe('TcpProxy', () => {
     await callAndGreet();
   });
 
-  it('delay delays each byte by that time, in one direction', async () => {
+  it('delays each byte in one direction by the time given to delay()', async () => {
     const listener = await callAndGreet();
     proxy.delay(150, 'toClient');
     const sentAt = realRuntime.monotonic();
@@ -115,7 +115,7 @@ describe('TcpProxy', () => {
     expect(realRuntime.monotonic() - sentAt).toBeGreaterThanOrEqual(149);
   });
 
-  it('forward releases delayed bytes', async () => {
+  it('releases delayed bytes with forward()', async () => {
     const listener = await callAndGreet();
     proxy.delay(3_600_000);
     listener.socket.write('!');
@@ -125,18 +125,18 @@ describe('TcpProxy', () => {
     await listener.receives('hello!');
   });
 
-  it('throttle limits the bytes per second', async () => {
+  it('limits the bytes per second with throttle()', async () => {
     const listener = await callAndGreet();
     proxy.throttle(10_000, 'toServer');
     const sentAt = realRuntime.monotonic();
     listener.socket.write('x'.repeat(2_000));
     await listener.receives(`hello${'x'.repeat(2_000)}`);
-    // The last piece needs no wait after it.
+    // The proxy does not wait after the last piece, so the time is one wait shorter than the sum.
     expect(realRuntime.monotonic() - sentAt).toBeGreaterThanOrEqual(170);
   });
 
   it.each(['toServer', 'toClient'] as const)(
-    'swallow %s drops bytes and keeps the connection',
+    'drops the bytes of direction %s with swallow(), and keeps the connection',
     async (direction) => {
       const listener = await callAndGreet();
       proxy.swallow(direction);
@@ -150,7 +150,7 @@ describe('TcpProxy', () => {
     },
   );
 
-  it('cutAfter ends one connection after exactly so many bytes', async () => {
+  it('ends one connection with cutAfter() after exactly the given number of bytes', async () => {
     const listener = await callAndGreet();
     proxy.cutAfter(3, 'toClient');
     listener.socket.write('answer');

@@ -25,8 +25,8 @@ const BOTH: readonly Direction[] = ['toServer', 'toClient'];
 
 /**
  * A proxy for one port that disturbs connections as networks do. Each direction has one mode at a
- * time, for existing and new connections. The last call wins, and `forward()` restores normal
- * forwarding.
+ * time, which applies to existing and new connections. A new mode replaces the previous one, and
+ * `forward()` restores normal forwarding.
  */
 export class TcpProxy implements AsyncDisposable {
   readonly #controls = { toServer: new FlowControl(), toClient: new FlowControl() };
@@ -37,7 +37,7 @@ export class TcpProxy implements AsyncDisposable {
   #port: number;
   #accepted = 0;
 
-  /** Creates a proxy that does not listen yet: call `accept`. */
+  /** Creates a proxy that does not listen yet. It listens after `accept` was called. */
   constructor(options: TcpProxyOptions) {
     this.#runtime = options.runtime ?? realRuntime;
     this.#target = splitAddress(options.target);
@@ -68,7 +68,8 @@ export class TcpProxy implements AsyncDisposable {
   }
 
   /**
-   * Breaks every open connection with a reset. New ones are accepted, unless `refuse` was called.
+   * Breaks every open connection with a reset. New connections are accepted, unless `refuse` was
+   * called.
    */
   cut(): void {
     for (const { client, server } of this.#connections) {
@@ -77,12 +78,12 @@ export class TcpProxy implements AsyncDisposable {
     }
   }
 
-  /** Refuses new connections, as a port without a listener does; open connections stay. */
+  /** Refuses new connections, as a port without a listener does. Open connections stay open. */
   async refuse(): Promise<void> {
     const server = this.#server;
     this.#server = undefined;
-    // The callback of `close` is not awaited: it waits for the last open connection, but the port
-    // is free at once.
+    // The callback of `close` is not awaited: it is called when the last connection ends, but the
+    // port is free at once.
     server?.close();
     await new Promise<void>((resolve) => this.#runtime.defer(resolve));
   }
@@ -100,7 +101,10 @@ export class TcpProxy implements AsyncDisposable {
     if (bound !== null && typeof bound === 'object') this.#port = bound.port;
   }
 
-  /** Delays all bytes; the throughput stays the same. Default: both directions. */
+  /**
+   * Delays all bytes by the given time, without a limit of the throughput. Default: both
+   * directions.
+   */
   delay(milliseconds: number, direction?: Direction): void {
     this.#setMode({ kind: 'delay', milliseconds }, direction);
   }
@@ -110,19 +114,23 @@ export class TcpProxy implements AsyncDisposable {
     this.#setMode({ kind: 'throttle', bytesPerSecond }, direction);
   }
 
-  /** Drops bytes and keeps connections open. Dropped bytes stay lost after `forward`. */
+  /**
+   * Drops bytes and keeps connections open. The dropped bytes are not delivered after `forward`
+   * either.
+   */
   swallow(direction: Direction): void {
     this.#setMode({ kind: 'swallow' }, direction);
   }
 
   /**
-   * Closes the connection that transfers the last of this many bytes; other connections stay open.
+   * Closes the connection that transfers the last byte of the given number. Other connections stay
+   * open.
    */
   cutAfter(bytes: number, direction: Direction): void {
     this.#setMode({ kind: 'cut-after', bytes }, direction);
   }
 
-  /** Restores normal forwarding, also for waiting bytes. */
+  /** Restores normal forwarding. Bytes that wait are forwarded as well. */
   forward(direction?: Direction): void {
     this.#setMode({ kind: 'forward' }, direction);
   }
@@ -154,7 +162,9 @@ export class TcpProxy implements AsyncDisposable {
     new ByteFlow(this.#runtime, server, client, this.#controls.toClient);
   }
 
-  /** Forwards an error of one side as a reset, so that the other side does not see a normal end. */
+  /**
+   * Resets both sides if one side has an error, so that the other side does not see a normal end.
+   */
   #resetBoth({ client, server }: Connection): void {
     breakConnection(client);
     breakConnection(server);

@@ -3,7 +3,7 @@ import { registerSchema, untilReady, type RegisteredReference } from './registry
 import { SchemaRegistryUnavailableError } from './schema-registry-errors.js';
 import type { StartedSchemaRegistry } from './started-schema-registry.js';
 
-/** A registry outside of the control of the tests: it can be used, but not killed. */
+/** A registry that the tests can use but not kill, because they did not start its process. */
 class ExternalRegistry implements StartedSchemaRegistry {
   readonly source = 'external';
 

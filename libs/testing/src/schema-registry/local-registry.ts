@@ -11,7 +11,10 @@ import type { StartedSchemaRegistry } from './started-schema-registry.js';
 
 const HOST = '127.0.0.1';
 
-/** Apicurio in a local JVM. Its schemas are stored in a file, so that they survive a kill. */
+/**
+ * The registry Apicurio in a local JVM. It stores its schemas in a file, so that they are kept
+ * after a kill.
+ */
 export class LocalRegistry implements StartedSchemaRegistry {
   readonly source = 'local';
   readonly url: string;

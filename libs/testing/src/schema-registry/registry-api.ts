@@ -4,7 +4,7 @@ import { SchemaRegistryError } from './schema-registry-errors.js';
 const TIMEOUT_MS = 10_000;
 
 export interface RegisteredReference {
-  /** The name that the schema uses. */
+  /** The name by which a schema refers to another one. */
   readonly name: string;
   readonly subject: string;
   readonly version: number;
@@ -35,8 +35,8 @@ export async function registerSchema(
 }
 
 /**
- * Waits until the registry answers. `fatalReason` is called in between and returns a reason to stop
- * waiting.
+ * Waits until the registry responds. `fatalReason` is called between two requests and returns a
+ * reason to stop waiting.
  */
 export async function untilReady(
   runtime: Runtime,

@@ -15,7 +15,10 @@ export interface RegistryApp {
   readonly jar: string;
 }
 
-/** Returns what this machine lacks; undefined if nothing is known to be missing. */
+/**
+ * Returns what this machine needs for the registry and does not have; undefined if nothing is known
+ * to be missing.
+ */
 export function missingForRegistry(): string | undefined {
   if (findJava() === undefined) return 'no "java" in JAVA_HOME or PATH';
   if (process.platform === 'win32') return 'it is run by sh, which Windows does not have';
@@ -23,7 +26,7 @@ export function missingForRegistry(): string | undefined {
   return `the registry is not in ${appFolder()}, and no "mvn" in PATH can fetch it`;
 }
 
-/** Returns the registry. The first call on a machine downloads 100 MB with Maven. */
+/** Returns the files of the registry. The first call on a machine downloads 100 MB with Maven. */
 export async function registryApp(): Promise<RegistryApp> {
   const missing = missingForRegistry();
   const java = findJava();
@@ -38,7 +41,7 @@ const appFolder = (): string => join(cacheFolder(), `apicurio-registry-${VERSION
 
 /**
  * Unpacks into a staging folder and renames it at the end, so that the final folder is always
- * complete, even if several processes do this at once.
+ * complete, even if several processes create it at the same time.
  */
 async function provision(folder: string): Promise<void> {
   await mkdir(cacheFolder(), { recursive: true });
@@ -63,7 +66,7 @@ async function moveIntoPlace(app: string, folder: string): Promise<void> {
   try {
     await rename(app, folder);
   } catch (error) {
-    // The folder of a faster process has the same content.
+    // Ignores the failure if another process was faster, because its folder has the same content.
     if (!existsSync(folder)) throw error;
   }
 }

@@ -1,4 +1,7 @@
-/** A schema registry cannot be started on this machine: test suites skip with this message. */
+/**
+ * A schema registry cannot be started on this machine. Test suites are then skipped with this
+ * message.
+ */
 export class SchemaRegistryUnavailableError extends Error {
   readonly code = 'TEST_SCHEMA_REGISTRY_UNAVAILABLE';
   readonly retriable = false;
@@ -10,7 +13,8 @@ export class SchemaRegistryUnavailableError extends Error {
 }
 
 /**
- * A registry was launched but did not become ready, or refused a schema: never a reason to skip.
+ * A registry was launched but did not become ready, or it refused a schema. This is a failure,
+ * never a reason to skip a test suite.
  */
 export class SchemaRegistryError extends Error {
   readonly code = 'TEST_SCHEMA_REGISTRY';

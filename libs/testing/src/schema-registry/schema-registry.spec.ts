@@ -46,7 +46,7 @@ describe('SchemaRegistry in local Java', () => {
     expect(SchemaRegistry.missing()).toBeUndefined();
   });
 
-  it('is unavailable without Java, and without Maven the first time', async () => {
+  it('is unavailable without Java, and without Maven if it is not in the cache yet', async () => {
     expect(SchemaRegistry.missing()).toContain('no "java"');
     await expect(SchemaRegistry.start()).rejects.toThrow(/^skipped: .*no "java"/);
     install('java', '');
@@ -54,7 +54,7 @@ describe('SchemaRegistry in local Java', () => {
     await expect(SchemaRegistry.start()).rejects.toBeInstanceOf(SchemaRegistryUnavailableError);
   });
 
-  it('leaves nothing behind if Maven cannot download it', async () => {
+  it('leaves no file in the cache if Maven cannot download it', async () => {
     install('java', '');
     install('mvn', 'echo no route to host; exit 1');
     const attempt = SchemaRegistry.start();
@@ -88,7 +88,7 @@ describe('SchemaRegistry with SCHEMA_REGISTRY_URL', () => {
     await new Promise((resolve) => server.close(resolve));
   });
 
-  it('is used first, but cannot be killed', async () => {
+  it('is preferred to a local registry, and cannot be killed', async () => {
     expect(SchemaRegistry.missing()).toBeUndefined();
     await using registry = await SchemaRegistry.start();
     expect(registry).toMatchObject({
@@ -105,7 +105,7 @@ describe('SchemaRegistry with SCHEMA_REGISTRY_URL', () => {
     await expect(SchemaRegistry.start({ controllable: true })).rejects.toThrow('no "java"');
   });
 
-  it('must answer', async () => {
+  it('throws an error if the registry at that address does not answer', async () => {
     status = 404;
     await expect(SchemaRegistry.start({ startTimeoutMs: 100 })).rejects.toThrow(
       'was not ready after 100 ms: it answers with HTTP status 404',

@@ -8,16 +8,19 @@ import type { StartedSchemaRegistry } from './started-schema-registry.js';
 export const SCHEMA_REGISTRY_VARIABLE = 'SCHEMA_REGISTRY_URL';
 
 export interface SchemaRegistryOptions {
-  /** Requires a registry that supports `kill` and `restart`, which only one in local Java does. */
+  /**
+   * Requires a registry that supports `kill` and `restart`. Only a registry in a local JVM supports
+   * them.
+   */
   readonly controllable?: boolean;
-  /** The maximum time until it is ready. Default one minute. */
+  /** The maximum time until the registry is ready. Default one minute. */
   readonly startTimeoutMs?: number;
 }
 
 /**
- * A real schema registry for tests. Uses the one in SCHEMA_REGISTRY_URL, else Apicurio in local
- * Java (which Maven downloads once into the user's cache), else throws
- * SchemaRegistryUnavailableError.
+ * A real schema registry for tests. Uses the registry at SCHEMA_REGISTRY_URL if it is set;
+ * otherwise Apicurio in a local JVM, which Maven downloads once into the user's cache. If neither
+ * is possible, throws SchemaRegistryUnavailableError.
  */
 export class SchemaRegistry {
   static async start({

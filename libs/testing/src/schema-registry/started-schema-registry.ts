@@ -11,10 +11,10 @@ export interface StartedSchemaRegistry extends AsyncDisposable {
     schema: unknown,
     references?: readonly RegisteredReference[],
   ): Promise<number>;
-  /** Sends SIGKILL; the schemas stay. Requires a registry in local Java. */
+  /** Sends SIGKILL; the stored schemas are kept. Requires a registry in a local JVM. */
   kill(): Promise<void>;
-  /** Restarts the registry on its old data and port. */
+  /** Restarts the registry with its previous data and port. */
   restart(): Promise<void>;
-  /** Stops everything and removes the data. May be called twice. */
+  /** Stops the registry and removes its data. A second call does nothing. */
   stop(): Promise<void>;
 }

@@ -37,7 +37,7 @@ describe('eventually', () => {
     await outcome;
   });
 
-  it('the error names the result of a condition that returns nothing', async () => {
+  it('names in its error the result of a condition that never returned a value', async () => {
     const waiting = eventually(() => undefined, { timeoutMs: 0 });
     await expect(waiting).rejects.toThrow('The last attempt gave undefined.');
   });

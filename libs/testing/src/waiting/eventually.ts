@@ -1,11 +1,11 @@
 import { realRuntime, sleep, type Runtime } from '@nest-event-bus/broker/runtime';
 
 export interface EventuallyOptions {
-  /** Default 10 s. */
+  /** The time after which `eventually` fails. Default 10 s. */
   readonly timeoutMs?: number;
   /** The awaited state, for the message: "the group to be stable". */
   readonly description?: string;
-  /** Default 20 ms. */
+  /** The time between two attempts. Default 20 ms. */
   readonly intervalMs?: number;
   readonly runtime?: Runtime;
 }
@@ -21,9 +21,9 @@ export class NotEventuallyError extends Error {
 }
 
 /**
- * Repeats the condition until its result is not false, null or undefined, and returns it. If a
- * condition throws (an `expect`, for example), it is repeated; its last error is the cause of the
- * failure. A condition with expectations only must return true at its end.
+ * Repeats the condition until its result is not false, null or undefined, and returns that result.
+ * A condition that throws, such as a failing `expect`, is repeated as well; its last error is the
+ * cause of the failure. A condition that consists of expectations only must return true at its end.
  */
 export async function eventually<T>(
   condition: () => T | Promise<T>,

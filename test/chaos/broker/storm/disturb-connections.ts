@@ -2,7 +2,10 @@ import { realRuntime, sleep } from '@nest-event-bus/broker/runtime';
 import type { TcpProxy } from '@nest-event-bus/testing';
 import type { SeededRandom } from '../support/seeded-random.js';
 
-/** Cuts a connection after the broker has executed a request but before its answer arrives, or within a request. */
+/**
+ * Breaks a connection, either within a request or after the broker has executed a request but
+ * before its response arrives.
+ */
 export async function disturbConnections(proxy: TcpProxy, random: SeededRandom): Promise<void> {
   const chance = random.next();
   if (chance < 0.25) return proxy.cut();

@@ -30,9 +30,11 @@ export function earlyCommits(
 }
 
 interface HandledLast {
-  /** The last record that the entry covers. */
+  /** Offset of the last record that the entry includes. */
   readonly below: number;
-  /** Offset of the record that was handled last, and the time. */
+  /**
+   * Offset of the record up to `below` that was handled last, and the time at which it was handled.
+   */
   readonly offset: number;
   readonly at: number;
 }
@@ -50,7 +52,7 @@ function firstHandlings(histories: readonly MemberHistory[]): Map<number, number
   return handledAt;
 }
 
-/** Returns, for each record, which record up to it was handled last. */
+/** Returns, for each record, which of the records up to it was handled last. */
 function latestBefore(
   offsets: readonly number[],
   handledAt: ReadonlyMap<number, number>,

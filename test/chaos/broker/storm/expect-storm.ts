@@ -1,6 +1,6 @@
 import type { StormReport } from './storm-report.js';
 
-/** Expectations for every storm, whatever its seed. */
+/** Checks what every storm must keep, whatever its seed is. */
 export function expectUnharmed(report: StormReport, records: number): void {
   expect(report.failures).toEqual([]);
   expect(report.acknowledged).toBeGreaterThanOrEqual(records);

@@ -5,7 +5,10 @@ import type { SeededRandom } from '../support/seeded-random.js';
 
 const IN_SYNC_TIMEOUT_MS = 60_000;
 
-/** Kills and freezes brokers, one at a time; the next incident waits until all replicas are in sync. */
+/**
+ * Kills and freezes brokers, one at a time. The next incident starts only after all replicas are in
+ * sync.
+ */
 export class FailingBrokers {
   constructor(
     private readonly cluster: StartedKafka,
@@ -13,7 +16,7 @@ export class FailingBrokers {
     private readonly random: SeededRandom,
   ) {}
 
-  /** Kills a broker with SIGKILL and restarts it after a while. */
+  /** Kills a broker with SIGKILL, and restarts it after a random time. */
   async kill(node: number): Promise<void> {
     await this.cluster.kill(node);
     await sleep(realRuntime, this.random.between(500, 3_000));

@@ -1,7 +1,7 @@
 import type { Handled } from '../support/completeness.js';
 import type { MemberHistory } from '../support/ownership-periods.js';
 
-/** Counts the distinct handled records incrementally, from new events only. */
+/** Counts the distinct handled records. Each call reads only the events since the previous call. */
 export class HandledCount {
   readonly #seen = new Map<string, number>();
   readonly #distinct: Set<number>[] = [];

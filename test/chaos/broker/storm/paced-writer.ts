@@ -2,7 +2,7 @@ import type { BrokerDriver, ProducerSession, WrittenRecord } from '@nest-event-b
 import { realRuntime, sleep } from '@nest-event-bus/broker/runtime';
 
 const EVERY_MS = 25;
-/** Maximum number of calls that wait for their answer. */
+/** Maximum number of calls of `send` without a result. */
 const MOST_CALLS = 400;
 
 export interface PacedWriterOptions {
@@ -12,17 +12,17 @@ export interface PacedWriterOptions {
   readonly perSecond: number;
 }
 
-/** Result of a call of `send`: the numbers from `first` on have these offsets, by partition. */
+/** Result of a call of `send`: the offsets of the numbers from `first` on, in one partition. */
 export interface Acknowledged {
   readonly partition: number;
   readonly number: number;
-  /** -1 if the broker did not know the offset any more. */
+  /** -1 if the broker had forgotten the offset. */
   readonly offset: number;
 }
 
 /**
- * Writes 0, 1, 2, … to each partition at a steady pace, whether or not earlier calls have ended. Records of
- * an earlier call must have lower offsets.
+ * Writes 0, 1, 2, … to each partition at a steady pace, also while earlier calls are still in
+ * flight. Records of an earlier call must have lower offsets.
  */
 export class PacedWriter {
   readonly acknowledged: Acknowledged[] = [];
@@ -31,7 +31,7 @@ export class PacedWriter {
   readonly #producer: ProducerSession;
   readonly #calls = new Set<Promise<void>>();
   readonly #running: Promise<void>;
-  /** The next number; it is the same for each partition. */
+  /** The next number to write. It is the same for all partitions. */
   #next = 0;
   #slowestMs = 0;
 
@@ -51,7 +51,7 @@ export class PacedWriter {
     return this.called >= this.#options.records;
   }
 
-  /** Time from a call to its answer. */
+  /** Longest time between a call of `send` and its result. */
   get slowestMs(): number {
     return Math.round(this.#slowestMs);
   }
@@ -102,7 +102,7 @@ export class PacedWriter {
   }
 }
 
-/** The key contains the partition, because readers of other topics need it. */
+/** The key is the partition, because consumers of other topics need it. */
 function recordOf({ partition, number }: Omit<Acknowledged, 'offset'>) {
   return { partition, key: String(partition), value: String(number) };
 }

@@ -5,13 +5,13 @@ import type { SeededRandom } from '../support/seeded-random.js';
 import { disturbConnections } from './disturb-connections.js';
 import type { FailingBrokers } from './failing-brokers.js';
 
-/** Resources that a scenario may disturb. */
+/** The parts of a storm that a scenario may use and disturb. */
 export interface StormAccess {
   readonly random: SeededRandom;
   readonly sessionTimeoutMs: number;
   readonly proxies: readonly TcpProxy[];
   readonly brokers: FailingBrokers;
-  /** Members that are in the group now. */
+  /** Members that are in the group at this moment. */
   readonly members: readonly MemberProcess[];
   /** Leader of a random partition of the topic. */
   leader(): Promise<number>;
@@ -21,9 +21,12 @@ export interface StormAccess {
 }
 
 export interface Scenario {
-  /** Clients connect to the brokers through the proxies. */
+  /** If true, clients connect to the brokers through the proxies. */
   readonly proxied?: boolean;
-  /** Runs one incident; it resolves when the next may start. `before` counts the earlier incidents. */
+  /**
+   * Runs one incident. Resolves when the next incident may start. `before` is the number of earlier
+   * incidents.
+   */
   happen(field: StormAccess, before: number): Promise<void>;
 }
 
@@ -72,7 +75,10 @@ const plain = {
 
 const each: readonly Scenario[] = Object.values(plain);
 
-/** A constant type, so that functions that take a scenario keep the literal type. */
+/**
+ * Name of the scenario that runs all kinds of incidents. It is a constant, so that functions that
+ * take a scenario keep the literal type.
+ */
 export const ALL_IN_TURN = 'all of it in turn' as const;
 
 export const scenarios = {

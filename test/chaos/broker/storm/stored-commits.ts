@@ -3,10 +3,13 @@ import type { Regression } from '../support/committed-watch.js';
 import type { Position } from '../support/member-messages.js';
 
 export const OFFSETS_TOPIC = '__consumer_offsets';
-/** Highest key version of offset commits; keys of later versions hold other data. */
+/** Highest key version of offset commits. Keys with a higher version belong to other data. */
 const NEWEST_COMMIT_KEY = 1;
 
-/** Partition of an internal topic that belongs to the group or producer: its leader is the coordinator. */
+/**
+ * Returns the partition of an internal topic to which the group or producer belongs. Its leader is
+ * the coordinator.
+ */
 export async function coordinationPartition(
   admin: AdminSession,
   id: string,
@@ -18,8 +21,9 @@ export async function coordinationPartition(
 }
 
 /**
- * Returns all commits of the group that the cluster has stored, in order. Reading the group's offsets from outside
- * shows only some of them, and a broker that was frozen answers with old ones.
+ * Returns all commits of the group that the cluster has stored, in their order. Polling the
+ * committed offsets would show only some of them, and a broker that was frozen answers with old
+ * offsets.
  */
 export async function storedCommits(admin: AdminSession, groupId: string): Promise<Position[]> {
   const partition = await coordinationPartition(admin, groupId, OFFSETS_TOPIC);
@@ -42,7 +46,7 @@ export function regressionsOf(commits: readonly Position[]): Regression[] {
   });
 }
 
-/** Fields: version, group, topic, partition. */
+/** Reads the fields version, group, topic and partition. */
 function commitKey(key: Buffer): { groupId: string; partition: number } | undefined {
   if (key.readInt16BE(0) > NEWEST_COMMIT_KEY) return undefined;
   const groupLength = key.readInt16BE(2);

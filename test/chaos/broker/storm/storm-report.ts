@@ -23,7 +23,7 @@ export interface StormFindings {
   readonly histories: readonly MemberHistory[];
   readonly writer: Pick<PacedWriter, 'acknowledged' | 'failures' | 'called' | 'slowestMs'>;
   readonly logs: readonly (readonly StoredRecord[])[];
-  /** In the order in which the cluster stored them. */
+  /** Commits in the order in which the cluster stored them. */
   readonly stored: readonly Position[];
   readonly completeness: Completeness;
   readonly readAfterwards: readonly Handled[];
@@ -87,7 +87,7 @@ export function stormReport(findings: StormFindings): StormReport {
   };
 }
 
-/** Longest time between two events of this kind. */
+/** Returns the longest time between two events of this kind. */
 function longestPause(events: readonly MemberEvent[], kind: MemberEvent['kind']): number {
   const times = events.flatMap((event) => (event.kind === kind ? event.at : [])).sort(ascending);
   return times.reduce((longest, at, index) => Math.max(longest, at - (times[index - 1] ?? at)), 0);

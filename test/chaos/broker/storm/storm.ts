@@ -30,13 +30,14 @@ const MEMBERS = 3;
 const SESSION_TIMEOUT_MS = 2_000;
 const HEARTBEAT_MS = 300;
 const REBALANCE_TIMEOUT_MS = 5_000;
-/** Time limit after the last incident; a busy machine may need this much longer than the protocol. */
+/** Time limit for the group after the last incident. It includes delays of a busy machine. */
 const CATCH_UP_TIMEOUT_MS = 60_000;
 
 /**
- * A producer and a group of three members on three brokers. Incidents of one kind follow each other until
- * all records are written. Then the group must catch up and every member is killed. A session of another
- * process continues from the committed offsets, and the logs are compared with the events of all members.
+ * A producer and a group of three members on three brokers. 1. Incidents of one kind follow each
+ * other until all records are written. 2. The group must catch up. 3. Every member is killed, and a
+ * session of another process continues from the committed offsets. 4. The logs are compared with
+ * the events of all members.
  */
 export class Storm implements StormAccess {
   readonly sessionTimeoutMs = SESSION_TIMEOUT_MS;
@@ -45,7 +46,7 @@ export class Storm implements StormAccess {
   readonly #topic = unique('storm');
   readonly #groupId = unique('storm');
   readonly #allMembers: MemberProcess[] = [];
-  /** Connects without a proxy, because it only observes. */
+  /** The driver connects without a proxy, because it only observes. */
   readonly #driver: BrokerDriver;
   readonly #admin: AdminSession;
 

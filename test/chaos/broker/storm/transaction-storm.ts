@@ -26,7 +26,7 @@ export interface TransactionStormSettings {
   readonly perSecond: number;
   /** Maximum number of records in one transaction. */
   readonly recordsAtOnce: number;
-  /** Left out: each kind of incident at least once. */
+  /** Minimum number of incidents. By default there is at least one incident of each kind. */
   readonly leastIncidents?: number;
 }
 
@@ -43,7 +43,7 @@ const WORKERS = 3;
 const SESSION_TIMEOUT_MS = 2_000;
 const CATCH_UP_TIMEOUT_MS = 120_000;
 const CHANGE_EVERY_MS = 2_000;
-/** Disturbed connections per incident. */
+/** Number of disturbed connections in one incident. */
 const DISTURBANCES = 10;
 
 /**
@@ -190,7 +190,7 @@ export class TransactionStorm {
     };
   }
 
-  /** Leader of a random partition of the source or target topic. */
+  /** Returns the leader of a random partition of the source or target topic. */
   #leader(): Promise<number> {
     const { random } = this.#settings;
     const topic = random.oneOf([this.#source, this.#target]);
@@ -226,7 +226,10 @@ export class TransactionStorm {
     return this.#settings.random.oneOf(this.#workers as [WorkerProcess, ...WorkerProcess[]]);
   }
 
-  /** Waits until all records are committed; their outputs are committed with them. */
+  /**
+   * Waits until the offsets of all records are committed; the outputs are committed in the same
+   * transactions.
+   */
   async #untilCommitted(records: number): Promise<void> {
     await eventually(
       async () => {
@@ -241,7 +244,7 @@ export class TransactionStorm {
     );
   }
 
-  /** Values that a read_committed consumer sees. */
+  /** Returns the values that a read_committed consumer sees. */
   async #read(topic: string): Promise<string[]> {
     const values: string[] = [];
     for (const { partition } of await this.#admin.watermarks(topic)) {

@@ -25,9 +25,9 @@ async function reportNowAndThen(): Promise<never> {
   }
 }
 
-// Exits when the test run has ended.
+// The worker exits when the test run has ended, because that closes its stdin.
 process.stdin.on('close', () => process.exit(0));
-// Any input is the command to leave.
+// Any line on stdin is the command to leave the group.
 process.stdin.on('data', () => worker.stop());
 void reportNowAndThen();
 void worker.run().then(() => report(() => process.exit(0)));

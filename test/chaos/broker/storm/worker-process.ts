@@ -36,12 +36,14 @@ export class WorkerProcess {
     return this.#settings.transactionalId;
   }
 
-  /** Reports of all its processes, each as of its last report. */
+  /** The last report of each process of this worker. */
   get reports(): readonly WorkerReport[] {
     return this.#report ? [...this.#earlierReports, this.#report] : this.#earlierReports;
   }
 
-  /** Leaves as in a rolling restart: finishes its transaction and leaves its group. */
+  /**
+   * Stops the worker as a rolling restart does: it finishes its transaction and leaves its group.
+   */
   async leave(): Promise<void> {
     const child = this.#child;
     const closed = once(child, 'close');

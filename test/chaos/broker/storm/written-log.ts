@@ -2,18 +2,18 @@ import type { AdminSession } from '@nest-event-bus/broker';
 import type { Position } from '../support/member-messages.js';
 import type { Acknowledged } from './paced-writer.js';
 
-/** A record as the log contains it. */
+/** A record that was read from the log. */
 export interface StoredRecord extends Position {
   readonly number: number;
 }
 
-/** Faults of a log that should contain 0, 1, 2, … in this order, each once. */
+/** Faults of a log that should contain 0, 1, 2, … in this order, each number once. */
 export interface LogFaults {
-  /** Acknowledged, but missing in the log or at another offset. */
+  /** Records that were acknowledged, but are missing in the log or have another offset. */
   readonly lost: readonly Acknowledged[];
-  /** The log contains the number a second time. */
+  /** Records whose number an earlier record in the log has, too. */
   readonly duplicates: readonly StoredRecord[];
-  /** The log contains the record of a later call before this one. */
+  /** Records that are in the log behind a record of a later call. */
   readonly disordered: readonly StoredRecord[];
 }
 
@@ -61,7 +61,7 @@ export function logFaults(
   return { lost, duplicates, disordered };
 }
 
-/** Offset of each number, by partition. */
+/** Returns the offset of each number, by partition. */
 export function offsetsOf(logs: readonly (readonly StoredRecord[])[]): number[][] {
   return logs.map((log) => {
     const offsets: number[] = [];

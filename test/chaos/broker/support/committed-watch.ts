@@ -4,7 +4,7 @@ import type { Position } from './member-messages.js';
 
 const EVERY_MS = 100;
 
-/** A time span by the wall clock, which all processes share. */
+/** A time span of the wall clock, which all processes share. */
 export interface TimeSpan {
   readonly from: number;
   readonly to: number;
@@ -16,7 +16,7 @@ export interface Regression {
   readonly to: number;
 }
 
-/** Polls the group's committed offsets from outside. */
+/** Polls the committed offsets of the group, without being a member. */
 export class CommittedWatch {
   readonly regressions: Regression[] = [];
   readonly polls: TimeSpan[] = [];
@@ -53,7 +53,8 @@ export class CommittedWatch {
   async #poll(): Promise<void> {
     const from = realRuntime.now();
     const committed = await this.#admin.groupOffsets(this.#groupId, [this.#topic]);
-    // Before the group's first commit the broker may still be creating the offsets topic.
+    // Polls before the first commit of the group are left out, because the broker may still be
+    // creating the offsets topic.
     if (committed.length > 0) this.polls.push({ from, to: realRuntime.now() });
     for (const { partition, offset } of committed) {
       const before = this.#last.get(partition) ?? 0;

@@ -5,17 +5,23 @@ export interface Handled extends Position {
 }
 
 export interface Completeness {
-  /** Written, but neither handled before the committed offset nor read from there. */
+  /**
+   * Written records that were neither handled before the committed offset nor delivered behind it.
+   */
   readonly missing: readonly Position[];
-  /** Handled more than once while the group was running, which a kill may cause. */
+  /**
+   * Number of records that were handled more than once while the group was running. A kill may
+   * cause such duplicates.
+   */
   readonly duplicates: number;
-  /** A record with another offset than the one at which its number was written. */
+  /** Records that have another offset than the one at which their number was written. */
   readonly misplaced: readonly Handled[];
 }
 
 /**
- * Checks that a group that restarts from its committed offsets loses nothing: records before a committed
- * offset must have been handled, and records behind it must be delivered now.
+ * Checks that a group that restarts from its committed offsets loses no record: records before a
+ * committed offset must have been handled, and the records behind it must be delivered after the
+ * restart.
  */
 export function completenessOf(
   written: readonly (readonly number[])[],

@@ -1,7 +1,7 @@
 import { LONG_REVOCATION_MS } from './ownership-round.js';
 import type { OwnershipReport } from './ownership-report.js';
 
-/** Expectations for every round, whatever its seed. */
+/** Checks what every round must keep, whatever its seed is. */
 export function expectOwnership(report: OwnershipReport, sessionTimeoutMs: number): void {
   const { completeness, disturbedForMs } = report;
   expect(completeness.missing).toEqual([]);
@@ -14,8 +14,8 @@ export function expectOwnership(report: OwnershipReport, sessionTimeoutMs: numbe
   expect(report.violations).toEqual([]);
   expect(report.commitsInRevocations).toBeGreaterThan(0);
   expect(report.slowCommits).toEqual([]);
-  // If the machine stops all processes for most of a session, members lose their membership through no fault
-  // of their own.
+  // If the machine stopped all processes for a large part of the session timeout, members may lose
+  // their membership without an error of the client.
   if (disturbedForMs > sessionTimeoutMs / 3) return;
   expect(report.lostByOthers).toEqual([]);
   expect(report.failedInRevocations).toEqual([]);

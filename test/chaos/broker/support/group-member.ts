@@ -16,12 +16,18 @@ const RECORDS_AT_ONCE = 50;
 const TICK_MS = 50;
 const STARVED_AFTER_MS = 200;
 
-/** Writing to a pipe is synchronous, so events survive a kill -9 that follows at once. */
+/**
+ * Writing to a pipe is synchronous, so an event is kept even if the process is killed directly
+ * after it.
+ */
 function report(event: MemberEventBody): void {
   process.stdout.write(`${JSON.stringify({ at: realRuntime.now(), ...event })}\n`);
 }
 
-/** A partition since `onAssigned`. Its progress must not be used in a later assignment. */
+/**
+ * A partition from `onAssigned` on. Its progress must not be used in a later assignment of the same
+ * partition.
+ */
 interface OwnedPartition {
   readonly generation: number;
   done: OffsetCommit | undefined;
@@ -92,7 +98,7 @@ class GroupMember implements AssignmentListener {
     await sleep(realRuntime, delayMs);
     await this.#handling;
     await this.#commit(numbers, true);
-    // Excludes partitions that were lost and assigned again in the meantime.
+    // Only partitions that were not lost and assigned again in the meantime are returned.
     const returned = numbers.filter((each) => this.#owned.get(each) === ownedPartitions.get(each));
     for (const number of returned) this.#owned.delete(number);
     report({ kind: 'revoked', generation, partitions: returned });
@@ -130,7 +136,8 @@ class GroupMember implements AssignmentListener {
   async #commitNowAndThen(): Promise<void> {
     for (;;) {
       await sleep(realRuntime, COMMIT_EVERY_MS);
-      // A commit counts as a heartbeat, so long revocations must rely on real heartbeats.
+      // Leaves out partitions that are being revoked: a commit counts as a heartbeat, and a long
+      // revocation must rely on real heartbeats.
       const staying = [...this.#owned.keys()].filter((each) => !this.#beingRevoked.has(each));
       await this.#commit(staying, false);
     }
@@ -185,7 +192,7 @@ async function watchForStarvation(): Promise<void> {
 const member = new GroupMember(JSON.parse(process.argv[2] ?? '') as MemberSettings);
 const orders = createInterface({ input: process.stdin });
 orders.on('line', (line) => member.execute(JSON.parse(line) as MemberOrder));
-// Exits when the test run has ended.
+// The member exits when the test run has ended, because that closes its stdin.
 orders.on('close', () => process.exit(0));
 void watchForStarvation();
 void member.run().catch(({ name, message }: Error) => {

@@ -1,14 +1,17 @@
 import type { TimeSpan } from './committed-watch.js';
 import type { MemberEvent } from './member-messages.js';
 
-/** Reading the offsets takes only a few milliseconds on an idle machine. */
+/**
+ * A poll that takes longer is slow: on an idle machine, reading the offsets takes only a few
+ * milliseconds.
+ */
 const SLOW_POLL_MS = 60;
 
 const lengthOf = ({ from, to }: TimeSpan): number => to - from;
 
 /**
- * Times when the machine was too slow: a member's timer was late, or the broker answered an unrelated
- * request late.
+ * Times at which the machine was too slow: the timer of a member fired late, or the broker answered
+ * an unrelated request late.
  */
 export class MachineDelays {
   readonly #timeSpans: readonly TimeSpan[];

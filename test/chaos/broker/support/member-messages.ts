@@ -13,7 +13,7 @@ export interface MemberSettings {
   readonly rebalanceTimeoutMs: number;
 }
 
-/** Commands to a running member; the first two apply to the next revocation only. */
+/** Commands to a running member. The first two commands apply to the next revocation only. */
 export type MemberOrder =
   | { readonly order: 'take-long-to-revoke'; readonly milliseconds: number }
   | { readonly order: 'never-hand-back' }
@@ -28,7 +28,10 @@ interface InGeneration {
   readonly generation: number;
 }
 
-/** Events of a member, one JSON line each, written before it continues: an unreported event has not happened. */
+/**
+ * Events of a member, one JSON line each. The member continues only after it has written an event,
+ * so an unreported event has not happened.
+ */
 export type MemberEvent = { readonly at: number } & (
   | { readonly kind: 'obeyed'; readonly order: MemberOrder['order'] }
   | ({
@@ -40,7 +43,7 @@ export type MemberEvent = { readonly at: number } & (
       readonly kind: 'revoking' | 'revoked' | 'lost';
       readonly partitions: number[];
     } & InGeneration)
-  /** Its partitions in a stable generation. */
+  /** The partitions of the member in a stable generation. */
   | ({ readonly kind: 'owns'; readonly partitions: number[] } & InGeneration)
   | {
       readonly kind: 'handled';
@@ -58,13 +61,16 @@ export type MemberEvent = { readonly at: number } & (
       readonly error: string;
     }
   | { readonly kind: 'status'; readonly state: string; readonly error: string | undefined }
-  /** The process did not get the processor for this long, so delays in that time are not caused by the driver. */
+  /**
+   * The process got no processor time for this long. Delays in that time are not caused by the
+   * driver.
+   */
   | { readonly kind: 'starved'; readonly milliseconds: number }
   | { readonly kind: 'left' }
   | { readonly kind: 'broke'; readonly error: string }
 );
 
-/** An event before its time is added. */
+/** An event without its time, which is added when the event is written. */
 export type MemberEventBody = MemberEvent extends infer Event
   ? Event extends MemberEvent
     ? Omit<Event, 'at'>

@@ -24,7 +24,7 @@ export class MemberProcess {
     createInterface({ input: child.stdout }).on('line', (line) =>
       this.events.push(JSON.parse(line) as MemberEvent),
     );
-    // 'close' follows the last line of output; 'exit' may precede it.
+    // The event 'close' follows the last line of output; 'exit' may come before that line.
     this.#closed = once(child, 'close').then(() => (this.#endedAt ??= realRuntime.now()));
   }
 
@@ -32,7 +32,7 @@ export class MemberProcess {
     return this.settings.name;
   }
 
-  /** Undefined while the process runs. */
+  /** Time at which the process ended; undefined while it runs. */
   get endedAt(): number | undefined {
     return this.#endedAt;
   }

@@ -1,6 +1,6 @@
 import type { ConsumerOptions } from '@nest-event-bus/broker';
 
-/** Group protocols; each suite runs with each. */
+/** The group protocols. Each suite runs with each of them. */
 export const memberships = {
   eager: { assignors: ['sticky'] },
   cooperative: { assignors: ['cooperative-sticky'] },

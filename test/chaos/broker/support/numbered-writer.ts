@@ -3,7 +3,7 @@ import { realRuntime, sleep } from '@nest-event-bus/broker/runtime';
 
 const EVERY_MS = 25;
 
-/** Writes 0, 1, 2, … to each partition without pause, and remembers the offset of each number. */
+/** Writes 0, 1, 2, … to each partition without pause, and stores the offset of each number. */
 export class NumberedWriter {
   /** Offset of each number, by partition. */
   readonly offsets: readonly number[][];
@@ -24,7 +24,7 @@ export class NumberedWriter {
     return this.offsets.reduce((sum, numbers) => sum + numbers.length, 0);
   }
 
-  /** Rejects if a record could not be written. */
+  /** Stops the writer. Rejects if a record could not be written. */
   async stop(): Promise<void> {
     this.#stop.abort();
     await this.#running;

@@ -1,6 +1,6 @@
 import type { MemberEvent } from './member-messages.js';
 
-/** Events of a member, and the end of its process if it has ended. */
+/** Events of a member, and the end of its process if the process has ended. */
 export interface MemberHistory {
   readonly name: string;
   readonly events: readonly MemberEvent[];
@@ -17,7 +17,7 @@ export interface OwnershipPeriod {
   endedBy: 'revoked' | 'lost' | 'death' | 'nothing';
 }
 
-/** A member owned the partition before another member had released it. */
+/** A period in which a member owned a partition before another member had released it. */
 export interface Overlap {
   readonly partition: number;
   readonly earlier: OwnershipPeriod;
@@ -58,21 +58,30 @@ function periodsOfOne({ name, events, endedAt }: MemberHistory): OwnershipPeriod
   return all;
 }
 
-/** The group assigned one partition to two members in the same generation. */
+/**
+ * Returns the cases in which the group assigned one partition to two members in the same
+ * generation.
+ */
 export function sharedInOneGeneration(periods: readonly OwnershipPeriod[]): Overlap[] {
   return pairs(periods).filter(
     ({ earlier, later }) => earlier.generation === later.generation && earlier !== later,
   );
 }
 
-/** A revoking member is awaited: the next owner gets the partition when `onRevoked` has ended. */
+/**
+ * Returns the cases in which a member got a partition before `onRevoked` of the previous owner had
+ * ended, although the group waits for that.
+ */
 export function takenBeforeHandedBack(periods: readonly OwnershipPeriod[]): Overlap[] {
   return handovers(periods).filter(
     ({ earlier, later }) => earlier.endedBy === 'revoked' && earlier.until > later.from,
   );
 }
 
-/** The longest time that a member that was fenced still acted as owner of a reassigned partition. */
+/**
+ * Returns the longest time for which a fenced member still acted as the owner of a reassigned
+ * partition.
+ */
 export function slowestToNotice(periods: readonly OwnershipPeriod[]): number {
   const late = handovers(periods)
     .filter(({ earlier }) => earlier.endedBy === 'lost')
@@ -80,7 +89,7 @@ export function slowestToNotice(periods: readonly OwnershipPeriod[]): number {
   return Math.max(0, ...late);
 }
 
-/** A commit that the broker accepted from a former owner. */
+/** Returns the commits that the broker accepted from a former owner. */
 export function commitsAfterTakeover(
   histories: readonly MemberHistory[],
   periods: readonly OwnershipPeriod[],
@@ -100,7 +109,9 @@ export function commitsAfterTakeover(
   );
 }
 
-/** Current owners of the partition: not exactly one while it moves. */
+/**
+ * Returns the current owners of the partition. While the partition moves, there may be none or two.
+ */
 export function ownersOf(partition: number, periods: readonly OwnershipPeriod[]): string[] {
   return periods
     .filter((period) => period.partition === partition && period.endedBy === 'nothing')

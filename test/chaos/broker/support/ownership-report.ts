@@ -18,7 +18,7 @@ const SLOWEST_COMMIT_MS = 100;
 export interface OwnershipReport {
   readonly figures: Readonly<Record<string, number | string>>;
   readonly commitsInRevocations: number;
-  /** Slow commits in revocations, at times when the machine was fast enough. */
+  /** Commits in revocations that were slow, at times when the machine was fast enough. */
   readonly slowCommits: readonly string[];
   /** Longest time for which the machine delayed a process. */
   readonly disturbedForMs: number;
@@ -31,7 +31,7 @@ export interface OwnershipReport {
   readonly commitsAfterTakeover: readonly MemberEvent[];
   readonly regressions: readonly Regression[];
   readonly completeness: Completeness;
-  /** Partitions whose first record after the restart was not the one at the committed offset. */
+  /** Partitions whose first record after the restart was not at the committed offset. */
   readonly startedElsewhere: readonly number[];
 }
 
@@ -40,7 +40,9 @@ export interface RoundFindings {
   readonly order: readonly string[];
   readonly takeoverMs: number;
   readonly histories: readonly MemberHistory[];
-  /** The member that never hands over partitions: only this member may lose its partitions. */
+  /**
+   * Name of the member that never hands over its partitions. Only this member may lose partitions.
+   */
   readonly stuck: string;
   readonly watch: CommittedWatch;
   readonly written: number;

@@ -19,10 +19,13 @@ const PARTITIONS = 6;
 const HEARTBEAT_MS = 300;
 export const REBALANCE_TIMEOUT_MS = 5_000;
 export const LONG_REVOCATION_MS = 3_000;
-/** A busy machine may need this much longer than the protocol. */
+/** Time that a busy machine may need in addition to the protocol. */
 const REBALANCE_EXTRA_MS = 20_000;
 
-/** The new member finds three members, or two: one never hands over its partitions, and one is slow. */
+/**
+ * Orders of the incidents. The member that joins finds two or three members, of which one never
+ * hands over its partitions and one is slow.
+ */
 const ORDERS: readonly [readonly Incident[], ...(readonly Incident[])[]] = [
   ['join', 'kill', 'leave'],
   ['join', 'leave', 'kill'],
@@ -31,14 +34,15 @@ const ORDERS: readonly [readonly Incident[], ...(readonly Incident[])[]] = [
 ];
 
 /**
- * A group and typical incidents: a kill -9, a clean leave, and a new member whose rebalance one member
- * delays by 3 s and another never allows. Numbered records are written all the time. At the end every member
- * is killed, and a session of another process continues from the committed offsets.
+ * A group and typical incidents: a kill -9, a clean leave, and a new member whose rebalance is
+ * delayed by 3 s by one member and never allowed by another. Numbered records are written all the
+ * time. At the end every member is killed, and a session of another process continues from the
+ * committed offsets.
  */
 export class OwnershipRound {
   readonly members: MemberProcess[] = [];
   readonly order: readonly Incident[];
-  /** Time from the refused revocation until every partition has one owner again. */
+  /** Time from the refused revocation to the moment when every partition has one owner again. */
   takeoverMs = -1;
   readonly #settings: RoundSettings;
   readonly #random: SeededRandom;
@@ -132,7 +136,7 @@ export class OwnershipRound {
       brokers: this.#settings.brokers,
       groupId: this.#groupId,
       topic: this.#topic,
-      // The suite measures rebalances of an eager group.
+      // The group is eager, because the suite measures its rebalances.
       membership: 'eager',
       sessionTimeoutMs: this.#settings.sessionTimeoutMs,
       heartbeatIntervalMs: HEARTBEAT_MS,
@@ -183,7 +187,7 @@ export class OwnershipRound {
 const hasJoined = ({ events }: MemberProcess): boolean =>
   events.some(({ kind }) => kind === 'assigned');
 
-/** The last membership events of a member. */
+/** Formats the last membership events of a member. */
 function lastEventsOf({ name, events, endedAt }: MemberProcess): string {
   const reported = events
     .filter(({ kind }) => kind !== 'handled' && kind !== 'committed')

@@ -3,7 +3,7 @@ import { realRuntime } from '@nest-event-bus/broker/runtime';
 import type { Handled } from './completeness.js';
 import type { Position } from './member-messages.js';
 
-/** A busy machine may need this long. */
+/** Time that reading may take on a busy machine. */
 const READ_TIMEOUT_MS = 20_000;
 
 /** Reads all records behind the committed offsets in another process, after all members have ended. */

@@ -41,7 +41,10 @@ async function startWith(
   return application;
 }
 
-/** Starts a listener that answers nothing and returns the first bytes that it receives. */
+/**
+ * Starts a server that never responds, and returns its address and the first bytes that it
+ * receives.
+ */
 async function listener(): Promise<{ readonly address: string; readonly first: Promise<Buffer> }> {
   let server!: Server;
   const first = new Promise<Buffer>((resolve) => {
@@ -89,18 +92,21 @@ describeWithKafka('The clusters of an application', (kafka) => {
     ['a list', () => kafka.brokers],
     ['one string', () => kafka.brokers.join(', ')],
     ['one string with an unreachable broker', () => `127.0.0.1:1,${kafka.brokers.join()}`],
-  ])('are reached at their brokers (%s), under their clientId', async (_name, brokers) => {
-    const [topic, groupId] = [kafka.unique('orders'), kafka.unique('shop')];
-    await driver.admin().createTopics([{ name: topic, partitions: 1 }]);
-    await startWith({ brokers: brokers(), clientId: 'shop-7' }, groupId, topic);
-    await eventually(
-      async () => {
-        const { members } = await driver.admin().describeGroup(groupId);
-        return members.length === 1 && members[0]?.clientId === 'shop-7';
-      },
-      { timeoutMs: 20_000 },
-    );
-  });
+  ])(
+    'are reached at their brokers (%s) with the clientId of the cluster',
+    async (_name, brokers) => {
+      const [topic, groupId] = [kafka.unique('orders'), kafka.unique('shop')];
+      await driver.admin().createTopics([{ name: topic, partitions: 1 }]);
+      await startWith({ brokers: brokers(), clientId: 'shop-7' }, groupId, topic);
+      await eventually(
+        async () => {
+          const { members } = await driver.admin().describeGroup(groupId);
+          return members.length === 1 && members[0]?.clientId === 'shop-7';
+        },
+        { timeoutMs: 20_000 },
+      );
+    },
+  );
 
   it('fail with the reason if the broker does not support their sasl mechanism, and log no password', async () => {
     const sasl = { mechanism: 'scram-sha-512', username: 'anna', password: 'hunter2-secret' };

@@ -88,7 +88,7 @@ describeWithCluster('An application on a secured Kafka', { security }, (cluster)
     return application;
   }
 
-  /** Text about the bus that an operator can see. */
+  /** Returns all text about the bus that an operator can see. */
   const shown = (application: INestApplicationContext): string =>
     inspect(
       [

@@ -5,7 +5,7 @@ import { describeWithKafka } from '../../support/index.js';
 import { Child } from '../support/children/child-process.js';
 
 const root = join(__dirname, '../../../..');
-/** Packages are resolved from this folder, and no other tool reads it. */
+/** A folder from which the packages can be resolved, and which no other tool reads. */
 const folder = join(root, 'node_modules/.cache/nest-event-bus');
 const BROKERS_LINE = "brokers: process.env['KAFKA_BROKERS'] ?? 'localhost:9092',";
 
@@ -48,7 +48,7 @@ describe('The smallest application of the README', () => {
     expect(lines.length).toBeLessThan(30);
   });
 
-  it('runs on the memory driver if only the brokers line is changed', async () => {
+  it('runs on the memory driver if only its line `brokers` is changed', async () => {
     const code = await smallestApplication();
     expect(code).toContain(BROKERS_LINE);
     const before = `
@@ -64,7 +64,7 @@ describe('The smallest application of the README', () => {
 });
 
 describeWithKafka('The smallest application of the README on a real Kafka', (kafka) => {
-  it('runs unchanged except for the names of its topic and group', async () => {
+  it('runs without a change except for the names of its topic and group', async () => {
     const topic = kafka.unique('orders.events');
     const groupId = kafka.unique('order-service');
     const driver = kafkajs({ brokers: kafka.brokers });

@@ -8,7 +8,7 @@ describeWithKafka('A process with a wrong configuration', (kafka) => {
   afterAll(() => driver.close());
 
   it.each(['context', 'server'])(
-    'ends with an exit code and a list of all mistakes, and reads nothing (%s)',
+    'ends with an error code and a list of all mistakes, without reading a record (%s)',
     async (how) => {
       const groupId = kafka.unique('shop');
       const script = join(__dirname, '../support/children/wrong-options.ts');

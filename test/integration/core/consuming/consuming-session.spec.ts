@@ -20,12 +20,12 @@ const upTo = (count: number, from = 0): number[] =>
 
 interface Running {
   readonly session: ConsumingSession;
-  /** Offsets that reached the handler, by partition. */
+  /** Offsets of the records that were given to the handler, by partition. */
   readonly offsets: number[][];
   readonly log: string[];
 }
 
-/** A topic, a group and the consuming sessions of a test, on a real broker. */
+/** A topic, a group and the consuming sessions of one test, on a real broker. */
 class SessionScenario {
   readonly topic = unique('sessions');
   readonly groupId = unique('group');
@@ -168,7 +168,7 @@ describeWithKafka('A consuming session on a real broker', ({ brokers }) => {
     },
   );
 
-  it('pauses for longer than the session timeout: it delivers no prefetched record, causes no rebalance, and continues there', async () => {
+  it('delivers no prefetched record and causes no rebalance during a pause longer than the session timeout, and then continues at the same offset', async () => {
     await scenario.createTopic(1);
     await scenario.write(1_000);
     const gate = new Deferred<Outcome>();
@@ -207,7 +207,7 @@ describeWithKafka('A consuming session on a real broker', ({ brokers }) => {
     }
   });
 
-  it('stays failed when another process takes over its static member id; an operator can take the id back', async () => {
+  it('stays failed after another process took over its static member id, until an operator starts it again', async () => {
     await scenario.createTopic(1);
     await scenario.write(10);
     const first = await scenario.start(brokers, () => succeeded, {}, 'orders-0');
@@ -230,7 +230,7 @@ describeWithKafka('A consuming session on a real broker', ({ brokers }) => {
     expect(third.offsets[0]).toEqual(upTo(10, 20));
   });
 
-  it('delivers the failed record again, and drains running handlers before it leaves', async () => {
+  it('delivers a failed record again, and waits for running handlers before it leaves the group', async () => {
     await scenario.createTopic(1);
     await scenario.write(30);
     let failures = 0;
@@ -273,7 +273,7 @@ describeWithCluster(
       await scenario.end();
     });
 
-    it('connects again: the start waits for the broker, every record is handled, and none is repeated', async () => {
+    it('waits for the broker at the start and after an outage, and handles each record exactly once', async () => {
       await proxy().refuse();
       const running = scenario.make(brokers(), () => succeeded);
       const started = running.session.start();
@@ -291,7 +291,7 @@ describeWithCluster(
       await eventually(() => running.session.status.state === 'joined', { timeoutMs: 20_000 });
     });
 
-    it('delivers only the running record again if the connection is silent for longer than the session timeout', async () => {
+    it('delivers only the record in flight again if the connection is silent for longer than the session timeout', async () => {
       const gate = new Deferred<Outcome>();
       const aborted: number[] = [];
       const running = await scenario.start(brokers(), ({ record, signal }) => {

@@ -8,12 +8,12 @@ import {
   printKills,
 } from '../support/killed-consumer.js';
 
-/** CHAOS_SEED repeats a run. */
+/** The variable CHAOS_SEED repeats a run with the same random numbers. */
 const seed = Number(process.env['CHAOS_SEED'] ?? Math.floor(realRuntime.random() * 2 ** 31));
 
 describeWithKafka(`A consumer that is killed, seed ${seed}`, ({ brokers }) => {
   it.each<KilledMode>(['MANUAL', 'MANUAL_IMMEDIATE', 'BATCH', 'by key'])(
-    'loses no record, and repeats none that an acknowledged commit contains: %s',
+    'loses no record, and repeats none that an acknowledged commit marks as completed: %s',
     async (mode) => {
       const report = await new KilledConsumer({
         brokers,

@@ -3,7 +3,7 @@ import type { BrokerDriver, CommittedOffset, DriverLogger } from '@nest-event-bu
 import { kafkajs } from '@nest-event-bus/broker/kafkajs';
 import { Deferred, realRuntime, sleep } from '@nest-event-bus/broker/runtime';
 import { eventually, unique } from '@nest-event-bus/testing';
-import { decodeMetadata } from '../../../../libs/core/src/consuming/commits/commit-metadata.js';
+import { decodeMetadata } from '../../../../libs/core/src/consuming/commits/commit-metadata-format.js';
 import type {
   ConsumingSession,
   ConsumingSettings,
@@ -97,7 +97,7 @@ describeWithKafka('Lanes on a real broker', ({ brokers }) => {
     return intake;
   }
 
-  it('hold no more bytes than their limit, however many records wait', async () => {
+  it('hold no more bytes than their limit, however many records the topic has', async () => {
     const [bytes, count] = [100_000, 200];
     const producer = driver.producer();
     const value = Buffer.alloc(bytes);
@@ -121,7 +121,7 @@ describeWithKafka('Lanes on a real broker', ({ brokers }) => {
     expect(session.counts).toMatchObject({ received: count, inFlight: 0 });
   });
 
-  it('run as many handlers as permitted with processing by key, and keep the order of each key', async () => {
+  it('run maxConcurrency handlers with processing by key, and keep the order of each key', async () => {
     await write(10_000, 1_000);
     const atOnce = 400;
     const seen = new Map<string, number>();
@@ -183,7 +183,7 @@ describeWithKafka('Lanes on a real broker', ({ brokers }) => {
     ['BATCH', 'handled in several calls'],
     ['SINGLE', 'handled record by record'],
   ])(
-    'cut a slow slice of a %s listener, %s; its rest is delivered in another slice, each record once',
+    'cut a slow slice of a %s listener, %s, and deliver its other records once, in a later slice',
     async (listenerType, way) => {
       await write(12, 12);
       const handled: number[] = [];
@@ -209,7 +209,7 @@ describeWithKafka('Lanes on a real broker', ({ brokers }) => {
     },
   );
 
-  it('do not deliver again, after a kill, what an acknowledged commit contains', async () => {
+  it('do not deliver a record again after a kill if an acknowledged commit contains it', async () => {
     await write(3_000, 300);
     const settings = { brokers, topic, groupId, maxConcurrency: 50 };
     const script = join(__dirname, '../support/children/keyed-orders.ts');

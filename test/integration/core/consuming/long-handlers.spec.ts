@@ -5,11 +5,14 @@ import { OrdersTestBus } from '../support/orders-test-bus.js';
 
 const SESSION_MS = 1_500;
 const MAX_POLL_MS = 2_500;
-/** Broker default of `offset.metadata.max.bytes`. */
+/** Default of the broker setting `offset.metadata.max.bytes`. */
 const METADATA_BYTES = 4_096;
-/** Every second record is a range of its own in the commit metadata, of two bytes. */
+/**
+ * Number of records. Every second record is completed, so each of them is a range of its own in the
+ * commit metadata, which takes two bytes.
+ */
 const RECORDS = 8_000;
-/** Enough of them that their ranges exceed the commit metadata. */
+/** Number of records whose ranges exceed the commit metadata. */
 const ENOUGH = 6_000;
 const shortTimeouts = {
   maxPollIntervalMs: MAX_POLL_MS,
@@ -38,7 +41,7 @@ describeWithKafka('A slow handler', ({ brokers }) => {
     expect(await testBus.members()).toEqual(before);
   });
 
-  it('loses its membership beyond maxPollIntervalMs, and its late result is not committed', async () => {
+  it('loses its membership after maxPollIntervalMs, and its late result is not committed', async () => {
     const gates = [new Deferred(), new Deferred()];
     testBus.handle = () => gates[testBus.calls.length - 1]?.promise;
     const application = await testBus.start(shortTimeouts);
@@ -61,7 +64,7 @@ describeWithKafka('A slow handler', ({ brokers }) => {
     await testBus.until('health to be UP', () => testBus.health(application).status === 'UP');
   });
 
-  it('leaves other handlers the drain time to finish beyond maxPollIntervalMs', async () => {
+  it('does not prevent that other handlers finish in the drain time after it has exceeded maxPollIntervalMs', async () => {
     const gate = new Deferred();
     const calls = (key: string): number =>
       testBus.calls.filter(({ value }) => value === key).length;
@@ -82,7 +85,7 @@ describeWithKafka('A slow handler', ({ brokers }) => {
   });
 
   it.each(['a pause', 'a delay of handBack()'])(
-    'is not confused with %s: the member stays in its group',
+    'differs from %s, for which the member stays in its group',
     async (what) => {
       testBus.handle = (_, context) =>
         testBus.calls.length === 1 ? context.handBack({ delayMs: 1.5 * MAX_POLL_MS }) : undefined;
@@ -102,7 +105,7 @@ describeWithKafka('A slow handler', ({ brokers }) => {
     },
   );
 
-  it('causes no rebalance, even if more records are completed behind it than commit metadata can hold', async () => {
+  it('causes no rebalance even if more records behind it are completed than commit metadata can list', async () => {
     const gate = new Deferred();
     testBus.handle = ({ key }) => (String(key) === 'held' ? gate.promise : undefined);
     await testBus.start({ processing: { by: 'key', maxConcurrency: RECORDS } });
@@ -110,8 +113,8 @@ describeWithKafka('A slow handler', ({ brokers }) => {
     const keys = Array.from({ length: RECORDS }, (_, index) =>
       index % 2 === 0 ? 'held' : `free-${index}`,
     );
-    // The limit of the metadata is noticed at the next commit, so a few more records may have started by
-    // then.
+    // The limit of the metadata is checked at the next commit, so a few more records may have
+    // started by then.
     await testBus.writeKeysTo(0, keys.slice(0, ENOUGH));
     await testBus.until('the metadata to be full', async () => {
       const [{ metadata } = { metadata: null }] = await testBus.admin.groupOffsets(testBus.groupId);

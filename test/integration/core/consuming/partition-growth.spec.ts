@@ -36,7 +36,8 @@ describeWithKafka('A topic that gets more partitions', ({ brokers, unique }) => 
       { logger: false, abortOnError: false },
     );
     const admin = driver.admin();
-    // The start offset is committed at once, so a committed offset means that consuming has started.
+    // The session commits its start offset at once, so a committed offset means that it has
+    // started.
     await eventually(async () => (await admin.groupOffsets(groupId)).length === 1, {
       timeoutMs: 20_000,
       description: 'the group to begin',
@@ -44,7 +45,7 @@ describeWithKafka('A topic that gets more partitions', ({ brokers, unique }) => 
     await admin.createPartitions(topic, 3);
     const records = [1, 2].flatMap((partition) => [{ topic, partition, value: '{}' }]);
     await driver.producer({ lingerMs: 0 }).send([...records, ...records]);
-    // Sooner than the default of one minute.
+    // The time limit covers several refreshes of the metadata, of which there is one per second.
     await eventually(() => handled.length === 4, {
       timeoutMs: 20_000,
       description: `all to be handled, not only ${handled.join(' ')}`,

@@ -29,8 +29,8 @@ describeWithCluster(
     };
 
     /**
-     * Creates the topics; only the named one has a single replica. Returns its leader and a partition of the
-     * main topic with another leader.
+     * Creates the topics, of which only `name` has a single replica. Returns the leader of that
+     * replica, and a partition of the main topic that has another leader.
      */
     const createTopicsAround = async (name: string, tiers: number) => {
       await testBus.createTopics({ partitions: PARTITIONS, tiers, without: name });
@@ -44,7 +44,7 @@ describeWithCluster(
       };
     };
 
-    it('pauses its partition until the broker of the dead-letter topic is back, and the group continues with others', async () => {
+    it('pauses its partition, but no other, until the broker of the dead-letter topic is back', async () => {
       const { unavailableBroker, otherPartition } = await createTopicsAround(
         testBus.deadLetterTopic,
         0,

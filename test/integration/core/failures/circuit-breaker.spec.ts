@@ -136,12 +136,14 @@ describeWithKafka('A circuit breaker during an outage under load', (kafka) => {
     expect(registry.require('orders')).toMatchObject({ state: 'RUNNING', pauses: [] });
     expect(await group()).toEqual(before);
 
-    // Commits before a pause contain all completed records, so each record was handled once.
+    // Each record was handled once, because the commit before a pause contains all completed
+    // records.
     expect(new Set(done).size).toBe(RECORDS);
     expect(done).toHaveLength(RECORDS);
     expect(doneWhileDown).toBeLessThan(RECORDS);
 
-    // Ten calls open the circuit; each half-open phase adds a few failures, with two attempts each.
+    // Ten calls open the circuit. Each half-open phase adds a few failed records, with two calls
+    // each.
     const halfOpenPhases = transitions.filter(({ to }) => to === 'HALF_OPEN').length;
     expect(halfOpenPhases).toBeGreaterThan(3);
     expect(halfOpenPhases).toBeLessThanOrEqual(DOWN_MS / OPEN_MS + 2);

@@ -18,7 +18,7 @@ interface PostgresPool extends Omit<PostgresClient, 'connect'> {
   connect(): Promise<{ release(): void }>;
 }
 
-// pg has no type declarations.
+// The package pg has no type declarations.
 const { Client, Pool } = require('pg') as {
   readonly Client: new (options: object) => PostgresClient;
   readonly Pool: new (options: object) => PostgresPool;
@@ -141,7 +141,7 @@ describeWithService('MySQL', 'The fault of an error that mysql2 throws', (url) =
   const open = async (): Promise<Connection> => {
     const opened = await createConnection(url);
     connections.push(opened);
-    // A closed connection without a listener would be an uncaught exception.
+    // The listener is necessary: the error of a closed connection would be an uncaught exception.
     opened.on('error', () => undefined);
     await opened.query(`use ${database}`);
     return opened;

@@ -85,7 +85,7 @@ describeWithKafka('Dead letters on a real broker', (kafka) => {
   beforeEach(() => publishers.warnings.splice(0));
   afterAll(() => publishers.driver.close());
 
-  it('are written with all headers, and read as they were written', async () => {
+  it('are written with all headers, and read with the values that were written', async () => {
     const topic = await publishers.topic();
     const headerProfile = ['eventbus', 'spring', 'plain'] as const;
     const letter = await publishers.publish(aFailureReport({ description }), {
@@ -97,7 +97,7 @@ describeWithKafka('Dead letters on a real broker', (kafka) => {
     expect(publishers.warnings).toEqual([]);
   });
 
-  it('are written with fewer headers if the topic is too small for all of them', async () => {
+  it('are written with fewer headers if all headers exceed the record limit of the topic', async () => {
     const topic = await publishers.topic(1_700);
     const value = Buffer.alloc(400, 255);
     const report = aFailureReport({ record: recordOf({ value }), description });
@@ -123,7 +123,7 @@ describeWithKafka('Dead letters on a real broker', (kafka) => {
     expect(shown(record!.headers)).toEqual({ trace: 'a' });
   });
 
-  it('are rejected only if the record itself is too large; then the topic is reported as unwritable', async () => {
+  it('are rejected only if the record itself is too large: then the topic is reported as unwritable', async () => {
     const topic = await publishers.topic(300);
     const report = aFailureReport({ record: recordOf({ value: Buffer.alloc(400) }) });
     await expect(publishers.publish(report, { topic })).rejects.toThrow(
@@ -133,7 +133,7 @@ describeWithKafka('Dead letters on a real broker', (kafka) => {
     expect(await publishers.records(topic)).toEqual([]);
   });
 
-  it('are rejected in time if the topic is missing', async () => {
+  it('are rejected within publishTimeoutMs if the topic is missing', async () => {
     const topic = kafka.unique('missing');
     const startedAt = realRuntime.monotonic();
     await expect(
@@ -142,7 +142,7 @@ describeWithKafka('Dead letters on a real broker', (kafka) => {
     expect(realRuntime.monotonic() - startedAt).toBeLessThan(4_000);
   });
 
-  it('are not retries: a retry that does not fit with its control headers is rejected', async () => {
+  it('may lose headers that do not fit, but a retry whose control headers do not fit is rejected', async () => {
     const topic = await publishers.topic(1_300);
     const small = await publishers.topic(400);
     const retries = new RetryPublisher(publishers.parts({ headerProfile: ['spring'] }));
@@ -161,7 +161,9 @@ describeWithKafka('Dead letters in header profile spring', (kafka) => {
     const publishers = new Publishers(kafka);
     afterAll(() => publishers.driver.close());
 
-    /** Output of the Java program. It runs from its source, which requires a JDK. */
+    /**
+     * Runs the Java program and returns its output. It runs from its source, which requires a JDK.
+     */
     const java = async (order: 'read' | 'write', topic: string): Promise<readonly string[]> => {
       const { java: command, classPath } = await kafkaJars(DEFAULT_KAFKA_VERSION);
       const program = join(__dirname, '../support/children/DeadLetters.java');
@@ -180,7 +182,7 @@ describeWithKafka('Dead letters in header profile spring', (kafka) => {
       return stdout.split('\n').filter((line) => line !== '');
     };
 
-    it('are readable for the program', async () => {
+    it('are read by the program if the bus wrote them', async () => {
       const topic = await publishers.topic();
       const report = aFailureReport({ originalPartition: 258, originalOffset: 2n ** 40n });
       await publishers.publish(report, { topic, headerProfile: ['spring'] });
@@ -198,7 +200,7 @@ describeWithKafka('Dead letters in header profile spring', (kafka) => {
       ]);
     });
 
-    it('are readable for the bus if the program wrote them', async () => {
+    it('are read by the bus if the program wrote them', async () => {
       const topic = await publishers.topic();
       await java('write', topic);
       const [record] = await publishers.records(topic);

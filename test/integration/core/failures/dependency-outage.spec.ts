@@ -4,7 +4,7 @@ import { DependencyOutage, expectAllHandled } from '../support/dependency-outage
 describeWithKafka(
   'A dependency outage under load, with circuit breaker and retry tiers',
   ({ brokers }) => {
-    it('opens the circuit and sends nothing to retry topics; afterwards everything is handled', async () => {
+    it('opens the circuit and sends no record to retry topics; after the outage all records are handled', async () => {
       const settings = {
         brokers,
         downMs: 4_000,

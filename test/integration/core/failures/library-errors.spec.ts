@@ -19,7 +19,7 @@ describe('The fault of an error that Node throws', () => {
   it("is 'dependency' for an unknown host", () =>
     expectFault('dependency', () => lookup('nowhere.invalid')));
 
-  it("is 'unknown' for cancelled work", () =>
+  it("is 'unknown' for an aborted operation", () =>
     expectFault('unknown', () => {
       const controller = new AbortController();
       controller.abort();

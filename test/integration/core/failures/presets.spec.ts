@@ -63,7 +63,7 @@ describeWithKafka('Presets and provisioning on a real Kafka', (kafka) => {
   };
 
   it.each(Object.entries(CASES))(
-    'the preset %s makes its calls, uses its topics and writes its headers',
+    'preset %s makes the documented calls, and uses the documented topics and headers',
     async (_name, { properties, calls, retryTopics, deadLetterTopic, headers, others }) => {
       await testBus.start({ provisioning: 'create', ...properties });
       const full = [
@@ -96,7 +96,7 @@ describeWithKafka('Presets and provisioning on a real Kafka', (kafka) => {
     30_000,
   );
 
-  it('the five plain headers describe the failure, beside the original headers', async () => {
+  it("headerProfile 'plain' adds five headers about the failure to the original headers", async () => {
     const { topic } = testBus;
     const retry = { tier0: { maxAttempts: 3, initialBackoffMs: 10 }, tiers: [] };
     const dlt = { headerProfile: ['plain'] } as const;
@@ -121,7 +121,7 @@ describeWithKafka('Presets and provisioning on a real Kafka', (kafka) => {
     expect(Date.parse(failureHeaders['failure-timestamp']!)).toBeGreaterThanOrEqual(before);
   }, 30_000);
 
-  it("provisioning: 'create' creates the topics once, however many applications start together", async () => {
+  it("provisioning: 'create' creates the topics once if several applications start at the same time", async () => {
     const properties: Properties = {
       provisioning: 'create',
       retry: { tier0: { maxAttempts: 1 }, tiers: [{ delayMs: 100, maxAttempts: 1 }] },
@@ -146,7 +146,8 @@ describeWithKafka('Presets and provisioning on a real Kafka', (kafka) => {
     await Promise.all([0, 1, 2].map((partition) => testBus.writeTo(partition, '1')));
     await testBus.until('the dead letters', async () => (await testBus.letters()).length === 3);
     expect(testBus.calls).toHaveLength(6);
-    // The log may mention missing topics, but no failed creation and no topic that exists already.
+    // The log may mention missing topics, but neither a failed creation nor the creation of an
+    // existing topic.
     expect(testBus.logLines.filter((line) => /create|exist/i.test(line))).toEqual([]);
   }, 30_000);
 });

@@ -20,7 +20,10 @@ describeWithKafka('A retry topic that is deleted and created again, on a real Ka
   });
   afterEach(() => testBus.end());
 
-  /** Fewer records than before each time: with the old offset, all of them would be skipped. */
+  /**
+   * Each new topic gets fewer records than the previous one. If the old offset were used, all of
+   * them would be skipped.
+   */
   it.each(['classic', 'consumer'] as const)(
     'is read from its beginning each time (%s)',
     async (groupProtocol) => {

@@ -70,7 +70,7 @@ describeWithCluster(
       await admin.disconnect();
     });
 
-    it('pauses its partition until the application may write to the dead-letter topic', async () => {
+    it('pauses its partition until the application is authorized to write to the dead-letter topic', async () => {
       const application = await start({ retry: once });
       await testBus.write('"bad"', '"good"');
       await expectPaused(testBus, application, testBus.deadLetterTopic);
@@ -79,7 +79,7 @@ describeWithCluster(
       await expectDeadLettered(testBus, application);
     }, 40_000);
 
-    it('pauses its partition until the application may write to the retry topic', async () => {
+    it('pauses its partition until the application is authorized to write to the retry topic', async () => {
       await grant('TOPIC', testBus.deadLetterTopic, 'WRITE');
       const application = await start({ retry: tier });
       await testBus.write('"bad"', '"good"');

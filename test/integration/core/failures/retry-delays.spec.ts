@@ -3,7 +3,7 @@ import { describeWithKafka } from '../../support/index.js';
 import { OrdersTestBus } from '../support/orders-test-bus.js';
 
 const PARTITIONS = 4;
-/** Longer than two session timeouts of QUICK. */
+/** The delay is longer than two session timeouts of QUICK. */
 const DELAY_MS = 4_000;
 
 describeWithKafka('A record that waits in a retry topic on a real Kafka', (kafka) => {
@@ -12,7 +12,7 @@ describeWithKafka('A record that waits in a retry topic on a real Kafka', (kafka
   const retry = { tier0: { maxAttempts: 1 }, tiers: [{ delayMs: DELAY_MS }] };
   const numbers = Array.from({ length: 20 }, (_, index) => index);
 
-  /** Returns the values of the calls in the tier. Checks that none was early. */
+  /** Returns the values of the calls in the tier, and checks that no call was too early. */
   const handledInTier = (): number[] => {
     const calls = testBus.calls.filter(({ attempt }) => attempt.tier === 1);
     for (const { at, writtenAt } of calls) expect(at - writtenAt).toBeGreaterThanOrEqual(DELAY_MS);
@@ -28,7 +28,7 @@ describeWithKafka('A record that waits in a retry topic on a real Kafka', (kafka
   });
   afterEach(() => testBus.end());
 
-  /** Writes values without keys: records with one key would share a partition, and all partitions are needed. */
+  /** Writes values without keys, so that they are spread over all partitions. */
   const fail = async (values: readonly number[]): Promise<void> => {
     await Promise.all(values.map((value) => testBus.writeTo(value % PARTITIONS, String(value))));
     await testBus.until('all to be in the tier', async () => {
@@ -37,7 +37,7 @@ describeWithKafka('A record that waits in a retry topic on a real Kafka', (kafka
     });
   };
 
-  it('is handled after its delay although members join and leave; no partition stays paused', async () => {
+  it('is handled after its delay even if members join and leave, and no partition stays paused', async () => {
     const first = await testBus.start({ retry });
     await fail(numbers);
     const second = await testBus.start({ retry });
@@ -65,7 +65,7 @@ describeWithKafka('A record that waits in a retry topic on a real Kafka', (kafka
     );
   }, 40_000);
 
-  it('does not cause a rebalance of the group that waits with it', async () => {
+  it('does not cause a rebalance of the retry group, which holds it during the delay', async () => {
     const application = await testBus.start({ retry });
     const members = await testBus.members(tierGroup());
     const [, tier] = testBus.containers(application);

@@ -3,7 +3,7 @@ import { describeWithKafka } from '../../support/index.js';
 import { OrdersTestBus, tiersOf, type Call } from '../support/orders-test-bus.js';
 
 const DELAYS = [300, 600, 900];
-/** Clock resolution: two reads of the same moment may differ by this. */
+/** Resolution of the clock: two readings of the same moment may differ by one tick. */
 const TICK_MS = 1;
 
 const shown = ({ attempt: { tier, delivery, call, total } }: Call): string =>
@@ -19,7 +19,7 @@ describeWithKafka('A record that always fails, on a real Kafka', (kafka) => {
   });
   afterEach(() => testBus.end());
 
-  it('is handled thirty times, three in each of ten deliveries, never early, and then dead-lettered with its history', async () => {
+  it('is called three times in each of ten deliveries, never early, and then dead-lettered with its failure history', async () => {
     await testBus.createTopics({ tiers: 3 });
     await testBus.start({ retry: { tiers: tiersOf(...DELAYS) } });
     await testBus.write('"poison"');
@@ -90,7 +90,7 @@ describeWithKafka('A record that always fails, on a real Kafka', (kafka) => {
     expect(letter!.firstFailureTimestamp).toBeGreaterThanOrEqual(testBus.calls[0]!.at);
   }, 30_000);
 
-  it('is handled by both groups of a topic, and each group ignores the retries of the other', async () => {
+  it('is handled by both groups of a topic, each of which ignores the retries of the other group', async () => {
     const other = `${testBus.groupId}-billing`;
     const retry = { tier0: { maxAttempts: 2, initialBackoffMs: 10 }, tiers: tiersOf(200, 300) };
     await testBus.createTopics({ tiers: 2 });
@@ -107,12 +107,13 @@ describeWithKafka('A record that always fails, on a real Kafka', (kafka) => {
         const calls = testBus.calls.filter(
           (call) => call.groupId === groupId && call.value === value,
         );
-        // Attempts: one delivery in the main topic and three in each of two tiers, with two calls each.
+        // There are 14 calls: one delivery in the main topic and three in each of two tiers, with
+        // two calls each.
         expect(calls.map(({ attempt }) => attempt.total)).toEqual(
           Array.from({ length: 14 }, (_, index) => index + 1),
         );
       }
-      // The groups have skipped the retry records of each other.
+      // Each group has skipped the retry records of the other group.
       for (const tier of [1, 2])
         await testBus.until(
           `${groupId} to be behind all of tier ${tier}`,

@@ -20,7 +20,7 @@ const RECORDS: readonly Pick<OutgoingRecord, 'key' | 'value'>[] = [
 ];
 
 describeWithKafka('Failing records on a real Kafka', ({ brokers }) => {
-  it('keep key, value and header bytes and the order of headers through all tiers and in dead letters', async () => {
+  it('keep the bytes of key, value and headers, and the order of headers, in all retry topics and in dead letters', async () => {
     const testBus = new OrdersTestBus(brokers);
     const driver = kafkajs({ brokers });
     try {

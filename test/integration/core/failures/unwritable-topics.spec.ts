@@ -51,7 +51,7 @@ describeWithKafka('A failed record whose next topic is not writable', (kafka) =>
     await testBus.createTopics();
     await testBus.admin.alterTopicConfig(deadLetterTopic, { 'max.message.bytes': '300' });
     const application = await testBus.start({ retry: once, dlt });
-    // Too large for the topic even if compressed.
+    // The value is too large for the topic even if compressed.
     const value = `bad ${incompressibleBytes(600).toString('base64')}`;
     await testBus.write(JSON.stringify(value), '"good"');
     await expectPaused(testBus, application, deadLetterTopic);

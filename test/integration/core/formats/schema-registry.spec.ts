@@ -43,7 +43,7 @@ class Handlers {
   }
 }
 
-/** Confluent wire format: a zero, the schema id, the encoded value. */
+/** Returns a value in Confluent's wire format: a zero byte, the schema id, the encoded value. */
 function confluent(schemaId: number, body: Buffer): Buffer {
   const header = Buffer.alloc(5);
   header.writeInt32BE(schemaId, 1);
@@ -119,7 +119,7 @@ describeWithRegistry('Avro with a schema registry', (kafka, registry) => {
     await eventually(async () => (await committed()) === 1);
   });
 
-  it('encodes a record with the latest schema of the topic, readable for other clients', async () => {
+  it('encodes a record with the latest schema of the topic, so that other clients can read it', async () => {
     const schemaId = await registry().register(`${topic}-value`, ORDER);
     application = await start();
     const event = { id: 8, customer: 'Ben' };
@@ -152,7 +152,7 @@ describeWithRegistry('Avro with a schema registry', (kafka, registry) => {
     expect(handled[0]).toMatchObject({ id: 1, by: { name: 'Ann' } });
   });
 
-  it('keeps the original bytes in retry topics and dead letters', async () => {
+  it('keeps the original bytes of a failed record in retry topics and dead letters', async () => {
     const schemaId = await registry().register(`${topic}-value`, ORDER);
     handle = (order) => {
       order.customer = 'somebody else';
@@ -179,7 +179,7 @@ describeWithRegistry('Avro with a schema registry', (kafka, registry) => {
     expect(handled.map(({ id }) => id)).toEqual([7, 7]);
   }, 40_000);
 
-  it('dead-letters a record with an unknown schema and continues behind it', async () => {
+  it('dead-letters a record with an unknown schema, and continues with the next record', async () => {
     const schemaId = await registry().register(`${topic}-value`, ORDER);
     application = await start();
     const unknown = encoded(999_999, 1);
@@ -192,7 +192,7 @@ describeWithRegistry('Avro with a schema registry', (kafka, registry) => {
     await eventually(async () => (await committed()) === 2);
   });
 
-  it('keeps a record waiting while the registry is unavailable, and handles it afterwards', async () => {
+  it('lets a record wait while the registry is unavailable, and handles it afterwards', async () => {
     const schemaId = await registry().register(`${topic}-value`, ORDER);
     await registry().kill();
     application = await start();

@@ -62,7 +62,10 @@ function openSqlite(): Opened {
   return { connection: { dialect: 'sqlite', client }, run, end: () => client.close() };
 }
 
-/** Returns why SQLite is missing: its package is a native module that not every machine can build. */
+/**
+ * Returns why SQLite cannot be used: its package is a native module, which not every machine can
+ * build.
+ */
 function missingSqlite(): string | undefined {
   try {
     openSqlite().end();
@@ -112,14 +115,14 @@ for (const [name, missing, open] of [
       beforeEach(async () => (testTable = await begin('table')));
       afterEach(() => testTable.end());
 
-      it('may be created by several processes at once, and again', async () => {
+      it('may be created by several processes at once, and again later', async () => {
         await Promise.all(Array.from({ length: 8 }, () => testTable.store.createTable()));
         const other = sqlIdempotencyStore({ ...testTable.connection, table: `${table}_table` });
         await other.complete('k', 60_000);
         expect(await testTable.store.claim('k', 'me', 60_000)).toBe('done');
       });
 
-      it('is purged of expired rows only, at most a thousand at a time', async () => {
+      it('loses expired rows only by a purge, at most a thousand per statement', async () => {
         const { store } = testTable;
         const over = Array.from({ length: 1_100 }, (_, index) => `over-${index}`);
         await Promise.all(over.map((key) => store.claim(key, 'me', 1)));
@@ -160,7 +163,7 @@ for (const [name, missing, open] of [
         expect(answers.has('new')).toBe(true);
       });
 
-      it('gives a Bloom filter of a new process the keys that the last process completed', async () => {
+      it('fills the Bloom filter of a new process with the keys that earlier processes completed', async () => {
         const { store } = testTable;
         await store.complete('old', 60_000);
         const filtered = await withBloomFilter(store, { expected: 100, onlyThisProcess: true });

@@ -31,7 +31,7 @@ interface TopicAndGroup {
   readonly groupId: string;
 }
 
-/** A session timeout that is short enough for a test to wait longer. */
+/** A session timeout that is so short that a test can wait longer. */
 const QUICK = { sessionTimeoutMs: '1500ms', heartbeatIntervalMs: '300ms' } as const;
 
 async function startApplication({
@@ -124,7 +124,7 @@ describeWithKafka('An application on a real Kafka', (kafka) => {
     expect(handled).toHaveLength(100);
   }, 30_000);
 
-  it('is not ready if it starts without its broker, and recovers when the broker is back', async () => {
+  it('is not ready while it starts without its broker, and becomes ready when the broker is back', async () => {
     const binding = await createTopicAndGroup(1);
     const [broker = ''] = kafka.brokers;
     await using proxy = await TcpProxy.listen({ target: broker });

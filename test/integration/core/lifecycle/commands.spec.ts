@@ -57,7 +57,7 @@ describeWithKafka('A thousand lifecycle commands from ten callers under load', (
   const chance = new VirtualRuntime({ seed });
   const oneOf = <T>(items: readonly T[]): T => items[Math.floor(chance.random() * items.length)]!;
 
-  it(`leave correct states, and every record is handled (SEED=${seed})`, async () => {
+  it(`leave every binding in a correct state and every record handled (SEED=${seed})`, async () => {
     const driver = kafkajs({ brokers: kafka.brokers });
     const admin = driver.admin();
     const places = Object.fromEntries(

@@ -89,7 +89,7 @@ describeWithKafka('An application that receives SIGTERM under load', (kafka) => 
     for (const application of applications.splice(0)) application.kill();
   });
 
-  it('commits what its handlers finish; the next process handles the rest, each record once', async () => {
+  it('commits the records that its handlers finish; the next process handles each of the other records once', async () => {
     const place = { topic: kafka.unique('orders'), groupId: kafka.unique('shop') };
     await fill(kafka.brokers, place.topic);
 
@@ -132,7 +132,7 @@ describeWithKafka('An application that receives SIGTERM under load', (kafka) => 
 });
 
 describeWithJava('An application whose broker is unavailable', () => {
-  it('ends in time after SIGTERM', async () => {
+  it('ends within 15 s after SIGTERM', async () => {
     await using kafka = await KafkaServer.start({ brokers: 1, controllable: true });
     await fill(kafka.brokers, 'orders');
     const application = new Application({

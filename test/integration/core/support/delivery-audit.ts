@@ -1,23 +1,31 @@
 import type { OffsetCommit } from '@nest-event-bus/broker';
 import { realRuntime } from '@nest-event-bus/broker/runtime';
-import { decodeMetadata } from '../../../../libs/core/src/consuming/commits/commit-metadata.js';
+import { decodeMetadata } from '../../../../libs/core/src/consuming/commits/commit-metadata-format.js';
 
-/** An assignment of one partition to one member, from the assignment to its end. */
+/** An assignment of one partition to one member, from its start to its end. */
 export class AssignedPartition {
-  /** Started here, and neither done nor failed. */
+  /** Records that were started in this assignment, and are neither finished nor failed. */
   readonly running = new Set<number>();
   readonly failed = new Set<number>();
-  /** Done in a slice, but in no commit that was sent: the slice may not be complete. */
+  /**
+   * Records that were finished in a slice but are in no sent commit, because the slice may not be
+   * complete.
+   */
   readonly uncommitted = new Set<number>();
-  /** Running at the revocation, or when its member was asked to leave. */
+  /** Records that were running at the revocation, or when the member was asked to leave. */
   readonly inFlight = new Set<number>();
-  /** How many of the in-flight records were delivered again elsewhere. */
+  /** Number of in-flight records that were delivered again in another assignment. */
   redelivered = 0;
   isEnding = false;
-  /** Set after a revocation, when records that had been delivered before have started. */
+  /**
+   * True after a revocation, as soon as the records that had been delivered before it have started.
+   */
   isRevoked = false;
   hasEnded = false;
-  /** Lost without a revocation: done but uncommitted records are delivered again, too. */
+  /**
+   * True if the partition was lost without a revocation. Then finished but uncommitted records are
+   * delivered again, too.
+   */
   isLost = false;
 
   constructor(
@@ -25,13 +33,16 @@ export class AssignedPartition {
     readonly takesSlices = false,
   ) {}
 
-  /** Marks running records as in flight: they may be delivered again. */
+  /** Marks running records as in flight, because they may be delivered again. */
   end(): void {
     this.isEnding = true;
     for (const offset of [...this.running, ...this.uncommitted]) this.inFlight.add(offset);
   }
 
-  /** Starts a revocation. Records that were delivered just before may not have reached their handler. */
+  /**
+   * Starts a revocation. Records that were delivered directly before it may not have reached their
+   * handler.
+   */
   revoke(): void {
     this.end();
     realRuntime.defer(() => (this.isRevoked = true));
@@ -42,11 +53,14 @@ interface WrittenRecord {
   /** Offset of the previous record with the same key in this partition. */
   readonly previous: number | undefined;
   isDone: boolean;
-  /** The assignment in which it was started last. */
+  /** The assignment in which the record was started last. */
   assignment?: AssignedPartition;
 }
 
-/** Tracks where each record was started and done, and collects violations of delivery guarantees. */
+/**
+ * Tracks where each record was started and finished, and collects violations of the delivery
+ * guarantees.
+ */
 export class DeliveryAudit {
   readonly violations: string[] = [];
   readonly assignments: AssignedPartition[] = [];
@@ -62,7 +76,7 @@ export class DeliveryAudit {
     }));
   }
 
-  /** Adds a record. No other writer exists, so its offset is known. */
+  /** Adds a record. The test is the only writer, so the offset of the record is known. */
   write(partition: number, key: string): void {
     const { records } = this.#of(partition);
     records.push({ previous: this.#lastOfKey.get(key), isDone: false });
@@ -73,7 +87,7 @@ export class DeliveryAudit {
     return this.#partitions.reduce((sum, { records }) => sum + records.length, 0);
   }
 
-  /** First offset of each partition that is not done. */
+  /** The first offset of each partition that is not finished. */
   get completedUpTo(): readonly number[] {
     return this.#partitions.map(({ completedUpTo }) => completedUpTo);
   }
@@ -95,7 +109,7 @@ export class DeliveryAudit {
     return assignment;
   }
 
-  /** Reports a started record. `slice` has the offsets before it in its slice. */
+  /** Reports that a record was started. `slice` contains the offsets before it in its slice. */
   begin(
     assignment: AssignedPartition | undefined,
     partition: number,
@@ -120,7 +134,7 @@ export class DeliveryAudit {
 
   finish(assignment: AssignedPartition | undefined, offset: number): void {
     if (!assignment?.running.delete(offset)) return;
-    // The result is ignored, because the record is delivered again.
+    // Ignores the result after the end of the assignment, because the record is delivered again.
     if (assignment.hasEnded) return void this.lateCompletions++;
     if (assignment.takesSlices) assignment.uncommitted.add(offset);
     const partition = this.#of(assignment.partition);
@@ -133,12 +147,14 @@ export class DeliveryAudit {
     this.returnToPartition(assignment, offset);
   }
 
-  /** Reports that another record of its slice has failed, so this one is delivered again. */
+  /**
+   * Reports that another record of the slice has failed, so that this record is delivered again.
+   */
   returnToPartition(assignment: AssignedPartition | undefined, offset: number): void {
     if (assignment?.running.delete(offset)) assignment.failed.add(offset);
   }
 
-  /** Reports a commit, which must not pass an unfinished record nor mark one as done. */
+  /** Reports a commit. It must neither pass an unfinished record nor mark one as completed. */
   commit({ partition, offset, metadata = null }: OffsetCommit): void {
     const { completedUpTo, records } = this.#of(partition);
     if (offset > completedUpTo)
@@ -151,7 +167,9 @@ export class DeliveryAudit {
         if (!records[each]?.isDone) this.#report(`a commit says that ${partition}/${each} is done`);
   }
 
-  /** A record that is delivered again must have been in flight at the revocation, or have failed. */
+  /**
+   * Checks that a record that is delivered again has failed, or was in flight at the revocation.
+   */
   #checkRedelivery(
     name: string,
     offset: number,

@@ -6,13 +6,13 @@ import { OrdersTestBus } from './orders-test-bus.js';
 export interface DependencyOutageSettings {
   readonly brokers: readonly string[];
   readonly downMs: number;
-  /** How long the circuit stays open before it permits trial calls. */
+  /** Time for which the circuit stays open before it permits trial calls. */
   readonly openMs: number;
-  /** Records per partition in each round, before, during and after the outage. */
+  /** Records per partition in each round. There are rounds before, during and after the outage. */
   readonly recordsPerRound: number;
   readonly rounds: number;
   readonly roundMs: number;
-  /** Time limit for the backlog after the outage. */
+  /** Time limit for handling the backlog after the outage. */
   readonly catchUpTimeoutMs: number;
 }
 
@@ -34,7 +34,7 @@ export interface DependencyOutageReport {
 const PARTITIONS = 6;
 const SESSIONS = 3;
 const TIERS = 2;
-/** Trial calls of each half-open phase. */
+/** Number of trial calls in each half-open phase. */
 const PERMITTED_CALLS = 3;
 
 /** A handler whose database is unavailable for a while, on a topic under constant load. */
@@ -155,8 +155,8 @@ export function expectAllHandled(
   expect(halfOpenPhases).toBeGreaterThan(1);
   // A slow machine makes fewer half-open phases, never more.
   expect(halfOpenPhases).toBeLessThanOrEqual(downMs / openMs + 2);
-  // A permitted trial call is made twice in memory. Calls that ran when the circuit opened may end after
-  // that.
+  // A permitted trial call calls the handler twice in memory. Calls that ran when the circuit
+  // opened may end later.
   const running = PARTITIONS * 2;
   expect(report.callsWhileOpen).toBeLessThanOrEqual(halfOpenPhases * PERMITTED_CALLS * 2 + running);
   expect(rerouted).toBe(0);

@@ -12,8 +12,8 @@ export const failBad = ({ value }: { readonly value: unknown }): void => {
 };
 
 /**
- * Expects that the failed record stays in its partition, because it cannot be written to `topic`, and is not
- * handled again.
+ * Expects that the failed record stays in its partition and is not handled again, because it cannot
+ * be written to `topic`.
  */
 export async function expectPaused(
   testBus: OrdersTestBus,
@@ -35,7 +35,10 @@ export async function expectPaused(
   expect(await testBus.committed()).toBe(handledBefore);
 }
 
-/** Expects that the failed record was written and the record behind it was handled, without a command. */
+/**
+ * Expects that, without a command, the failed record is written and the record behind it is
+ * handled.
+ */
 export async function expectRecovered(
   testBus: OrdersTestBus,
   application: INestApplicationContext,

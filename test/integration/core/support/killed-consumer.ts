@@ -16,15 +16,15 @@ export type KilledMode = 'MANUAL' | 'MANUAL_IMMEDIATE' | 'BATCH' | 'by key';
 export interface KilledConsumerSettings {
   readonly brokers: readonly string[];
   readonly mode: KilledMode;
-  /** Minimum number of records; they are written between the kills. */
+  /** Minimum number of records. They are written between the kills. */
   readonly records: number;
   readonly kills: number;
   readonly random: { between(least: number, most: number): number };
 }
 
-/** Effect of one kill. */
+/** Effects of one kill. */
 export interface Kill {
-  /** Records that were started but are in no acknowledged commit; they may be delivered again. */
+  /** Records that were started and are in no acknowledged commit. They may be delivered again. */
   readonly mayBeRedelivered: number;
   /** Records that the next process started again. */
   readonly redelivered: number;
@@ -48,7 +48,10 @@ const KEYS = 2_000;
 const SLICE = 50;
 const MAX_CONCURRENCY = 200;
 const CATCH_UP_TIMEOUT_MS = 300_000;
-/** A random process in this many is killed at a random time, possibly while it joins the group. */
+/**
+ * One of this many processes, chosen at random, is killed at a random time, possibly while it joins
+ * the group.
+ */
 const KILLED_EARLY = 5;
 const LONGEST_START_MS = 3_000;
 
@@ -56,11 +59,12 @@ interface Work {
   readonly binding: object;
   readonly takesSlices: boolean;
   readonly workMs: number;
-  /** Maximum number of records of a partition that are started and not done. */
+  /** Maximum number of records of one partition that are started and not finished. */
   readonly mostRunning: number;
   /**
-   * Maximum number of records of a partition that are done while no commit is pending: those of the current slice, or
-   * the one whose handler has written to the journal but not yet returned.
+   * Maximum number of records of one partition that are finished while no commit is pending. These
+   * are the records of the current slice, or the record whose handler has written to the journal
+   * but has not returned yet.
    */
   readonly mostUncommitted: number;
 }
@@ -96,7 +100,10 @@ const WORK: Readonly<Record<KilledMode, Work>> = {
   },
 };
 
-/** A consumer in a process of its own, which is killed many times, and the fate of its records. */
+/**
+ * A consumer in a process of its own, which is killed many times. It reports which records were
+ * lost or delivered again.
+ */
 export class KilledConsumer {
   readonly #testBus: OrdersTestBus;
   readonly #folder = mkdtempSync(join(tmpdir(), 'killed-consumer-'));
@@ -120,8 +127,8 @@ export class KilledConsumer {
   async #run(): Promise<KilledConsumerReport> {
     const { mode, records, kills, random } = this.settings;
     const perPartition = Math.ceil(records / kills / PARTITIONS);
-    // Leaves as many records to do, so that the kill interrupts running handlers even if the test reacts
-    // late.
+    // Half of the records are not started before the kill, so that the kill interrupts running
+    // handlers even if the test reacts late.
     const mostStarted = Math.ceil((perPartition * PARTITIONS) / 2);
     await this.#testBus.createTopics({ partitions: PARTITIONS });
     for (let kill = 0; kill < kills; kill++) {
@@ -188,7 +195,10 @@ export class KilledConsumer {
     );
   }
 
-  /** Returns true, or throws with the actual state. */
+  /**
+   * Returns true if all records are committed. Otherwise throws an error with the committed
+   * offsets.
+   */
   async #isCommitted(end: number): Promise<true> {
     const { admin, groupId } = this.#testBus;
     const offsets = (await admin.groupOffsets(groupId)).map(({ offset }) => offset);
@@ -235,7 +245,10 @@ function killBetween(
   };
 }
 
-/** Expects that no record is lost, and that only records without an acknowledged commit were delivered again. */
+/**
+ * Expects that no record is lost, and that only records without an acknowledged commit are
+ * delivered again.
+ */
 export function expectWithinBounds({ mode, kills, lost }: KilledConsumerReport): void {
   expect(lost).toEqual([]);
   expect(kills.flatMap(({ redeliveredThoughCommitted }) => redeliveredThoughCommitted)).toEqual([]);
@@ -243,15 +256,16 @@ export function expectWithinBounds({ mode, kills, lost }: KilledConsumerReport):
   for (const { uncommittedWork } of kills)
     for (const work of uncommittedWork) {
       const { running, uncommitted, commitPending } = work;
-      // Records that are done while a commit is pending wait for the next commit.
+      // Records that were finished while a commit was pending wait for the next commit, so they are
+      // allowed in addition.
       const isWithin = running <= mostRunning && uncommitted <= mostUncommitted + commitPending;
       expect({ ...work, isWithin }).toMatchObject({ isWithin: true });
     }
-  // A kill without a running handler would prove nothing.
+  // Most kills must interrupt a running handler, because other kills would prove nothing.
   expect(duringHandlers(kills)).toBeGreaterThanOrEqual(Math.max(1, Math.floor(kills.length / 2)));
 }
 
-/** Number of kills that interrupted running handlers. */
+/** Returns the number of kills that interrupted running handlers. */
 function duringHandlers(kills: readonly Kill[]): number {
   return kills.filter(({ uncommittedWork }) =>
     uncommittedWork.some(({ running, uncommitted }) => running + uncommitted > 0),

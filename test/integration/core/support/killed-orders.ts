@@ -6,12 +6,12 @@ import { OrdersTestBus } from './orders-test-bus.js';
 
 export interface KilledOrdersSettings {
   readonly brokers: readonly string[];
-  /** Minimum number of records; they are written between the kills. */
+  /** Minimum number of records. They are written between the kills. */
   readonly records: number;
   readonly kills: number;
   /** Longest time between two kills. */
   readonly longestPauseMs: number;
-  /** Defaults to 1.5 s. */
+  /** Session timeout. Default 1.5 s. */
   readonly sessionTimeoutMs?: number;
   readonly random: { between(least: number, most: number): number };
 }
@@ -38,10 +38,16 @@ const retry = {
     { delayMs: 200, maxAttempts: 2 },
   ],
 };
-/** Two calls in each of five deliveries. A call that a kill interrupts is repeated. */
+/**
+ * Calls of one record without a kill: two in each of five deliveries. A call that a kill interrupts
+ * is repeated.
+ */
 export const CALLS_WITHOUT_KILL = 10;
 
-/** Orders that always fail. Processes are killed at any moment and replaced, until all orders are dead-lettered. */
+/**
+ * Orders that always fail. Processes are killed at random times and replaced, until all orders are
+ * dead-lettered.
+ */
 export class KilledOrders {
   readonly #testBus: OrdersTestBus;
   readonly #all: Child[] = [];
@@ -68,7 +74,8 @@ export class KilledOrders {
     const perKill = Math.ceil(records / kills);
     for (let kill = 0; kill < kills; kill++) {
       const numbers = Array.from({ length: perKill }, (_, index) => kill * perKill + index);
-      // A kill before the process has joined its groups would prove nothing.
+      // Records are written after the process has joined its groups, because a kill before that
+      // would prove nothing.
       await this.#running[0]?.hasPrinted('joined');
       await this.#write(numbers);
       await sleep(realRuntime, random.between(0, mostQuietMs));
@@ -115,7 +122,10 @@ export class KilledOrders {
     return this.#all.reduce((sum, { stdout }) => sum + stdout.split('called').length - 1, 0);
   }
 
-  /** Waits as long as the number of calls grows, because the duration depends on the machine. */
+  /**
+   * Waits until all records are dead-lettered. It gives up when the number of calls no longer
+   * grows, because the total time depends on the machine.
+   */
   async #allDeadLettered(written: number): Promise<void> {
     let seen = { count: 0, calls: 0, at: realRuntime.monotonic() };
     for (;;) {
@@ -132,7 +142,7 @@ export class KilledOrders {
     }
   }
 
-  /** Expects that every group has committed all records of its topic. */
+  /** Waits until every group has committed all records of its topic. */
   async #allCommitted(): Promise<void> {
     const { topic, groupId } = this.#testBus;
     const places = [[groupId, topic] as const].concat(
@@ -149,7 +159,10 @@ export class KilledOrders {
       );
   }
 
-  /** Returns true, or throws with the actual state. */
+  /**
+   * Returns true if all records are committed. Otherwise throws an error with the committed
+   * offsets.
+   */
   async #isCommitted(groupId: string, topic: string): Promise<true> {
     const { admin } = this.#testBus;
     const offsets = await admin.groupOffsets(groupId);

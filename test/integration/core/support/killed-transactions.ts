@@ -7,7 +7,7 @@ import { Child } from './children/child-process.js';
 
 export interface KilledTransactionsSettings {
   readonly brokers: readonly string[];
-  /** Minimum number of records; they are written between the kills. */
+  /** Minimum number of records. They are written between the kills. */
   readonly records: number;
   readonly kills: number;
   readonly random: { between(least: number, most: number): number };
@@ -16,7 +16,7 @@ export interface KilledTransactionsSettings {
 export interface KilledTransactionsReport {
   readonly written: number;
   readonly perKill: number;
-  /** Number of committed records when each process was killed. */
+  /** Number of committed records at each kill. */
   readonly interrupted: readonly number[];
   /** Confirmations that a read_committed consumer sees in each of the two partitions. */
   readonly confirmed: readonly (readonly number[])[];
@@ -28,7 +28,9 @@ const CONFIRMATIONS = [0, 1] as const;
 const PREFIXES = ['one-', 'two-'] as const;
 const CATCH_UP_TIMEOUT_MS = 120_000;
 
-/** Two processes that confirm each order in a transaction; one of them is killed again and again. */
+/**
+ * Two processes that confirm each order in a transaction. One of them is killed again and again.
+ */
 export class KilledTransactions {
   readonly #driver: BrokerDriver;
   readonly #admin: AdminSession;
@@ -73,7 +75,7 @@ export class KilledTransactions {
       alive.set(prefix, this.#start(prefix));
     }
     await this.#settles(written);
-    // Waits for both processes, because a duplicate may become visible late.
+    // Waits until both processes have started, because a duplicate may become visible late.
     await Promise.all([...alive.values()].map((child) => child.hasPrinted('started')));
     await sleep(realRuntime, 1_000);
     const confirmed = await Promise.all(CONFIRMATIONS.map((each) => this.#confirmed(each)));
@@ -98,7 +100,10 @@ export class KilledTransactions {
     );
   }
 
-  /** Waits until this many more records are committed, or all; returns the number of committed records. */
+  /**
+   * Waits until this many more records are committed, or all records. Returns the number of
+   * committed records.
+   */
   async #hasCommitted(more: number): Promise<number> {
     const enough = (await this.#committed()) + more;
     let committed = 0;
@@ -115,7 +120,8 @@ export class KilledTransactions {
       description: 'all orders to be committed',
       ...waiting,
     });
-    // The open transaction of the last process hides later records until its successor has aborted it.
+    // Waits for all confirmations: the open transaction of a killed process hides later records
+    // until its successor has aborted it.
     for (const partition of CONFIRMATIONS)
       await eventually(async () => (await this.#confirmed(partition)).length >= written, {
         description: 'all confirmations to be readable',
@@ -145,6 +151,6 @@ export function expectExactlyOnce(report: KilledTransactionsReport): void {
   const inputs = Array.from({ length: written }, (_, number) => number);
   for (const values of confirmed)
     expect(values.toSorted((one, other) => one - other)).toEqual(inputs);
-  // A kill without an open transaction would prove nothing.
+  // At least one kill must interrupt an open transaction, because other kills would prove nothing.
   expect(interrupted.some((count) => count > 0 && count % perKill !== 0)).toBe(true);
 }

@@ -26,30 +26,30 @@ import { NestFactory } from '@nestjs/core';
 
 type MessageContainer = ContainerRegistration['mainContainer'];
 type Given = NonNullable<Parameters<typeof EventBusModule.forRoot>[0]>;
-/** Options as users write them, as a literal. */
+/** Options in the form of a literal, as users write them. */
 type Options = Pick<Given, keyof Given>;
 export type Properties = Partial<NonNullable<Options['bindings']>[string]>;
 
-/** A call of the handler. */
+/** One call of the handler. */
 export interface Call {
   readonly groupId: string;
   readonly topic: string;
   readonly value: unknown;
-  /** Wall clock time, like the timestamps of records. */
+  /** Time of the call by the wall clock, like the timestamps of records. */
   readonly at: number;
-  /** When the record was written to the topic where it was handled. */
+  /** Time at which the record was written to the topic in which it was handled. */
   readonly writtenAt: number;
   readonly attempt: DeliveryAttempt;
 }
 
-/** Session timeouts that are short enough for a test to wait longer. */
+/** Session timeouts that are so short that a test can wait longer. */
 export const QUICK = {
   sessionTimeoutMs: '1500ms',
   heartbeatIntervalMs: '300ms',
   pollTimeoutMs: '250ms',
 } as const;
 
-/** Retry tiers with these delays and defaults otherwise. */
+/** Returns retry tiers with these delays, and defaults for all other options. */
 export const tiersOf = (...delays: readonly number[]) => delays.map((delayMs) => ({ delayMs }));
 
 /** A topic of orders with its retry and dead-letter topics on a real broker, and applications that handle them. */
@@ -146,7 +146,7 @@ export class OrdersTestBus {
     return (await this.records(this.deadLetterTopic)).map(readDeadLetter);
   }
 
-  /** Sum of the committed offsets; with one partition, its committed offset. */
+  /** Returns the sum of the committed offsets. With one partition this is its committed offset. */
   async committed(groupId = this.groupId): Promise<number> {
     const offsets = await this.admin.groupOffsets(groupId);
     return offsets.reduce((sum, { offset }) => sum + Math.max(0, offset), 0);
@@ -168,7 +168,7 @@ export class OrdersTestBus {
     await this.#driver.close();
   }
 
-  /** Waits for the condition, with time for a busy machine. */
+  /** Waits for the condition, with a time limit that allows for a busy machine. */
   until<T>(what: string, condition: () => T | Promise<T>, timeoutMs = 20_000) {
     return eventually(condition, { description: what, timeoutMs, intervalMs: 50 });
   }
@@ -190,7 +190,7 @@ export class OrdersTestBus {
     return Handlers;
   }
 
-  /** The main container and the containers of the tiers, in this order. */
+  /** Returns the main container and the containers of the tiers, in this order. */
   containers(application: INestApplicationContext): readonly MessageContainer[] {
     const { mainContainer, retryTierContainers } = application
       .get(ContainerRegistry)
@@ -198,7 +198,7 @@ export class OrdersTestBus {
     return [mainContainer, ...retryTierContainers];
   }
 
-  /** Waits for all sessions except those whose retry topic does not exist yet. */
+  /** Waits until all sessions have joined, except those whose retry topic does not exist yet. */
   async #hasJoined(application: INestApplicationContext): Promise<void> {
     const isReady = (state: string): boolean => state === 'joined' || state === 'topic-missing';
     await this.until('the application to join its groups', () =>

@@ -5,10 +5,10 @@ import type { INestApplicationContext } from '@nestjs/common';
 import { OrdersTestBus } from './orders-test-bus.js';
 
 export interface OutageWithRebalanceReport {
-  /** Failed calls before the binding was paused. */
+  /** Number of failed calls before the binding was paused. */
   readonly failedBeforePause: number;
   readonly failed: number;
-  /** How often the half-open circuit made trial calls. */
+  /** Number of half-open phases, in which the circuit makes trial calls. */
   readonly halfOpenPhases: number;
   /** Calls that started while the circuit was open or the operator had paused the binding. */
   readonly callsWhilePaused: number;
@@ -22,8 +22,8 @@ export const PARTITIONS = 6;
 const OPEN_MS = 500;
 
 /**
- * An outage of a dependency under load. In its first third a rebalance gives the member with the open
- * circuit more partitions; in its last third an operator pauses the binding.
+ * An outage of a dependency under load. In its first third, a rebalance gives more partitions to
+ * the member with the open circuit. In its last third, an operator pauses the binding.
  */
 export class OutageWithRebalance {
   readonly #testBus: OrdersTestBus;
@@ -53,7 +53,7 @@ export class OutageWithRebalance {
   async #run(other: ReturnType<typeof kafkajs>): Promise<OutageWithRebalanceReport> {
     const { topic, groupId } = this.#testBus;
     await this.#testBus.createTopics({ partitions: PARTITIONS });
-    // Owns partitions but never reads them.
+    // A member that owns partitions but never reads them.
     const idleMember = other.consumer({
       groupId,
       topics: [topic],
@@ -88,7 +88,7 @@ export class OutageWithRebalance {
     await this.#pauseAsOperator(application);
 
     const since = realRuntime.monotonic();
-    // Writing has ended, so the binding recovers without new records.
+    // No more records are written, so the binding has to recover without new records.
     await this.#testBus.until('all to be committed', async () => {
       return (await this.#testBus.committed()) === RECORDS;
     });
@@ -106,10 +106,14 @@ export class OutageWithRebalance {
     };
   }
 
-  /** Pauses the binding as an operator; ends the outage; resumes after the circuit is half open. */
+  /**
+   * Pauses the binding as an operator, ends the outage, and resumes the binding after the circuit
+   * has become half-open.
+   */
   async #pauseAsOperator(application: INestApplicationContext): Promise<void> {
     const lifecycle = application.get(LifecycleManager);
-    // `pause` requires state RUNNING, but the circuit may have paused the binding too.
+    // Adds the pause directly, because `pause` requires state RUNNING and the circuit may have
+    // paused the binding.
     await lifecycle.addPause('orders', 'operator');
     this.#isPausedByOperator = true;
     await sleep(realRuntime, this.downMs / 3);
@@ -169,7 +173,7 @@ function registrationOf(application: INestApplicationContext) {
   return application.get(ContainerRegistry).require('orders');
 }
 
-/** Ten calls open the circuit; each half-open phase adds a few failed calls. */
+/** Expects few failed calls: ten calls open the circuit, and each half-open phase adds a few. */
 export function expectFewFailedCalls({
   failedBeforePause,
   failed,

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { decodeMetadata } from '../../../../libs/core/src/consuming/commits/commit-metadata.js';
+import { decodeMetadata } from '../../../../libs/core/src/consuming/commits/commit-metadata-format.js';
 
 interface StoredOffset {
   readonly offset: number;
@@ -11,26 +11,32 @@ export type RecordPosition = string;
 
 /** Records of one partition that would be delivered again if the process were killed at the end of its journal. */
 export interface UncommittedWork {
-  /** Started and not done. */
+  /** Records that were started and are not finished. */
   readonly running: number;
-  /** Done, and not in an acknowledged commit. */
+  /** Records that are finished and in no acknowledged commit. */
   readonly uncommitted: number;
   /**
-   * Done since the last acknowledged commit was sent, if another commit is pending or about to be sent;
-   * otherwise 0.
+   * Records that were finished since the last acknowledged commit was sent, if another commit is
+   * pending or about to be sent. Otherwise 0.
    */
   readonly commitPending: number;
 }
 
-/** Records that a process has started, done and committed before it was killed, read from its journal. */
+/**
+ * Records that a process had started, finished and committed before it was killed, read from its
+ * journal.
+ */
 export class ProcessJournal {
   readonly started = new Set<RecordPosition>();
   readonly done = new Set<RecordPosition>();
   readonly #acknowledged = new Map<number, StoredOffset>();
-  /** Assignments at the end. Earlier assignments have ended, and their records with them. */
+  /**
+   * Assignments at the end of the journal. Earlier assignments have ended, so their records are not
+   * kept.
+   */
   readonly #assignments = new Map<number, Assignment>();
   #isCommitPending = false;
-  /** Number of the commit that was acknowledged last; the first is 1. */
+  /** Number of the commit that was acknowledged last. The first commit is 1. */
   readonly #acknowledgedSend: number;
 
   constructor(path: string) {
@@ -68,7 +74,7 @@ export class ProcessJournal {
           [acknowledgedSend, isAnswered] = [sends, true];
           break;
         case 'settled':
-          // If another commit was sent in between, that one is still pending.
+          // The commit is no longer pending, unless another commit was sent after it.
           if (isAnswered) this.#isCommitPending = false;
           break;
       }
@@ -76,7 +82,10 @@ export class ProcessJournal {
     this.#acknowledgedSend = acknowledgedSend;
   }
 
-  /** Uncommitted records of each partition, after what the group has acknowledged. */
+  /**
+   * Returns the uncommitted records of each partition. `acknowledged` contains the commits of the
+   * group.
+   */
   uncommittedWork(acknowledged: AcknowledgedCommits): readonly UncommittedWork[] {
     return [...this.#assignments.values()].map(({ running, done }) => {
       const uncommitted = [...done].filter(([position]) => !acknowledged.has(position));
@@ -89,7 +98,9 @@ export class ProcessJournal {
     });
   }
 
-  /** Commits that the group has acknowledged to this process and to earlier ones. */
+  /**
+   * Returns the commits that the group has acknowledged to this process and to earlier processes.
+   */
   commitsAfter(earlier: AcknowledgedCommits): AcknowledgedCommits {
     return new AcknowledgedCommits([...earlier.all, ...this.#acknowledged]);
   }
@@ -97,10 +108,10 @@ export class ProcessJournal {
 
 class Assignment {
   readonly running = new Set<RecordPosition>();
-  /** Records, with the number of commits that had been sent when it was done. */
+  /** Finished records, each with the number of commits that had been sent when it was finished. */
   readonly done = new Map<RecordPosition, number>();
 
-  /** Ignores records that were started in an earlier assignment. */
+  /** Marks a record as finished. Ignores records that were started in an earlier assignment. */
   finish(position: RecordPosition, sends: number): void {
     if (this.running.delete(position)) this.done.set(position, sends);
   }

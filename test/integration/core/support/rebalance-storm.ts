@@ -9,7 +9,7 @@ import { DRAIN_MS, StormMember } from './storm-member.js';
 export interface RebalanceStormSettings {
   readonly brokers: readonly string[];
   readonly by: 'partition' | 'key' | 'slice';
-  /** Left out: the default of the bus. */
+  /** Assignment strategy of the group. If absent, the default of the bus is used. */
   readonly assignmentStrategy?: AssignorName;
   readonly lastsMs: number;
   /** Time between two membership changes. */
@@ -21,15 +21,15 @@ export interface RebalanceStormReport {
   readonly written: number;
   readonly joined: number;
   readonly left: number;
-  /** How many partitions were revoked from a member, in all. */
+  /** Number of partitions that were revoked from members, over the whole storm. */
   readonly revocations: number;
   readonly lost: number;
-  /** Records that were in flight at these revocations. */
+  /** Records that were in flight when their partition was revoked. */
   readonly inFlight: number;
   readonly redelivered: number;
   readonly lateCompletions: number;
   readonly failures: number;
-  /** Time after the storm until every record was done and committed. */
+  /** Time from the end of the storm until every record was finished and committed. */
   readonly caughtUpAfterMs: number;
   /** Longest time without progress of a partition that had records to handle. */
   readonly longestStallMs: number;
@@ -41,17 +41,25 @@ const KEYS = 60;
 const FEWEST = 2;
 const MOST = 5;
 const LONGEST_WORK_MS = 500;
-/** Limit for a slice of one record: after a failure, records are handled one by one, and would never catch up. */
+/**
+ * Time limit of a call with one record. After a failure the records of a slice are handled one by
+ * one, and slower calls would never catch up.
+ */
 const LONGEST_SINGLE_CALL_MS = 100;
 const MOST_IN_SLICE = 20;
 const WRITE_EVERY_MS = 250;
 const PER_WRITE = 12;
-/** A record in this many fails at its first two calls. */
+/** One of this many records fails at its first two calls. */
 const FAILURE_EVERY = 10;
 const FAILED_CALLS = 2;
-/** The backlog grows with processing by partition, so the end takes long. */
+/**
+ * Time limit for the end. The backlog grows with processing by partition, so the end takes long.
+ */
 const CATCH_UP_TIMEOUT_MS = 300_000;
-/** Time for the last members to hand over their partitions, and for three calls of each record. */
+/**
+ * Time limit for one stall: the last members hand over their partitions, and each record has three
+ * calls.
+ */
 const LONGEST_STALL_MS = 15_000;
 
 const binding = {
@@ -69,7 +77,8 @@ function shapeOf(by: RebalanceStormSettings['by']): Properties {
     case 'key':
       return { processing: { by, maxConcurrency: 16 } };
     case 'slice':
-      // Redelivers as often as necessary: no record may be dead-lettered, because all must be done.
+      // The number of redeliveries is high, because no record may be dead-lettered: all records
+      // must be handled.
       return { listenerType: 'BATCH', maxPollRecords: MOST_IN_SLICE, batchRedeliveries: 100 };
   }
 }
@@ -134,7 +143,7 @@ export class RebalanceStorm {
     else this.#leave(this.settings.random.between(0, length - 1));
   }
 
-  /** The member may still be joining its group when this returns. */
+  /** Adds a member. When the call returns, the member may still be joining its group. */
   async #join(): Promise<void> {
     const { brokers, by, assignmentStrategy } = this.settings;
     const { topic, groupId } = this.#testBus;
@@ -161,7 +170,10 @@ export class RebalanceStorm {
     if (member) this.#leaving.push(member.leave());
   }
 
-  /** Runs until its end even if the signal is aborted, as many handlers do. */
+  /**
+   * Handles a slice or a record. It runs to its end even if the signal is aborted, as many handlers
+   * do.
+   */
   async #handle(
     records: readonly EventRecord[],
     contexts: readonly EventContext[],
@@ -174,7 +186,7 @@ export class RebalanceStorm {
     );
     const failed = records.findIndex(({ offset }, index) => {
       const { call = 1, total = 1 } = contexts[index]?.attempt ?? {};
-      // A call for a slice is a delivery of its own.
+      // Each call for a slice is a new delivery, so the total number of calls decides.
       const calls = by === 'slice' ? total : call;
       return Number(offset) % FAILURE_EVERY === 0 && calls <= FAILED_CALLS;
     });
@@ -198,7 +210,10 @@ export class RebalanceStorm {
     }
   }
 
-  /** Returns true, or throws with the actual state. */
+  /**
+   * Returns true if all records are finished and committed. Otherwise throws an error with the
+   * state of the group.
+   */
   async #hasCaughtUp(): Promise<true> {
     const { admin, groupId } = this.#testBus;
     const offsets = await admin.groupOffsets(groupId);
@@ -237,13 +252,13 @@ export class RebalanceStorm {
   }
 }
 
-/** Expects no violation. (The run itself fails if a record is lost.) */
+/** Expects that the report has no violation. A lost record makes the run itself fail. */
 export function expectNoViolation(report: RebalanceStormReport): void {
   const { violations, revocations, failures, longestStallMs } = report;
   expect(violations).toEqual([]);
-  // A longer stall cannot be caused by the handlers and their retries.
+  // The handlers and their retries cannot cause a longer stall.
   expect(longestStallMs).toBeLessThan(LONGEST_STALL_MS);
-  // A storm without a revocation would prove nothing.
+  // There must be a revocation, because a storm without one would prove nothing.
   expect(revocations).toBeGreaterThan(0);
   expect(failures).toBeGreaterThan(0);
 }

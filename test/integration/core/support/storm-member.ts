@@ -25,7 +25,7 @@ export interface StormMemberOptions {
   readonly binding: Properties & { readonly topic: string; readonly groupId: string };
   readonly audit: DeliveryAudit;
   readonly takesSlices: boolean;
-  /** Handles one record or one slice; returns the index of the record that fails. */
+  /** Handles one record or one slice, and returns the index of the failed record. */
   handle(
     records: readonly EventRecord[],
     contexts: readonly EventContext[],
@@ -60,7 +60,7 @@ export class StormMember {
     );
   }
 
-  /** State of the member and what keeps it from making progress. */
+  /** Describes the state of the member, and why it makes no progress. */
   describe(): string {
     if (!this.#application) return 'not started';
     const { mainContainer } = this.#application.get(ContainerRegistry).require('orders');
@@ -179,5 +179,5 @@ export class StormMember {
   }
 }
 
-/** Shorter than the slowest handler, so that some handlers end too late. */
+/** The drain time is shorter than the slowest handler, so that some handlers end too late. */
 export const DRAIN_MS = 200;

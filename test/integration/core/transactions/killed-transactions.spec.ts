@@ -3,7 +3,7 @@ import { SeededRandom } from '../../../chaos/broker/support/seeded-random.js';
 import { describeWithKafka } from '../../support/index.js';
 import { expectExactlyOnce, KilledTransactions } from '../support/killed-transactions.js';
 
-/** CHAOS_SEED repeats a run. */
+/** The variable CHAOS_SEED repeats a run with the same random numbers. */
 const seed = Number(process.env['CHAOS_SEED'] ?? Math.floor(realRuntime.random() * 2 ** 31));
 
 describeWithKafka(`Transactions of processes that are killed, seed ${seed}`, ({ brokers }) => {

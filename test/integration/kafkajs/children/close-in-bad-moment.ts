@@ -2,7 +2,10 @@ import { kafkajs } from '@nest-event-bus/broker/kafkajs';
 import { realRuntime, sleep } from '@nest-event-bus/broker/runtime';
 import { TcpProxy } from '@nest-event-bus/testing';
 
-/** Starts work that is under way when the driver closes. The process then has to exit by itself. */
+/**
+ * Starts work that is still under way when the driver closes. The process then has to exit by
+ * itself.
+ */
 const { brokers, topic, moment, afterMs } = JSON.parse(process.argv[2] ?? '{}') as {
   brokers: readonly string[];
   topic: string;
@@ -13,8 +16,8 @@ const CROWD = 100;
 const nobody = { onAssigned() {}, onRevoked() {}, onLost() {} };
 const expected = (): void => undefined;
 
-// The proxy stands in front of the bootstrap address only. The broker returns its own address to
-// clients that get through.
+// The proxy replaces the bootstrap address only. The broker returns its own address to clients that
+// reach it.
 const proxy = await TcpProxy.listen({ target: brokers[0] ?? '' });
 if (moment === 'swallowed') proxy.swallow('toClient');
 const driver = kafkajs({ brokers: moment === 'swallowed' ? proxy.address : brokers });

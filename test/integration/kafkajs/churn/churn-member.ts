@@ -16,7 +16,10 @@ export interface ChurnSettings {
   readonly topic: string;
 }
 
-/** An event that a member reports before it goes on. Work without an event has not been done. */
+/**
+ * An event that a member reports before it continues. Work whose event was not reported was not
+ * done.
+ */
 export type ChurnEvent = { readonly at: number } & (
   | { readonly kind: 'assigned' | 'revoked' | 'lost'; readonly partitions: readonly number[] }
   | {
@@ -34,21 +37,21 @@ type ChurnEventData = ChurnEvent extends infer Event
   : never;
 
 /**
- * State of one assignment of a partition. A later assignment of the same partition has a state of
- * its own.
+ * The state of one assignment of a partition. A later assignment of the same partition has its own
+ * state.
  */
 interface ActiveAssignment {
-  /** Whether another record of the partition may be handled. */
+  /** True if another record of the partition may be handled. */
   isOpen: boolean;
-  /** Offset after the last handled record; -1 before the first. */
+  /** The offset after the last handled record; -1 before the first one. */
   next: number;
 }
 
 const MAX_HANDLING_MS = 4;
 
 /**
- * A consumer like one in an application: it handles one record after the other, and commits what is
- * done.
+ * A consumer as in an application: it handles one record after the other, and commits the handled
+ * ones.
  */
 export class ChurnMember implements AssignmentListener {
   readonly #session: ConsumerSession;

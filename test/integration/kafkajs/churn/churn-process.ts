@@ -5,6 +5,6 @@ const settings = JSON.parse(process.argv[2] ?? '') as ChurnSettings;
 const member = new ChurnMember(settings, (event) =>
   process.stdout.write(`${JSON.stringify(event)}\n`),
 );
-// The test run is gone, so this process ends too.
+// The test run has ended, so this process ends too.
 process.stdin.on('close', () => process.exit(0)).resume();
 void member.start();

@@ -1,6 +1,6 @@
 import type { ChurnEvent } from './churn-member.js';
 
-/** Time for which a member owned a partition, by its own events. */
+/** The time for which a member owned a partition, according to its own events. */
 export interface OwnershipPeriod {
   readonly member: string;
   readonly partition: number;
@@ -11,7 +11,7 @@ export interface OwnershipPeriod {
 export interface MemberHistory {
   readonly name: string;
   readonly events: readonly ChurnEvent[];
-  /** Time at which the member was killed. */
+  /** The time at which the member was killed. */
   readonly endedAt?: number;
 }
 

@@ -11,14 +11,15 @@ export interface JavaMemberOptions {
   readonly groupId: string;
   readonly topic: string;
   /**
-   * Assignors of the classic protocol as class names without their package, or the new protocol.
+   * The assignors of the classic protocol, as class names without their package, or 'consumer' for
+   * the consumer protocol.
    */
   readonly protocol: readonly string[] | 'consumer';
 }
 
-/** A consumer that uses the Java client, in a process of its own. */
+/** A consumer that uses the Java client, in its own process. */
 export class JavaMember {
-  /** Calls of its rebalance listener in order, for example `assigned 0 1`. */
+  /** The calls of its rebalance listener in order, for example `assigned 0 1`. */
   readonly calls: string[] = [];
   readonly records: string[] = [];
   readonly #owned = new Set<number>();
@@ -50,7 +51,7 @@ export class JavaMember {
     return [...this.#owned].sort((left, right) => left - right);
   }
 
-  /** Output on stderr: warnings, and the reason of its end. */
+  /** The output on stderr: warnings, and the reason why the process ended. */
   get stderr(): string {
     return this.#errors;
   }

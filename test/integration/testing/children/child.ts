@@ -6,7 +6,7 @@ export type StartOutcome =
   | { readonly kind: 'started'; readonly brokers: readonly string[]; readonly canKill: boolean }
   | { readonly kind: 'unavailable' | 'failed'; readonly message: string };
 
-/** Starts a Node process that starts a KafkaServer and reports the outcome. */
+/** Starts a Node process that starts a KafkaServer and reports the outcome of the start. */
 export function startKafkaInChild(
   options: object,
   environment: Record<string, string | undefined>,

@@ -1,7 +1,10 @@
 import { once } from 'node:events';
 import { KafkaServer, KafkaStartError, KafkaUnavailableError } from '@nest-event-bus/testing';
 
-/** Starts a server with the options given as JSON, prints the outcome on one line, and stops when its input ends. */
+/**
+ * Starts a server with the options given as JSON, and prints the outcome on one line. Stops the
+ * server when its input ends.
+ */
 try {
   const { freeze, ...options } = JSON.parse(process.argv[2] ?? '{}');
   await using kafka = await KafkaServer.start(options);

@@ -1,6 +1,6 @@
 import { register } from 'node:module';
 
-/** Simulates a machine without the optional package. */
+/** Simulates a machine on which the optional package is not installed. */
 const hooks = `export async function resolve(name, context, next) {
   if (name === '@testcontainers/kafka') throw new Error("Cannot find package '" + name + "'");
   return next(name, context);

@@ -66,11 +66,11 @@ describe('consumer protocol subscription', () => {
     ['v2', java.v2, { ...full, rack: null }],
     ['v1', java.v1, { ...full, rack: null, generation: NO_GENERATION }],
     ['v0', java.v0, { ...full, rack: null, generation: NO_GENERATION, owned: [] }],
-  ])("decodes Java's %s", (_version, bytes, expected) => {
+  ])('decodes the subscription that Java encodes: %s', (_version, bytes, expected) => {
     expect(decodeSubscription(hex(bytes))).toEqual(expected);
   });
 
-  it('encodes the same contents to the same bytes, in any order', () => {
+  it('encodes subscriptions with the same contents to the same bytes, whatever the order of topics and partitions', () => {
     const shuffled = {
       ...full,
       topics: ['orders', 'audit', 'orders'],
@@ -79,7 +79,7 @@ describe('consumer protocol subscription', () => {
     expect(encodeSubscription(shuffled)).toEqual(encodeSubscription(full));
   });
 
-  it('round-trips any subscription', () => {
+  it('decodes any subscription to what was encoded', () => {
     fc.assert(
       fc.property(subscriptions(), (subscription) => {
         expect(decodeSubscription(encodeSubscription(subscription))).toEqual(subscription);
@@ -87,13 +87,13 @@ describe('consumer protocol subscription', () => {
     );
   });
 
-  it('decodes a newer version by the fields known here', () => {
+  it('decodes the known fields of a newer version and skips the others', () => {
     const newer = Buffer.concat([hex(java.v3), Buffer.from('what version 9 adds')]);
     newer.writeInt16BE(9, 0);
     expect(decodeSubscription(newer)).toEqual(full);
   });
 
-  it('decodes as many fields as there are if bytes end before the fields of the version', () => {
+  it('decodes the existing fields if the bytes end before the last field of their version', () => {
     const early = hex(java.v0);
     early.writeInt16BE(1, 0);
     expect(decodeSubscription(early)).toEqual({
@@ -104,14 +104,14 @@ describe('consumer protocol subscription', () => {
     });
   });
 
-  it('keeps no reference to the response', () => {
+  it('copies what it decodes, so that the response can be freed', () => {
     const response = hex(java.v3);
     const { userData } = decodeSubscription(response);
     response.fill(0xff);
     expect(userData).toEqual(Buffer.from([1, 2]));
   });
 
-  it('agrees with kafkajs on the common fields', () => {
+  it('encodes and decodes the same topics and user data as kafkajs', () => {
     const theirs = { version: 0, topics: ['audit', 'orders'], userData: Buffer.from([1, 2]) };
     expect(decodeSubscription(kafkajs.MemberMetadata.encode(theirs))).toMatchObject({
       topics: theirs.topics,
@@ -132,11 +132,11 @@ describe('consumer protocol subscription', () => {
     ['a negative number of topics', '000380000000'],
     ['a topic longer than the bytes', '00030000000100ff61'],
     ['half of its owned partitions', java.v1.slice(0, -6)],
-  ])('throws a typed error for %s', (_case, bytes) => {
+  ])('throws a MalformedResponseError for %s', (_case, bytes) => {
     expect(() => decodeSubscription(hex(bytes))).toThrow(MalformedResponseError);
   });
 
-  it('decodes any bytes or throw a typed error', () => {
+  it('decodes any bytes, or throws a MalformedResponseError', () => {
     fc.assert(
       fc.property(mutated(hex(java.v3)), (bytes) => {
         expectReadOrTypedError(() => decodeSubscription(bytes));
@@ -152,11 +152,11 @@ describe('consumer protocol assignment', () => {
   it.each([
     ['v3', java.assignment, partitions],
     ['v0 without partitions', java.emptyAssignment, []],
-  ])("decodes Java's %s", (_version, bytes, expected) => {
+  ])('decodes the assignment that Java encodes: %s', (_version, bytes, expected) => {
     expect(byTopicAndPartition(decodeAssignment(hex(bytes)))).toEqual(expected);
   });
 
-  it('encodes the same length and parts as Java, with sorted topics', () => {
+  it('encodes an assignment to the same length as Java, with its topics sorted', () => {
     const encoded = encodeAssignment(partitions).toString('hex');
     const [orders, audit] = ['00066f72646572730000000200000000', '0005617564697400000001'];
     expect(encoded).toHaveLength(java.assignment.length);
@@ -167,7 +167,7 @@ describe('consumer protocol assignment', () => {
     expect(decodeAssignment(Buffer.alloc(0))).toEqual([]);
   });
 
-  it('round-trips any assignment', () => {
+  it('decodes any assignment to what was encoded', () => {
     fc.assert(
       fc.property(topicPartitions(), (expected) => {
         expect(decodeAssignment(encodeAssignment(expected))).toEqual(expected);
@@ -175,7 +175,7 @@ describe('consumer protocol assignment', () => {
     );
   });
 
-  it('assigns a partition once if it is named twice', () => {
+  it('returns a partition once if the bytes name it twice', () => {
     const twice = '0003000000020001610000000100000000000161000000020000000000000001ffffffff';
     expect(decodeAssignment(hex(twice))).toEqual([
       { topic: 'a', partition: 0 },
@@ -183,7 +183,7 @@ describe('consumer protocol assignment', () => {
     ]);
   });
 
-  it('agrees with kafkajs', () => {
+  it('encodes and decodes the same assignment as kafkajs', () => {
     const assignment = { audit: [1], orders: [0, 2] };
     expect(decodeAssignment(kafkajs.MemberAssignment.encode({ version: 1, assignment }))).toEqual(
       partitions,
@@ -197,11 +197,11 @@ describe('consumer protocol assignment', () => {
     ['half a version', '00'],
     ['a negative partition', '000300000001000161000000' + '01ffffffffffffffff'],
     ['a truncated list', java.assignment.slice(0, 40)],
-  ])('throws a typed error for %s', (_case, bytes) => {
+  ])('throws a MalformedResponseError for %s', (_case, bytes) => {
     expect(() => decodeAssignment(hex(bytes))).toThrow(MalformedResponseError);
   });
 
-  it('decodes any bytes or throw a typed error', () => {
+  it('decodes any bytes, or throws a MalformedResponseError', () => {
     fc.assert(
       fc.property(mutated(hex(java.assignment)), (bytes) => {
         expectReadOrTypedError(() => decodeAssignment(bytes));

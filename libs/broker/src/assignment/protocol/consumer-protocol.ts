@@ -10,17 +10,18 @@ import {
 } from './topic-partitions.js';
 
 /*
- * The messages that members of a group exchange through the broker, which does not read them.
+ * The messages that members of a group exchange through the broker, which does not decode them.
  *
  *   Subscription: version i16, topics [s], userData B? | 1: owned [s, [i32]] | 2: generation i32 | 3: rack s?
  *   Assignment:   version i16, [s, [i32]], userData B?
  *
- * A newer version only appends fields, so bytes after the known fields are skipped.
+ * `1:` means since version 1. A newer version only appends fields, so bytes after the known fields
+ * are skipped.
  */
 
 const VERSION = 3;
 
-/** The generation of a member without any assignment so far. */
+/** The generation of a member that has never had an assignment. */
 export const NO_GENERATION = -1;
 
 export interface Subscription {
@@ -28,8 +29,8 @@ export interface Subscription {
   /** Assignor-specific data; see `Assignor.userData`. */
   readonly userData: Buffer | null;
   /**
-   * Partitions that the member keeps reading while it joins. Empty for members that revoke
-   * everything first.
+   * Partitions that the member keeps reading while it joins. Empty for members that revoke all
+   * partitions before they join.
    */
   readonly owned: readonly TopicPartition[];
   /** The generation in which `owned` was assigned; `NO_GENERATION` when there is none. */
@@ -113,8 +114,8 @@ function readVersion(reader: FieldReader): number {
 }
 
 /**
- * Accepts missing fields at the end, because some clients send a version without the fields that it
- * added.
+ * Uses `otherwise` for fields that are missing at the end, because some clients send a version
+ * number without the fields of that version.
  */
 function readIfPresent<T>(reader: FieldReader, known: boolean, read: () => T, otherwise: T): T {
   return known && !reader.atEnd ? read() : otherwise;

@@ -22,8 +22,8 @@ export interface UnreadableMember {
 export interface GroupMembers {
   readonly members: readonly AssignorMember[];
   /**
-   * Members with invalid metadata; log a warning for them. They are in `members` too, without
-   * topics, so that one broken member does not stop the others.
+   * Members with invalid metadata, for which the caller logs a warning. `members` contains them
+   * without topics, so that one broken member does not stop the others.
    */
   readonly unreadable: readonly UnreadableMember[];
 }

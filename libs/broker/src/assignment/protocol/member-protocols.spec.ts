@@ -13,12 +13,12 @@ const offered = (held: typeof claim | null) =>
   );
 
 describe('memberProtocols', () => {
-  it('keeps the order of preference', () => {
+  it('keeps the order of preference of the assignors', () => {
     const joining = { assignors, topics: ['orders'], previous: null, held: null };
     expect(memberProtocols(joining).map(({ name }) => name)).toEqual([...assignors]);
   });
 
-  it('sends owned partitions to a cooperative leader, and the previous assignment to an eager leader', () => {
+  it('sends the owned partitions to a cooperative leader, and the previous assignment to a sticky leader', () => {
     const { range, sticky, 'cooperative-sticky': cooperative } = offered(claim);
     expect(cooperative).toMatchObject({ owned: claim.partitions, generation: 4 });
     expect(range).toMatchObject({ owned: [], generation: NO_GENERATION, userData: null });
@@ -26,7 +26,7 @@ describe('memberProtocols', () => {
     expect(decodeStickyUserData(sticky?.userData ?? null)).toEqual(claim);
   });
 
-  it('claims no partitions that were handed back', () => {
+  it('names no owned partitions if the member has revoked all of them', () => {
     expect(offered(null)['cooperative-sticky']).toMatchObject({
       owned: [],
       generation: NO_GENERATION,

@@ -7,12 +7,13 @@ export interface JoiningMember {
   readonly assignors: readonly AssignorName[];
   readonly topics: readonly string[];
   /**
-   * The last assignment, whether or not its partitions are still read; null before the first one.
+   * The last assignment, even if its partitions were revoked since; null before the first
+   * assignment.
    */
   readonly previous: PreviousAssignment | null;
   /**
-   * Partitions that are still read while joining, with the generation that confirmed them; null if
-   * all were handed back.
+   * Partitions that the member keeps reading while it joins, with the generation of their last
+   * SyncGroup; null if the member has revoked all partitions.
    */
   readonly held: PreviousAssignment | null;
 }

@@ -13,17 +13,17 @@ const previous = {
   generation: 5,
 };
 
-describe('sticky user data', () => {
+describe('sticky user data of a member', () => {
   it('is null before the first assignment', () => {
     expect(encodeStickyUserData(null)).toBeNull();
   });
 
-  it('has the same bytes as Java', () => {
+  it('is encoded to the same bytes as by Java', () => {
     expect(encodeStickyUserData(previous)?.toString('hex')).toBe(java);
     expect(decodeStickyUserData(Buffer.from(java, 'hex'))).toEqual(previous);
   });
 
-  it('is decoded without a generation, as older clients encode it', () => {
+  it('is decoded without a generation if an older client wrote none', () => {
     const older = Buffer.from(java, 'hex').subarray(0, -4);
     expect(decodeStickyUserData(older)).toEqual({ ...previous, generation: -1 });
   });
@@ -33,11 +33,11 @@ describe('sticky user data', () => {
     ['zero bytes, as kafkajs writes nothing', Buffer.alloc(0)],
     ['garbage', Buffer.from('garbage')],
     ['half a generation', Buffer.from(java, 'hex').subarray(0, -2)],
-  ])('contains no claim if it is %s', (_case, bytes) => {
+  ])('names no previous partitions if it is %s', (_case, bytes) => {
     expect(decodeStickyUserData(bytes)).toBeNull();
   });
 
-  it('never throws when decoded', () => {
+  it('is decoded from any bytes without an error', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 60 }), (bytes) => {
         decodeStickyUserData(Buffer.from(bytes));

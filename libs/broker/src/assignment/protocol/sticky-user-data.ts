@@ -18,8 +18,8 @@ export function encodeStickyUserData(previous: PreviousAssignment | null): Buffe
 }
 
 /**
- * Returns null if the member had no assignment, or if the bytes are invalid: the member then only
- * loses its claim. Clients before Kafka 2.3 write no generation.
+ * Returns null if the member had no assignment or if the bytes are invalid: the member is then
+ * treated as new. Clients before Kafka 2.3 write no generation.
  */
 export function decodeStickyUserData(bytes: Buffer | null): PreviousAssignment | null {
   if (bytes === null) return null;

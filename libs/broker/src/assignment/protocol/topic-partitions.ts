@@ -3,7 +3,8 @@ import type { FieldReader } from './field-reader.js';
 import type { FieldWriter } from './field-writer.js';
 
 /**
- * Compares UTF-16 units, as Java's String.compareTo does: all clients in a group must sort alike.
+ * Compares UTF-16 units, as Java's String.compareTo does, because all clients of a group must sort
+ * in the same way.
  */
 export function compareText(left: string, right: string): number {
   if (left === right) return 0;
@@ -11,8 +12,8 @@ export function compareText(left: string, right: string): number {
 }
 
 /**
- * Writes [topic, [partition]], sorted: equal sets give equal bytes, so that a rejoin is recognised
- * as unchanged.
+ * Writes [topic, [partition]] in sorted order. Equal sets then have equal bytes, by which the
+ * broker recognises a repeated join.
  */
 export function writeTopicPartitions(
   writer: FieldWriter,

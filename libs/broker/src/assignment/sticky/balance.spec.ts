@@ -21,14 +21,14 @@ function chain(length: number, partitionsPerTopic: number): InitialLoads {
 }
 
 describe('balance', () => {
-  it('does not change an even assignment', () => {
+  it('moves nothing if the assignment is already even', () => {
     const { members, partitions } = chain(5, 1);
     for (const partition of partitions) [...partition.eligible.members].at(-1)?.take(partition);
     expect(balance(members)).toBe(0);
     expect(loads(members)).toEqual([1, 1, 1, 1, 2]);
   });
 
-  it('needs the fewest moves if everything must pass through a long chain', () => {
+  it('makes the fewest moves if partitions can move only along a long chain of members', () => {
     const length = 100;
     const { members, partitions } = chain(length, length);
     for (const partition of partitions) [...partition.eligible.members][0]?.take(partition);
@@ -52,7 +52,7 @@ describe('balance', () => {
     expect(members[1]?.partitions().map(({ partition }) => partition)).toEqual([1, 2]);
   });
 
-  it('moves partitions without a previous owner first, before those that the member had', () => {
+  it('moves partitions without a previous owner before those that the member owned before', () => {
     const owners = new PreviousOwners();
     for (const partition of [1, 3]) owners.claim('a', 1, { topic: 't', partition });
     const subscriptions = [

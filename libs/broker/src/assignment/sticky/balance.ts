@@ -3,22 +3,24 @@ import type { MemberLoad } from './member-load.js';
 /*
  * Makes the loads as even as the subscriptions allow.
  *
- * From the member with the highest load a chain "a gives one to b, b gives one to c, ..." is
- * searched that ends at a member with at least two fewer. Moving along the chain reduces the sum of
- * the squared loads, so the loop ends. If no chain exists, no reached member can ever become part
- * of one (no chain leads out of the reached members, and no other member has a higher load), so
- * they are closed. When all members are closed, no other assignment is more even.
+ * A chain "a gives one to b, b gives one to c, ..." starts at the member with the highest load and
+ * ends at a member with at least two partitions fewer. Moving partitions along a chain reduces the
+ * sum of the squared loads, so the loop ends. If no chain exists, none of the members that the
+ * search reached can become part of a later chain: no chain leads out of them, and no other member
+ * has a higher load. These members are closed. When all members are closed, no other assignment is
+ * more even.
  *
- * Acquired partitions move anyway. So chains that move only acquired partitions are tried first,
- * then those in which one member gives up a retained partition, then two, and so on.
+ * An acquired partition changes its owner in any case. So chains that move only acquired partitions
+ * are tried first, then chains in which one member gives up a retained partition, then two, and so
+ * on.
  */
 
 type ChainSearch =
-  /** The members from the first giver to the last receiver. */
+  /** The members of the chain, from the one that gives first to the one that only receives. */
   | { readonly kind: 'chain'; readonly members: readonly MemberLoad[] }
   | { readonly kind: 'exhausted'; readonly reached: Iterable<MemberLoad> };
 
-/** Returns the number of moves. */
+/** Returns the number of moved partitions. */
 export function balance(members: readonly MemberLoad[]): number {
   const open = new Set(members);
   let moves = 0;
@@ -81,8 +83,8 @@ function chainTo(
 }
 
 /**
- * Moves from the end backwards: each member gives before it receives, and never passes on what it
- * just received.
+ * Moves from the end of the chain backwards: each member gives a partition before it receives one,
+ * and so never passes on the one that it has just received.
  */
 function moveAlongChain(chain: readonly MemberLoad[]): number {
   const fromTheEnd = [...chain].reverse();

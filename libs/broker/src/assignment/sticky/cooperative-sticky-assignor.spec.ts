@@ -37,7 +37,7 @@ describe('CooperativeStickyAssignor', () => {
     expect(shown(plan)).toEqual({ a: [2, 3], b: [] });
   });
 
-  it('assigns the partitions to the new member once no member claims them', () => {
+  it('assigns the revoked partitions to the new member once no member claims them', () => {
     const plan = assign(
       4,
       member('a', { partitions: orders(0, 1), generation: 2 }),
@@ -46,7 +46,7 @@ describe('CooperativeStickyAssignor', () => {
     expect(shown(plan)).toEqual({ a: [0, 1], b: [2, 3] });
   });
 
-  it('assigns the partitions of a member that left at once, and moves nothing else', () => {
+  it('assigns the partitions of a member that left at once, and moves no other partition', () => {
     const plan = assign(
       6,
       member('a', { partitions: orders(0, 1), generation: 4 }),
@@ -98,23 +98,23 @@ describe('CooperativeStickyAssignor', () => {
     expect(shown(plan)).toEqual({ a: [], b: [0] });
   });
 
-  it('encodes what Java writes: the generation, -1 before the first', () => {
+  it('encodes the generation as Java does, and -1 before the first assignment', () => {
     expect(assignor.userData(null).toString('hex')).toBe('ffffffff');
     expect(assignor.userData({ partitions: [], generation: 2 }).toString('hex')).toBe('00000002');
   });
 });
 
-describe('any history of cooperative members', () => {
+describe('a cooperative group after any sequence of joins, leaves and new partitions', () => {
   const change = fc.record({ joins: fc.nat(3), leaves: fc.nat(2), grows: fc.nat(3) });
 
   /**
-   * Returns the partitions of the members after a round: they keep the confirmed ones, revoke the
-   * others, and add the new ones.
+   * Returns the partitions of the members after a round. Members keep the confirmed partitions,
+   * revoke the others, and add the new ones.
    */
   const after = (plan: AssignmentPlan, generation: number): Map<string, PreviousAssignment> =>
     new Map([...plan].map(([id, partitions]) => [id, { partitions, generation }]));
 
-  it('needs two rounds after each change, and no partition ever has two owners', () => {
+  it('is balanced after two rounds, and no partition ever has two owners', () => {
     fc.assert(
       fc.property(fc.array(change, { maxLength: 6 }), (changes) => {
         let held = new Map<string, PreviousAssignment | null>([['m0', null]]);

@@ -12,9 +12,9 @@ import { PreviousOwners } from './previous-owners.js';
 import { stickyPlan } from './sticky-plan.js';
 
 /**
- * Java's CooperativeStickyAssignor (KIP-429), for members that join with their owned partitions and
- * keep reading them. A move takes two rounds: 1. The partition is assigned to no member while
- * another one still claims it. 2. That member revokes it and rejoins without it; then the partition
+ * Java's CooperativeStickyAssignor (KIP-429), for members that keep reading their partitions while
+ * they join. A move takes two rounds: 1. The partition is assigned to no member while another
+ * member still claims it. 2. That member revokes the partition and rejoins, and then the partition
  * is assigned.
  */
 export class CooperativeStickyAssignor implements Assignor {
@@ -46,8 +46,8 @@ export class CooperativeStickyAssignor implements Assignor {
 }
 
 /**
- * Returns whether no other member claims the partition. A member of an older generation may still
- * read it, even if another claim is stronger.
+ * Returns whether no other member claims the partition. A claim with an older generation also
+ * counts, because that member may still read the partition.
  */
 function isFree(
   claims: PreviousOwners,
@@ -58,7 +58,7 @@ function isFree(
   return claims.claimantsOf(topic, partition).every((claimant) => claimant === memberId);
 }
 
-/** Returns the generation, which clients before Kafka 3.4 send in the user data. */
+/** Returns the generation of the claim. Clients before Kafka 3.4 send it in the user data. */
 function generationOf({ generation, userData }: AssignorMember): number {
   return generation === NO_GENERATION ? decodeGeneration(userData) : generation;
 }
@@ -70,7 +70,7 @@ export function encodeGeneration(generation: number): Buffer {
   return bytes;
 }
 
-/** Returns no generation for invalid data: the claims of that member are then the weakest. */
+/** Returns no generation for invalid bytes, so that every claim with a generation is preferred. */
 function decodeGeneration(bytes: Buffer | null): number {
   return bytes !== null && bytes.length >= 4 ? bytes.readInt32BE(0) : NO_GENERATION;
 }

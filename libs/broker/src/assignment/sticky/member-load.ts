@@ -13,13 +13,13 @@ export interface AssignablePartition extends TopicPartition {
   readonly eligible: EligibleMembers;
   /** The id of the previous owner; null if no member has a claim. */
   readonly previousOwner: string | null;
-  /** The index among all partitions, by topic and partition. */
+  /** The index of this partition among all partitions, sorted by topic and partition number. */
   readonly order: number;
 }
 
 /**
- * A member and its partitions so far: those that it owned before (retained), and the others
- * (acquired).
+ * A member with its partitions in the new plan: the retained ones, which it owned before, and the
+ * acquired ones.
  */
 export class MemberLoad {
   readonly #retained = new PartitionSet();
@@ -41,8 +41,8 @@ export class MemberLoad {
   }
 
   /**
-   * Returns the members that could get an acquired partition, which moves anyway, so that giving it
-   * away costs nothing.
+   * Returns the members that could get an acquired partition of this member. Such a move is free,
+   * because an acquired partition changes its owner in any case.
    */
   receiversOfAcquired(): Iterable<MemberLoad> {
     return this.#acquired.receivers();
@@ -53,8 +53,8 @@ export class MemberLoad {
   }
 
   /**
-   * Gives one partition to a receiver: preferably one that the receiver owned before, then an
-   * acquired one, then a retained one.
+   * Gives one partition to a receiver: preferably one that the receiver owned before, otherwise an
+   * acquired one, otherwise a retained one.
    */
   giveTo(receiver: MemberLoad): void {
     const partition =

@@ -55,12 +55,12 @@ describe('PreviousOwners', () => {
       ],
       'c',
     ],
-  ])('%s', (_case, claims, owner) => {
+  ])('finds the previous owner: %s', (_case, claims, owner) => {
     expect(ownerAfter(...claims)).toBe(owner);
     expect(ownerAfter(...[...claims].reverse())).toBe(owner);
   });
 
-  it('a claim does not change other partitions and topics', () => {
+  it('is not affected by claims of other partitions and topics', () => {
     const owners = new PreviousOwners();
     owners.claim('a', 1, { topic: 't', partition: 0 });
     expect([owners.ownerOf('t', 1), owners.ownerOf('u', 0)]).toEqual([null, null]);

@@ -1,8 +1,8 @@
 import type { TopicPartition } from '../../port/record.js';
 
 /**
- * The claims of one partition. `owner` is null while two members claim it in one generation: one of
- * them is wrong, and it is unknown which.
+ * The strongest claim of one partition. `owner` is null if two members claim the partition in the
+ * same generation, because it is unknown which of them is right.
  */
 interface Claim {
   readonly generation: number;
@@ -11,8 +11,8 @@ interface Claim {
 }
 
 /**
- * The previous owner of each partition, according to the claims of all members. The claim of the
- * highest generation wins.
+ * The previous owner of each partition, as claimed by the members. The claim with the highest
+ * generation wins.
  */
 export class PreviousOwners {
   readonly #claims = new Map<string, Map<number, Claim>>();

@@ -66,7 +66,7 @@ describe('StickyAssignor guarantees of the Java documentation', () => {
   const four = { t0: 2, t1: 2, t2: 2, t3: 2 };
   const all = Object.keys(four);
 
-  it('a new group gets partitions in turn', () => {
+  it('assigns the partitions of a new group to its members in turn', () => {
     const plan = assign([member('C2', all), member('C0', all), member('C1', all)], four);
     expect(shown(plan)).toEqual({
       C0: 't0-0 t1-1 t3-0',
@@ -75,7 +75,7 @@ describe('StickyAssignor guarantees of the Java documentation', () => {
     });
   });
 
-  it('the remaining members keep all their partitions when one leaves', () => {
+  it('keeps all partitions of the remaining members when one member leaves', () => {
     const left = [
       member('C0', all, { partitions: partitions('t0-0 t1-1 t3-0'), generation: 1 }),
       member('C2', all, { partitions: partitions('t1-0 t2-1'), generation: 1 }),
@@ -86,7 +86,7 @@ describe('StickyAssignor guarantees of the Java documentation', () => {
     });
   });
 
-  it('unequal subscriptions are balanced as evenly as they allow', () => {
+  it('balances unequal subscriptions as evenly as they allow', () => {
     const counts = { t0: 1, t1: 2, t2: 3 };
     const members = [
       member('C0', ['t0']),
@@ -141,7 +141,7 @@ describe('StickyAssignor with a partition that two members claim', () => {
     generation,
   });
 
-  it('the member of the higher generation keeps it', () => {
+  it('keeps it at the member that claims it in the higher generation', () => {
     const members = [
       member('a', topics, claim('t-0', 3)),
       member('b', topics, claim('t-0 t-1', 2)),
@@ -151,7 +151,7 @@ describe('StickyAssignor with a partition that two members claim', () => {
     expect(shown(assign(other, { t: 2 }))).toEqual({ a: 't-1', b: 't-0' });
   });
 
-  it('a partition that two members claim in the same generation has no previous owner, even if an older claim exists', () => {
+  it('treats it as new if two members claim it in the same generation, even if an older claim exists', () => {
     const members = [
       member('a', topics, claim('t-2 t-3', 5)),
       member('b', topics, claim('t-0 t-2', 5)),
@@ -164,7 +164,7 @@ describe('StickyAssignor with a partition that two members claim', () => {
     });
   });
 
-  it('a claim without a generation is the weakest', () => {
+  it('prefers any claim with a generation to one without', () => {
     const old = sticky.userData(claim('t-0', 0))?.subarray(0, -4) ?? null;
     const members = [
       { ...member('a', topics), userData: old },
@@ -183,7 +183,7 @@ describe('StickyAssignor with a partition that two members claim', () => {
 });
 
 describe('StickyAssignor for any group', () => {
-  it('is the same for any order of the members', () => {
+  it('returns the same assignment for any order of the members', () => {
     fc.assert(
       fc.property(groups(), fc.infiniteStream(fc.nat()), ({ members, counts }, noise) => {
         const shuffled = members
@@ -195,7 +195,7 @@ describe('StickyAssignor for any group', () => {
     );
   });
 
-  it('is as even as any assignment that the subscriptions allow', () => {
+  it('returns the most even assignment that the subscriptions allow', () => {
     fc.assert(
       fc.property(groups({ members: 4, partitions: 2 }), ({ members, counts }) => {
         expect(unevenness(assign(members, counts))).toBe(leastUnevenness(members, counts));
@@ -204,7 +204,7 @@ describe('StickyAssignor for any group', () => {
     );
   });
 
-  it('moves nothing when nothing has changed', () => {
+  it('moves nothing when members, subscriptions and partitions are unchanged', () => {
     fc.assert(
       fc.property(groups(), ({ members, counts }) => {
         const plan = assign(members, counts);
@@ -229,7 +229,7 @@ describe('StickyAssignor with equal subscriptions', () => {
       member(`m${String(index).padStart(2, '0')}`, topics),
     );
 
-  it('loads differ by at most one, and as many partitions as possible are retained', () => {
+  it('assigns loads that differ by at most one, and moves as few partitions as possible', () => {
     fc.assert(
       fc.property(
         sized,
@@ -258,7 +258,7 @@ describe('StickyAssignor with equal subscriptions', () => {
     );
   });
 
-  it('moves only the partitions of a member that left', () => {
+  it('moves only the partitions of the member that left when a member leaves', () => {
     fc.assert(
       fc.property(fc.integer({ min: 2, max: 15 }), fc.nat(), (size, leaver) => {
         const members = group(size);
@@ -270,7 +270,7 @@ describe('StickyAssignor with equal subscriptions', () => {
     );
   });
 
-  it('assigns at most its quota to a new member, and nothing else moves', () => {
+  it('assigns at most its equal share to a new member, and moves nothing else', () => {
     fc.assert(
       fc.property(sized, (size) => {
         const members = group(size);
@@ -288,8 +288,8 @@ function sum(counts: readonly number[]): number {
 }
 
 /**
- * Creates members with the given owners: `by[i]` is the index of the owner of partition i; larger
- * indexes mean no owner.
+ * Creates members with the given owners: `by[i]` is the index of the owner of partition i. An index
+ * without a member means no owner.
  */
 function withOwners(
   members: readonly AssignorMember[],

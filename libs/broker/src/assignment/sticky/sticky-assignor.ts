@@ -4,8 +4,9 @@ import { stickyPlan } from './sticky-plan.js';
 import { decodeStickyUserData, encodeStickyUserData } from '../protocol/sticky-user-data.js';
 
 /**
- * Java's StickyAssignor, for members that hand back everything before they join. The user data
- * contains their previous partitions; `owned` is ignored, because they have revoked those.
+ * Java's StickyAssignor, for members that revoke all partitions before they join. The user data
+ * contains their previous partitions. `owned` is ignored, because these members have revoked those
+ * partitions.
  */
 export class StickyAssignor implements Assignor {
   readonly name = 'sticky';

@@ -31,7 +31,10 @@ export function stickyPlan(
   return new Map(loads.members.map((member) => [member.memberId, member.partitions()]));
 }
 
-/** Collects claims. A claim counts only for a topic that the member still subscribes to. */
+/**
+ * Collects the claims of all members. A claim counts only if the member still subscribes to the
+ * topic.
+ */
 function previousOwnersOf(members: readonly StickyMember[]): PreviousOwners {
   const owners = new PreviousOwners();
   for (const { memberId, topics, previous } of members) {
@@ -43,7 +46,7 @@ function previousOwnersOf(members: readonly StickyMember[]): PreviousOwners {
   return owners;
 }
 
-/** Returns the partitions without a previous owner in the group. */
+/** Gives each partition back to its previous owner, and returns the partitions without one. */
 function retainPreviousPartitions({ members, partitions }: InitialLoads): AssignablePartition[] {
   const memberOf = new Map(members.map((member) => [member.memberId, member]));
   return partitions.filter((partition) => {
@@ -55,7 +58,8 @@ function retainPreviousPartitions({ members, partitions }: InitialLoads): Assign
 }
 
 /**
- * Assigns partitions with the fewest eligible members first, because the others have more choices.
+ * Assigns the partitions with the fewest eligible members first, because the other partitions have
+ * more choices.
  */
 function assignToLeastLoaded(partitions: readonly AssignablePartition[]): void {
   const fewestEligibleFirst = [...partitions].sort(

@@ -7,7 +7,7 @@ import {
 import { abortable, Backoff, sleep } from '../../runtime/index.js';
 import { reactionTo, type ApiRequest, type Target, type ClusterClient } from '../../wire/index.js';
 
-/** The result of an attempt that failed and may be repeated. */
+/** The result of an attempt that failed and that the admin may repeat. */
 export class Retry {
   constructor(readonly reason: Error) {}
 }
@@ -15,9 +15,9 @@ export class Retry {
 const BACKOFF = { initialMs: 50, maxMs: 1_000 };
 const REQUEST_TIMED_OUT = 7;
 
-/** A call of the admin: its requests and repetitions, until the signal aborts. */
+/** A call of the admin with all its attempts. It ends when its signal aborts. */
 export class AdminCall {
-  /** The error of the latest attempt. The call is rejected with it at the deadline. */
+  /** The error of the latest attempt. At the deadline the call rejects with this error. */
   lastError: Error | undefined;
   /** True if an earlier attempt may have taken effect, although its response was lost. */
   mayHaveTakenEffect = false;
@@ -45,8 +45,8 @@ export class AdminCall {
   }
 
   /**
-   * Repeats the attempt until it has a result. Every lost connection is retried, because all
-   * operations of the admin may be carried out twice. Before a retry the metadata of the topics in
+   * Repeats the attempt until it has a result. A lost connection is always retried, because a
+   * second execution of an admin request does no harm. Before a retry the metadata of the topics in
    * `about` are refreshed.
    */
   async repeat<T>(attempt: () => Promise<T | Retry>, about: readonly string[] = []): Promise<T> {
@@ -74,7 +74,7 @@ export class AdminCall {
   #noteFailure(because: Error): void {
     this.lastError = because;
     const { brokerCode } = because as Partial<BrokerError>;
-    // A broker may make the change and still answer REQUEST_TIMED_OUT.
+    // A broker may answer REQUEST_TIMED_OUT and still make the change later.
     this.mayHaveTakenEffect ||= isConnectionLost(because) || brokerCode === REQUEST_TIMED_OUT;
   }
 }

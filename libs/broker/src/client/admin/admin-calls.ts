@@ -5,13 +5,13 @@ import type { ClusterClient } from '../../wire/index.js';
 
 export interface RunOptions {
   readonly signal?: AbortSignal | undefined;
-  /** Default: the channel of the session. */
+  /** Default: the channel of the admin session. */
   readonly channel?: string;
 }
 
 /**
- * The calls of one admin session. Each call has the request timeout as its limit, and `close` ends
- * all of them.
+ * The calls of one admin session. Each call ends at the request timeout at the latest, and `close`
+ * ends all calls.
  */
 export class AdminCalls {
   readonly #channel: string;
@@ -22,12 +22,12 @@ export class AdminCalls {
     readonly cluster: ClusterClient,
     readonly sessionId: string,
   ) {
-    // Admin requests may keep a broker busy, so a session has its own channel and delays no other
-    // requests.
+    // An admin request may keep a connection busy for long. The session therefore has its own
+    // channel, which delays no requests of other sessions.
     this.#channel = `admin:${sessionId}`;
   }
 
-  /** `what` completes the sentence "… took longer than". */
+  /** Runs one call of the admin. `what` completes the message "… took longer than". */
   async run<T>(
     what: string,
     work: (call: AdminCall) => Promise<T>,
@@ -61,8 +61,8 @@ export class AdminCalls {
   }
 
   /**
-   * Rejects with the latest error of the call if there is one, because that says more than a
-   * timeout.
+   * Rejects with the latest error of the call if there is one, because that error explains more
+   * than a timeout.
    */
   #deadline(what: string, call: AdminCall, control: AbortController): Timer {
     const { runtime, requestTimeoutMs } = this.cluster;

@@ -6,7 +6,7 @@ import { OFFSET_OR_END, requireWholeNumber } from './require-whole-number.js';
 
 export interface DeleteBefore {
   readonly partition: number;
-  /** -1 is the end of the log. */
+  /** The offset before which records are deleted; -1 means the end of the log. */
   readonly offset: number;
 }
 
@@ -16,12 +16,14 @@ export interface NewLowWatermark {
 }
 
 /**
- * The code of a broker that does not host the partition any more. The metadata say whether the
- * topic is gone.
+ * A broker answers this code if it does not host the partition. The metadata show whether the topic
+ * still exists.
  */
 const UNKNOWN_TOPIC_OR_PARTITION = 3;
 
-/** Asks the leaders, including new ones after an election, until each partition has a result. */
+/**
+ * Asks the leaders until each partition has a result. After an election the new leader is asked.
+ */
 export async function deleteRecords(
   call: AdminCall,
   topic: string,

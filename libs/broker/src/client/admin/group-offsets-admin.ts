@@ -19,8 +19,8 @@ const UNKNOWN_TOPIC_OR_PARTITION = 3;
 const GROUP_SUBSCRIBED_TO_TOPIC = 86;
 const GROUP_ID_NOT_FOUND = 69;
 /**
- * The codes of a group with members: the coordinator takes the admin's commit for one of an unknown
- * or outdated member.
+ * The codes of a group that has members. The coordinator treats the admin's commit as one of an
+ * unknown or outdated member.
  */
 const NOT_A_MEMBER_CODES: readonly number[] = [22, 25, 27, 113];
 const NO_MEMBER = { generation: -1, memberId: '' };
@@ -29,7 +29,7 @@ export class GroupOffsetsAdmin {
   constructor(private readonly calls: AdminCalls) {}
 
   /**
-   * Returns the committed offsets as they are now, even if an open transaction is about to change
+   * Returns the offsets that are committed now, even if an open transaction is about to change
    * them.
    */
   read(
@@ -85,8 +85,8 @@ export class GroupOffsetsAdmin {
 }
 
 /**
- * Returns undefined if all partitions succeeded. A permanent error takes precedence over a
- * retriable one.
+ * Returns undefined if all partitions succeeded, or the error to reject with. A permanent error is
+ * preferred to a retriable one.
  */
 async function resultOf(
   call: AdminCall,
@@ -105,7 +105,7 @@ async function partitionError(
   { topic, partition, code }: PartitionCode,
   doing: string,
 ): Promise<BrokerError> {
-  // The code means an unknown topic or an unknown partition. The metadata say which.
+  // This code means an unknown topic or an unknown partition. The metadata show which of the two.
   if (code === UNKNOWN_TOPIC_OR_PARTITION) await requirePartition(call, topic, partition);
   const advice =
     code === GROUP_SUBSCRIBED_TO_TOPIC

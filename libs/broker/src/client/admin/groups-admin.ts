@@ -24,8 +24,8 @@ export class GroupsAdmin {
   constructor(private readonly calls: AdminCalls) {}
 
   /**
-   * Asks every broker, because a broker knows only its own groups. If one does not answer, the call
-   * is retried: a partial list would hide groups.
+   * Asks every broker, because a broker knows only the groups that it coordinates. If one broker
+   * does not respond, the call is retried: a partial list would hide groups.
    */
   list(): Promise<readonly GroupListing[]> {
     return this.calls.run('Listing groups', (call) =>
@@ -64,7 +64,10 @@ export class GroupsAdmin {
       );
   }
 
-  /** Describes a group of the KIP-848 protocol. DescribeGroups reports such a group as dead. */
+  /**
+   * Describes a group of the consumer protocol (KIP-848). DescribeGroups reports such a group as
+   * dead.
+   */
   async #describeConsumers(unknown: GroupDescription): Promise<GroupDescription> {
     const { groupId } = unknown;
     const doing = `Describing group "${groupId}"`;
@@ -87,7 +90,7 @@ export class GroupsAdmin {
         ),
       );
     } catch (error) {
-      // A broker without the protocol has no such groups.
+      // A broker without the consumer protocol has no such group.
       if (error instanceof UnsupportedError) return unknown;
       throw error;
     }
@@ -99,7 +102,7 @@ export class GroupsAdmin {
       requestFromCoordinator(call, groupId, deleteGroupRequest(groupId), ([answer]) => {
         const code = answer?.code ?? -1;
         if (code === 0) return true;
-        // After a lost response our own first attempt probably deleted the group.
+        // After a lost response the group was probably deleted by an earlier attempt of this call.
         if (code === GROUP_ID_NOT_FOUND) return call.mayHaveTakenEffect;
         if (code === NON_EMPTY_GROUP)
           throw groupHasMembers(groupId, 'The group cannot be deleted', code);
@@ -136,8 +139,8 @@ function description(group: DescribedGroup): GroupDescription {
 }
 
 /**
- * Returns no partitions if a member uses an assignment format of its own, so that the other members
- * are still shown.
+ * Returns no partitions if a member encodes its assignment in an unknown format, so that the other
+ * members are still listed.
  */
 function partitionsIn(assignment: Buffer): readonly TopicPartition[] {
   try {

@@ -40,7 +40,7 @@ beforeEach(() => {
 
 afterEach(() => expect(runtime.pendingTimers).toBe(0));
 
-/** Advances the time, and returns how the call ended. */
+/** Advances the time, and returns the result of the call or throws its error. */
 async function after<T>(milliseconds: number, call: Promise<T>): Promise<T> {
   call.catch(() => undefined);
   await runtime.advance(milliseconds);
@@ -51,7 +51,7 @@ async function after<T>(milliseconds: number, call: Promise<T>): Promise<T> {
 }
 
 describe('KafkaAdmin with temporary errors', () => {
-  it('retries with the controller that the refreshed metadata name', async () => {
+  it('retries at the new controller that the refreshed metadata name', async () => {
     cluster.script('CreateTopics', topicCode(41), topicCode(0));
     const changes = await after(1_000, admin.createTopics([{ name: 'orders' }]));
     expect(changes).toEqual([{ name: 'orders', changed: true }]);
@@ -60,7 +60,7 @@ describe('KafkaAdmin with temporary errors', () => {
   });
 
   it.each([3, 6])(
-    'asks a new leader for the remaining partitions after a leader change (%d)',
+    'asks the new leader for the partitions that the old one answered with code %d',
     async (moved) => {
       const at = (partition: number, code: number) => ({
         topic: 'orders',
@@ -80,7 +80,7 @@ describe('KafkaAdmin with temporary errors', () => {
     },
   );
 
-  it('finds a coordinator again after it moved', async () => {
+  it('finds the coordinator again if it has moved', async () => {
     cluster.script('DeleteGroups', [{ groupId: 'g', code: 16 }], lost, [{ groupId: 'g', code: 0 }]);
     expect(await after(1_000, admin.deleteGroup('g'))).toBe(true);
     expect(cluster.requests('GroupCoordinator')).toHaveLength(3);
@@ -117,7 +117,7 @@ describe('KafkaAdmin after a lost response', () => {
     ['creating', 'CreateTopics', 36, () => admin.createTopics([{ name: 'orders' }])],
     ['deleting', 'DeleteTopics', 3, () => admin.deleteTopics(['orders'])],
   ])(
-    'reports the change that its own first attempt made: %s',
+    'does not fail because of the change that its own lost attempt has made: %s',
     async (_, api, nothingToDo, call) => {
       cluster.script(api, lost, topicCode(nothingToDo));
       cluster.script('Metadata', { topics: [{ name: 'orders', code: 3 }] });
@@ -125,7 +125,7 @@ describe('KafkaAdmin after a lost response', () => {
     },
   );
 
-  it('accepts that the topic has grown already', async () => {
+  it('does not fail if its own lost attempt has already added the partitions', async () => {
     cluster.script('CreatePartitions', lost, topicCode(37));
     await after(2_000, admin.createPartitions('orders', 2));
     expect(cluster.requests('CreatePartitions')).toHaveLength(2);
@@ -140,13 +140,13 @@ describe('KafkaAdmin with permanent errors', () => {
     expect(cluster.requests('CreatePartitions')).toHaveLength(1);
   });
 
-  it('names topic and partition in the error', async () => {
+  it('names the topic and the partition in the error', async () => {
     await expect(after(0, admin.watermarks('missing'))).rejects.toThrow(UnknownTopicError);
     const beyond = admin.deleteRecords('orders', [{ partition: 7, offset: 0 }]);
     await expect(after(0, beyond)).rejects.toThrow(UnknownPartitionError);
   });
 
-  it('advises to stop the consumers of a group that has members', async () => {
+  it('advises stopping the consumers if it cannot change a group because it has members', async () => {
     cluster.script('OffsetCommit', [{ ...offset, code: 25 }]);
     const setting = after(0, admin.setGroupOffsets('billing', [offset]));
     await expect(setting).rejects.toThrow(RefusedError);
@@ -161,14 +161,14 @@ describe('KafkaAdmin with permanent errors', () => {
     ['setGroupOffsets', () => admin.setGroupOffsets('g', [{ ...offset, offset: 1.5 }])],
     ['deleteRecords', () => admin.deleteRecords('orders', [{ partition: 0, offset: -2 }])],
     ['offsetsAt', () => admin.offsetsAt('orders', Number.NaN)],
-  ] as const)('rejects numbers that make no sense: %s', async (_, call) => {
+  ] as const)('rejects numbers outside of their valid range: %s', async (_, call) => {
     await expect(after<unknown>(0, call())).rejects.toThrow(InvalidOptionError);
     expect(cluster.sent).toEqual([]);
   });
 });
 
 describe('request timeout of KafkaAdmin', () => {
-  it('limits all attempts together, and rejects with the latest error', async () => {
+  it('limits all attempts of a call together, and rejects with the latest error', async () => {
     cluster.script('Metadata', lost);
     const describing = admin.topics();
     await expect(after(9_999, describing)).rejects.toThrow(/still under way/);
@@ -176,14 +176,14 @@ describe('request timeout of KafkaAdmin', () => {
     expect(cluster.requests('Metadata').length).toBeLessThan(30);
   });
 
-  it('rejects with a timeout error if there was no response', async () => {
+  it('rejects with a timeout error if no broker has responded', async () => {
     cluster.script('DescribeConfigs', 'silence');
     const reading = after(10_000, admin.topicConfig('orders'));
     await expect(reading).rejects.toThrow(RequestTimeoutError);
     await expect(reading).rejects.toThrow(/configuration of topic "orders".*10000 ms/);
   });
 
-  it('limits the wait for leaders as well', async () => {
+  it('limits the wait until all partitions of a created topic have leaders', async () => {
     cluster.script('CreateTopics', topicCode(0));
     cluster.leaders = [1, -1];
     const creating = after(10_000, admin.createTopics([{ name: 'orders' }]));
@@ -202,7 +202,7 @@ describe('KafkaAdmin.close()', () => {
     expect(cluster.closedChannels).toContain('admin:admin-1');
   });
 
-  it('rejects later calls, including ranges', async () => {
+  it('makes later calls reject, including readRange()', async () => {
     await admin.close();
     await expect(admin.groups()).rejects.toThrow(ClosedError);
     const range = admin.readRange('orders', 0, 0, 1)[Symbol.asyncIterator]();

@@ -13,7 +13,7 @@ export class LogsAdmin {
 
   watermarks(topic: string): Promise<readonly Watermarks[]> {
     return this.calls.run(`Asking for the watermarks of topic "${topic}"`, async (call) => {
-      // Two requests, because a broker refuses a request that names a partition twice.
+      // Sends two requests, because a broker refuses a request that names a partition twice.
       const [lows, highs] = await Promise.all([
         offsetsOf(call, topic, EARLIEST),
         offsetsOf(call, topic, LATEST),
@@ -62,7 +62,8 @@ async function offsetsOf(
     call.cluster,
     partitions.map(({ partition }) => ({ topic, partition, timestamp })),
     {
-      // LATEST is then the high watermark, which includes the records of open transactions.
+      // With read_uncommitted, LATEST is the high watermark, which includes the records of open
+      // transactions.
       isolation: 'read_uncommitted',
       signal: call.signal,
       onError: (error) => (call.lastError = error),

@@ -36,7 +36,7 @@ interface LogBounds {
 
 type FetchResult =
   | { readonly kind: 'records'; readonly fetched: FetchedPartition & { readonly records: Buffer } }
-  /** Records were deleted meanwhile, so the log starts after the requested offset. */
+  /** Records were deleted during the call, so the log starts after the requested offset. */
   | { readonly kind: 'deleted'; readonly low: number };
 
 const UNKNOWN_ERROR = -1;
@@ -46,7 +46,10 @@ const LEADER_NOT_AVAILABLE = 5;
 
 const BYTES_PER_FETCH = 1024 * 1024;
 const RECORDS_PER_CHUNK = 500;
-/** The range has records, so this wait ends early unless a leader has not caught up yet. */
+/**
+ * The longest wait of one fetch. Such a fetch returns early, because the range has records, unless
+ * a leader has not caught up yet.
+ */
 const MAX_WAIT_MS = 500;
 
 /** Reads one partition from one offset to another, on a connection of its own. */
@@ -155,7 +158,7 @@ export class RangeReader {
     }, [topic]);
   }
 
-  /** Rejects a recreated topic, because its offsets belong to other records. */
+  /** Rejects if the topic was recreated, because the offsets then belong to other records. */
   #partition({ cluster: { metadata } }: AdminCall, { topicId }: LogBounds) {
     const { topic, partition } = this.#range;
     const known = metadata.topic(topic);

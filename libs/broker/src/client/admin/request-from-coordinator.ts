@@ -2,8 +2,8 @@ import { errorOfCode, findCoordinatorRequest, type ApiRequest } from '../../wire
 import { retryOrThrow, type AdminCall, type Retry } from './admin-call.js';
 
 /**
- * Sends a request to the group's coordinator, and finds the coordinator for each attempt because it
- * may have moved.
+ * Sends a request to the coordinator of the group. The coordinator is looked up for each attempt,
+ * because it may have moved.
  */
 export function requestFromCoordinator<Answer, Result>(
   call: AdminCall,

@@ -8,12 +8,12 @@ export interface WholeNumberRange {
 export const COUNT: WholeNumberRange = { min: 0, max: 2 ** 31 - 1 };
 export const SMALL_COUNT: WholeNumberRange = { min: 0, max: 2 ** 15 - 1 };
 export const OFFSET: WholeNumberRange = { min: 0, max: Number.MAX_SAFE_INTEGER };
-/** -1 is the end of the log. */
+/** The valid offsets of an admin call; -1 means the end of the log. */
 export const OFFSET_OR_END: WholeNumberRange = { min: -1, max: Number.MAX_SAFE_INTEGER };
 
 /**
- * Rejects a number before it is sent. A value outside the protocol's field would look like a broken
- * connection.
+ * Rejects an invalid number before it is sent. A number outside of the range of the protocol field
+ * would fail during encoding, and look like a broken connection.
  */
 export function requireWholeNumber(
   what: string,

@@ -14,7 +14,7 @@ interface Sent {
   readonly at: number;
 }
 
-/** A response, an error that is thrown instead, or no response. */
+/** A prepared response, an error that is thrown instead of a response, or no response at all. */
 type Prepared = object | Error | 'silence';
 
 /**

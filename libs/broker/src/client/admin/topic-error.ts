@@ -6,7 +6,7 @@ const UNKNOWN_TOPIC = 3;
 interface TopicFailure {
   readonly name: string;
   readonly code: number;
-  /** The message of the broker. */
+  /** The error message of the broker, if it sent one. */
   readonly message?: string | null;
 }
 

@@ -83,7 +83,7 @@ export class TopicsAdmin {
         const { code, message } = codeOf(answer, topic);
         if (code === 0) return;
         const doing = `Growing topic "${topic}" to ${total} partitions`;
-        // An attempt whose response was lost may have added the partitions already.
+        // An attempt whose response was lost may have added the partitions.
         if (
           code === INVALID_PARTITIONS &&
           call.mayHaveTakenEffect &&
@@ -123,7 +123,7 @@ async function applyToEachTopic(
     for (const name of open) {
       const { code, message } = codeOf(answer, name);
       if (code === 0) changed.set(name, true);
-      // After a lost response our own first attempt probably made the change.
+      // After a lost response the change was probably made by an earlier attempt of this call.
       else if (code === nothingToDo) changed.set(name, call.mayHaveTakenEffect);
       else
         try {

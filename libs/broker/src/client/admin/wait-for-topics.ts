@@ -6,8 +6,8 @@ import { Retry, type AdminCall } from './admin-call.js';
 const UNKNOWN_TOPIC = 3;
 
 /**
- * Waits until all leaders of the topics return the start offsets of their logs. A controller
- * responds earlier, before the brokers host the new partitions.
+ * Waits until all leaders of the topics return the start offsets of their logs. The controller
+ * answers before the brokers host the new partitions.
  */
 export async function waitUntilReady(
   call: AdminCall,

@@ -1,4 +1,4 @@
-/** Errors that a session has at the moment, by their source, each with the time when it began. */
+/** The current errors of a session, by their source, each with the time when it began. */
 export class ActiveErrors {
   readonly #bySource = new Map<object, { readonly error: Error; readonly since: number }>();
 
@@ -8,8 +8,8 @@ export class ActiveErrors {
   }
 
   /**
-   * Returns whether the status changes. A source that fails again with the same message changes
-   * nothing.
+   * Returns whether the status changes. The status does not change if a source fails again with the
+   * same message.
    */
   add(source: object, error: Error, now: number): boolean {
     const known = this.#bySource.get(source);

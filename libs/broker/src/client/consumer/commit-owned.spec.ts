@@ -27,7 +27,7 @@ describe('commitOwned with a partition of another member', () => {
       [2, 1],
     ],
     ['the error lists no partitions, so none was stored', new ConnectionError('odd'), [2, 0, 1]],
-  ])('lists every partition that was not stored: %s', async (_, failure, named) => {
+  ])('lists every partition whose offset was not stored: %s', async (_, failure, named) => {
     const answer = () => (failure ? Promise.reject(failure) : Promise.resolve());
     const error = await commitOwned(offsets, ownedPartitions, committing(answer)).catch(
       (thrown: unknown) => thrown,
@@ -42,7 +42,7 @@ describe('commitOwned with a partition of another member', () => {
 describe('commitOwned with owned partitions', () => {
   const committed = offsets.slice(0, 2);
 
-  it('adds the leader epoch of the records read here, unless the caller gives one', async () => {
+  it('adds the leader epoch of the records that this member read, unless the caller passes one', async () => {
     const partitions = owned();
     partitions[0]?.trail.startAt(3, 7);
     const sent: OffsetCommit[] = [];
@@ -61,7 +61,7 @@ describe('commitOwned with owned partitions', () => {
     expect(sent.map(({ leaderEpoch }) => leaderEpoch)).toEqual([7, -1, 9]);
   });
 
-  it('counts a commit while it is under way and once it is stored, but not if it is refused', async () => {
+  it('counts a commit as soon as it is sent, and no longer once it is refused', async () => {
     const partitions = owned();
     const counts = (): number[] => partitions.map(({ commitCount: commits }) => commits);
     const refusal = new CommitRefusedError([{ topic: 't', partition: 1 }], 'not now', true);

@@ -7,9 +7,9 @@ import type { OwnedPartition } from './fetching/owned-partition.js';
 import type { OwnedPartitions } from './assignment/owned-partitions.js';
 
 /**
- * Commits the offsets of owned partitions and rejects for the others. A broker stores whatever a
- * current member commits, even for partitions of another member, so this check has to be here.
- * Owned partitions are committed even if the rest is refused.
+ * Commits the offsets of owned partitions and rejects for all others. A broker stores whatever a
+ * current member commits, even for partitions of another member, so the client has to check the
+ * ownership. The offsets of owned partitions are committed even if other partitions are refused.
  */
 export async function commitOwned(
   offsets: readonly OffsetCommit[],
@@ -49,7 +49,8 @@ export async function commitOwned(
 }
 
 /**
- * Adds the leader epoch, by which the next owner recognises that the log was truncated meanwhile.
+ * Adds the leader epoch to a commit, by which the next owner recognises that the log was truncated
+ * after the commit.
  */
 function withEpoch(commit: OffsetCommit, { trail }: OwnedPartition): OffsetCommit {
   return { leaderEpoch: trail.epochBefore(commit.offset), ...commit };

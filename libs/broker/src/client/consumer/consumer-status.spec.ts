@@ -18,7 +18,7 @@ function createStatus(): {
 }
 
 describe('ConsumerStatus', () => {
-  it('shows fetch errors of a stable member, and becomes stable again when all are over', () => {
+  it("is 'retrying' from the first fetch error of a stable member until all fetch errors are over", () => {
     const { consumerStatus, seen } = createStatus();
     consumerStatus.setMembership({ state: 'stable', since: 0, generation: 1 });
     consumerStatus.reportFetchError(one, new Error('refused'));
@@ -31,7 +31,7 @@ describe('ConsumerStatus', () => {
     expect(seen.at(-1)).toBe('stable');
   });
 
-  it('keeps the time at which an error began, however often it is reported', async () => {
+  it('keeps the start time of an error that is reported repeatedly', async () => {
     const { consumerStatus, runtime, seen } = createStatus();
     consumerStatus.setMembership({ state: 'stable', since: 0, generation: 1 });
     const began = runtime.now();
@@ -42,7 +42,7 @@ describe('ConsumerStatus', () => {
     expect(seen).toEqual(['stable', 'retrying']);
   });
 
-  it('shows an error that is already over for one notification', () => {
+  it("is 'retrying' for one notification if an error is already over when it is reported", () => {
     const { consumerStatus, seen } = createStatus();
     consumerStatus.setMembership({ state: 'stable', since: 0, generation: 1 });
     consumerStatus.reportBriefly(new Error('a listener threw'));
@@ -56,7 +56,7 @@ describe('ConsumerStatus', () => {
     expect(consumerStatus.status.state).toBe('joining');
   });
 
-  it('shows an error that delays the join, until it is over', () => {
+  it("is 'retrying' while an error delays the join", () => {
     const { consumerStatus, seen } = createStatus();
     consumerStatus.setMembership({ state: 'joining', since: 0 });
     consumerStatus.reportJoinError(one, new Error('no offsets'));
@@ -68,7 +68,7 @@ describe('ConsumerStatus', () => {
     expect(seen).toEqual(['joining', 'retrying', 'joining']);
   });
 
-  it('stays closed for good, and can only be closed once it has failed', () => {
+  it('stays closed for good, and changes from failed only to closed', () => {
     const { consumerStatus } = createStatus();
     consumerStatus.setMembership({ state: 'failed', since: 0, error: new Error('fenced') });
     consumerStatus.setMembership({ state: 'stable', since: 0, generation: 2 });

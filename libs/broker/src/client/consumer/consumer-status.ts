@@ -4,10 +4,9 @@ import type { Runtime } from '../../runtime/index.js';
 import { ActiveErrors } from './active-errors.js';
 
 /**
- * Combines two sources into the status of a session: the membership, and the errors of this
- * session. While the member is stable, fetch errors turn the status into `retrying`; while it
- * joins, errors that keep it from becoming stable do. `failed` and `closed` are final, except that
- * a failed session can still be closed.
+ * Combines the status of the membership and the errors of this session into one status. While the
+ * member is stable, fetch errors turn the status into `retrying`. While it joins, errors that delay
+ * the join do. `failed` and `closed` are final, but a failed session can still be closed.
  */
 export class ConsumerStatus {
   readonly #listeners = new Set<(status: SessionStatus) => void>();
@@ -25,7 +24,7 @@ export class ConsumerStatus {
     return this.#current;
   }
 
-  /** Status of the membership alone. A member that cannot fetch has joined all the same. */
+  /** The status of the membership alone. A member is stable in it even if its fetches fail. */
   get membership(): SessionStatus {
     return this.#membership;
   }
@@ -47,7 +46,7 @@ export class ConsumerStatus {
     if (this.#fetchErrors.add(source, error, this.runtime.now())) this.#publish();
   }
 
-  /** Reports an error that keeps a joining member from becoming stable. */
+  /** Reports an error that delays the join. */
   reportJoinError(source: object, error: Error): void {
     if (this.#joinErrors.add(source, error, this.runtime.now())) this.#publish();
   }
@@ -57,7 +56,7 @@ export class ConsumerStatus {
     if (removed.includes(true)) this.#publish();
   }
 
-  /** Shows an error that is already over, for the time of one notification. */
+  /** Reports an error that is already over: the status is `retrying` for one notification. */
   reportBriefly(error: Error): void {
     const source = {};
     this.reportFetchError(source, error);

@@ -50,14 +50,14 @@ async function joined() {
   return { runtime, cluster, session, calls };
 }
 
-describe('KafkaConsumer, after a bug in the fetcher', () => {
+describe('KafkaConsumer, after an unexpected error in the fetcher', () => {
   it('fails, reports its partitions as lost and leaves the group at once', async () => {
     const { runtime, cluster, session, calls } = await joined();
     expect([calls, session.status.state]).toEqual([['assigned'], 'stable']);
     cluster.metadata.leader = () => {
       throw new TypeError('a mistake');
     };
-    // The seek makes the fetcher look at its partitions again.
+    // The seek wakes the fetcher.
     session.seek({ topic: 'orders', partition: 0 }, 0);
     await runtime.settle();
     expect(session.status).toMatchObject({ state: 'failed', error: { message: 'a mistake' } });

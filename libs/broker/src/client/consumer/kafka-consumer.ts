@@ -31,6 +31,7 @@ import { OwnedPartitions } from './assignment/owned-partitions.js';
 import { NewPartitionDetector } from './assignment/new-partition-detector.js';
 import type { BudgetShare } from './fetching/prefetch-budget.js';
 import { FetchedRecords } from './fetching/fetched-records.js';
+import { ResetPositions } from './assignment/reset-positions.js';
 import { StartPositions } from './assignment/start-positions.js';
 import { ConsumerStatus } from './consumer-status.js';
 
@@ -49,7 +50,7 @@ export interface KafkaConsumerParts {
   onClosed(): void;
 }
 
-/** A session of the port on Kafka: connects membership, fetching and committing. */
+/** A consumer session on Kafka: connects membership, fetching and committing. */
 export class KafkaConsumer implements ConsumerSession {
   readonly #parts: KafkaConsumerParts;
   readonly #ownedPartitions = new OwnedPartitions();
@@ -77,12 +78,17 @@ export class KafkaConsumer implements ConsumerSession {
       logger,
       committed: (partitions, signal) => this.#committer.fetch(partitions, { signal }),
     });
-    const positions = new StartPositions({
+    const policy = options.offsetReset;
+    const resets = new ResetPositions({
       cluster,
       isolation: options.isolation,
-      policy: options.offsetReset,
-      isNew: (partition) => this.#newPartitions.isNew(partition),
+      policy,
       onError: (partition, error) => this.#status.reportFetchError(partition, error),
+    });
+    const positions = new StartPositions({
+      policy,
+      resets,
+      isNew: (partition) => this.#newPartitions.isNew(partition),
     });
     this.#fetcher = new Fetcher({
       cluster,
@@ -112,6 +118,7 @@ export class KafkaConsumer implements ConsumerSession {
       cluster,
       ownedPartitions: this.#ownedPartitions,
       positions,
+      resets,
       status: this.#status,
       logger,
       groupId: options.groupId,
@@ -260,12 +267,12 @@ export class KafkaConsumer implements ConsumerSession {
   }
 
   /**
-   * Commits start offsets, so that a later owner starts there too unless something newer is
-   * committed.
+   * Commits start offsets, so that a later owner also starts there if nothing newer is committed.
    */
   #commitStarts(starts: readonly OffsetCommit[]): Promise<void> {
     return this.#committer.commit(starts).catch((error: unknown) => {
-      // The partition was revoked meanwhile. Its next owner commits a start of its own.
+      // The partition was revoked before the commit. Its next owner commits a start offset of its
+      // own.
       const level = error instanceof FencedError ? 'debug' : 'warn';
       this.#parts.logger[level]('The start offsets of partitions could not be committed', {
         groupId: this.#parts.options.groupId,
@@ -286,8 +293,8 @@ export class KafkaConsumer implements ConsumerSession {
   }
 
   /**
-   * Fails the session on a bug. Its partitions would not be read any more, so they are given back
-   * to the group at once.
+   * Fails the session after an unexpected error. The session leaves the group at once, because it
+   * would no longer read its partitions.
    */
   #failOnInternalError(error: Error): void {
     void this.#lifecycle.onLost(this.#ownedPartitions.list()).catch((failure: unknown) => {
@@ -303,7 +310,7 @@ export class KafkaConsumer implements ConsumerSession {
     });
   }
 
-  /** Fails the session for good: polls reject, and nothing more is fetched. */
+  /** Fails the session permanently: polls reject, and nothing is fetched any more. */
   #fail(error: Error): void {
     this.#records.close(error);
     this.#release(error);
@@ -315,8 +322,8 @@ export class KafkaConsumer implements ConsumerSession {
   }
 
   /**
-   * Reports the error of a partition that is still owned. A response may arrive after the
-   * revocation; its error concerns nobody.
+   * Reports the error of a partition that is still owned. The error of a response that arrives
+   * after the revocation is ignored.
    */
   #onFetchError(partition: OwnedPartition, error: Error): void {
     if (this.#ownedPartitions.isCurrent(partition)) this.#status.reportFetchError(partition, error);

@@ -1,8 +1,8 @@
 import { setMaxListeners } from 'node:events';
 
 /**
- * Removes the listener limit of a signal that every partition or request waits for. Node reports
- * more than ten listeners as a possible leak.
+ * Removes the listener limit of a signal on which every partition or request listens. Node.js would
+ * report more than ten listeners as a possible leak.
  */
 export function withoutListenerLimit(signal: AbortSignal): AbortSignal {
   setMaxListeners(0, signal);

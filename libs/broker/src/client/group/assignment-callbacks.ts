@@ -15,8 +15,8 @@ export interface AssignmentCallbacksOptions {
 }
 
 /**
- * Calls the listener of the membership. An error of a callback is reported, and a callback that
- * takes too long is not waited for: the protocol goes on.
+ * Calls the listener of the membership. An error of a callback is reported in the status. A
+ * callback that takes too long is no longer waited for, because the protocol must continue.
  */
 export class AssignmentCallbacks {
   constructor(private readonly options: AssignmentCallbacksOptions) {}

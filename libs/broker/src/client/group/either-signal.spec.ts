@@ -6,7 +6,7 @@ describe('withEitherSignal', () => {
   const never = new Deferred<never>().promise;
   const work = (signal: AbortSignal) => abortable(never, signal);
 
-  it.each([0, 1])('aborts with the reason of the first signal: %i', async (index) => {
+  it.each([0, 1])('aborts with the reason of the signal that aborts first: %i', async (index) => {
     const controls = [new AbortController(), new AbortController()] as const;
     const working = withEitherSignal(controls[0].signal, controls[1].signal, work);
     controls[index]?.abort(new Error(`reason ${index}`));
@@ -19,7 +19,7 @@ describe('withEitherSignal', () => {
     await expect(withEitherSignal(signal, aborted, work)).rejects.toThrow('before');
   });
 
-  it('removes its listeners', async () => {
+  it('removes its listeners from both signals', async () => {
     const { signal } = new AbortController();
     const { signal: other } = new AbortController();
     await withEitherSignal(signal, other, () => Promise.resolve());

@@ -1,6 +1,7 @@
 /**
- * Runs the work with a signal that aborts with the first of the two. `AbortSignal.any` keeps an
- * entry in both signals for every call, and one of them may live as long as the session.
+ * Runs the work with a signal that aborts when one of the two signals aborts. `AbortSignal.any` is
+ * not used, because it keeps an entry in both signals for every call, and one of them may exist as
+ * long as the session.
  */
 export async function withEitherSignal<T>(
   one: AbortSignal,

@@ -42,7 +42,7 @@ describe('FallbackMembership', () => {
     await preferred.close();
   });
 
-  it('switches to the other membership for good if the broker does not', async () => {
+  it('uses the classic membership from then on if the broker does not support the consumer protocol', async () => {
     const { preferred, classic, membership, asked } = scene();
     preferred.answer(refusedHeartbeat(35));
     classic.cluster
@@ -59,7 +59,7 @@ describe('FallbackMembership', () => {
     await preferred.close();
   });
 
-  it('does not switch while it closes', async () => {
+  it('does not switch to the other membership while it closes', async () => {
     const { preferred, membership, asked } = scene();
     preferred.answer(refusedHeartbeat(35));
     membership.start();

@@ -1,7 +1,7 @@
 import type { TopicPartition } from '../../port/record.js';
 import type { Membership, MemberSnapshot } from './membership.js';
 
-/** Switches to another membership if the broker does not support the protocol of the first one. */
+/** Uses the second membership if the broker does not support the protocol of the first one. */
 export class FallbackMembership implements Membership {
   #current: Membership;
   #isClosing = false;

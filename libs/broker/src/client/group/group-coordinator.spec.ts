@@ -26,19 +26,19 @@ describe('GroupCoordinator', () => {
     expect(runtime.pendingTimers).toBe(0);
   });
 
-  it('sends one lookup for all callers, and remembers the result', async () => {
+  it('sends one lookup for all callers, and caches the result', async () => {
     cluster.once('GroupCoordinator', coordinatedBy(2));
     expect(await Promise.all([coordinator.node(), coordinator.node()])).toEqual([2, 2]);
     expect(await coordinator.node()).toBe(2);
   });
 
-  it('sends the lookup on the shared connection, so that no idle connection remains', async () => {
+  it('sends the lookup on the shared connection, so that no idle connection stays open', async () => {
     cluster.once('GroupCoordinator', coordinatedBy(2));
     await coordinator.node();
     expect(cluster.requests('GroupCoordinator')).toMatchObject([{ channel: 'control' }]);
   });
 
-  it('uses the address of the lookup, because a coordinator may return at another one', async () => {
+  it('connects to the address that the lookup returned, because a restarted coordinator may have a new one', async () => {
     const before = { id: 2, host: 'before', port: 1, rack: null };
     cluster.metadata.update({ brokers: [before], clusterId: null, controllerId: 2, topics: [] });
     cluster.once('GroupCoordinator', coordinatedBy(2));
@@ -46,7 +46,7 @@ describe('GroupCoordinator', () => {
     expect(cluster.metadata.brokers.get(2)).toMatchObject({ host: 'broker', port: 9092 });
   });
 
-  it('forgets the coordinator only if the caller names the current one', async () => {
+  it('drops the cached coordinator only if the caller names the current one', async () => {
     cluster.once('GroupCoordinator', coordinatedBy(1), coordinatedBy(2));
     await coordinator.node();
     coordinator.forget(1);
@@ -55,14 +55,14 @@ describe('GroupCoordinator', () => {
     expect(await coordinator.node()).toBe(2);
   });
 
-  it('repeats a failed lookup for the next caller', async () => {
+  it('repeats the lookup for the next caller if it has failed', async () => {
     cluster.once('GroupCoordinator', code(15), code(30), coordinatedBy(1));
     await expect(coordinator.node()).rejects.toMatchObject({ retriable: true, brokerCode: 15 });
     await expect(coordinator.node()).rejects.toThrow(AuthorizationError);
     expect(await coordinator.node()).toBe(1);
   });
 
-  it('forgets the coordinator after a lost connection, but not after an error response', async () => {
+  it('drops the cached coordinator after a lost connection, but not after an error response', async () => {
     cluster.always('GroupCoordinator', coordinatedBy(1));
     cluster.once('Heartbeat', code(25), new ConnectionError('gone'), code(0));
     await coordinator.request('group:s1', heartbeat);
@@ -72,7 +72,7 @@ describe('GroupCoordinator', () => {
     expect(cluster.requests('GroupCoordinator')).toHaveLength(2);
   });
 
-  it('counts the deadline from the call, including the lookup, and closes the connection', async () => {
+  it('starts the request timeout at the call, includes the lookup in it, and closes the connection when it expires', async () => {
     cluster.once('GroupCoordinator', () => new Deferred().promise);
     const asked = coordinator.request('group:s1', heartbeat, { timeoutMs: 500 });
     asked.catch(() => undefined);
@@ -82,7 +82,7 @@ describe('GroupCoordinator', () => {
     expect(cluster.requests('Heartbeat')).toEqual([]);
   });
 
-  it('rejects with the reason of the signal', async () => {
+  it('rejects with the reason of the signal if it aborts', async () => {
     cluster.always('GroupCoordinator', coordinatedBy(1));
     cluster.once('Heartbeat', () => new Deferred().promise);
     const control = new AbortController();

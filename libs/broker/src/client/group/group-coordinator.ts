@@ -27,22 +27,25 @@ export interface GroupCoordinatorOptions {
 }
 
 export interface CoordinatorRequestOptions {
-  /** Limits the request from the call to the response, including the search for the coordinator. */
+  /**
+   * The timeout of the request from the call to the response, including the search for the
+   * coordinator.
+   */
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal;
 }
 
 /**
- * Timeout of a coordinator search. The search is cheap, and its callers have deadlines of their
- * own.
+ * The timeout of a coordinator lookup. A new lookup is cheap, and its callers have their own
+ * deadlines.
  */
 const LOOKUP_TIMEOUT_MS = 5_000;
 
-/** Finds and remembers the broker that coordinates the group; one per session. */
+/** Finds the broker that coordinates the group, and caches it. A session has one instance. */
 export class GroupCoordinator {
   readonly #cluster: ClusterClient;
   readonly groupId: string;
-  /** Connection for short requests; see group-channels.ts. */
+  /** The channel for short requests; see group-channels.ts. */
   readonly channel: string;
   #node: number | undefined;
   #lookup: Promise<number> | undefined;
@@ -63,7 +66,7 @@ export class GroupCoordinator {
     return this.#cluster.runtime;
   }
 
-  /** Aborts when the session closes. No request is sent or retried after it. */
+  /** Aborts when the session closes. Afterwards no request is sent or retried. */
   get closed(): AbortSignal {
     return this.#closed.signal;
   }
@@ -74,7 +77,7 @@ export class GroupCoordinator {
     this.#cluster.closeChannel(this.channel, reason);
   }
 
-  /** Returns the coordinator. One attempt is shared by all calls that arrive meanwhile. */
+  /** Returns the node id of the coordinator. Calls during a lookup share its result. */
   node(): Promise<number> {
     if (this.#node !== undefined) return Promise.resolve(this.#node);
     this.#lookup ??= this.#findCoordinator().finally(() => (this.#lookup = undefined));
@@ -82,17 +85,17 @@ export class GroupCoordinator {
   }
 
   /**
-   * Forgets a broker that is no longer the coordinator. A late call with an older broker does not
-   * undo a newer search.
+   * Removes the coordinator from the cache if it is this broker. A late call for an older broker
+   * therefore does not remove the result of a newer lookup.
    */
   forget(node: number): void {
     if (this.#node === node) this.#node = undefined;
   }
 
   /**
-   * Sends one request to the coordinator, without a retry. A deadline that expires closes the
-   * connection: no request waits behind the lost one, and nothing of the lost request arrives after
-   * later ones.
+   * Sends one request to the coordinator, without a retry. If the timeout expires, the connection
+   * is closed: later requests do not wait behind the lost one, and the lost one cannot arrive after
+   * them.
    */
   async request<T>(
     channel: string,
@@ -138,8 +141,8 @@ export class GroupCoordinator {
   }
 
   async #findCoordinator(): Promise<number> {
-    // Uses the control connection: any broker can answer, and a connection of this session would
-    // remain open unused.
+    // Uses the control connection. Any broker can answer the lookup, and a separate connection
+    // would stay open unused.
     const { errorCode, coordinator } = await this.#cluster.request(
       'any',
       CONTROL_CHANNEL,

@@ -9,7 +9,7 @@ export interface GroupSettings {
   readonly sessionTimeoutMs: number;
 }
 
-/** Advice for error codes that a retry does not resolve. */
+/** The advice for error codes that a retry does not resolve. */
 const ADVICE: Readonly<Record<string, (settings: GroupSettings) => string>> = {
   INCONSISTENT_GROUP_PROTOCOL: ({ groupId, assignors }) =>
     `This member offers the assignors ${assignors.join(', ')}. Offer one that every other member of "${groupId}" has ("assignors"; most clients have "range"), or use another groupId. The other members may also not be consumers at all.`,

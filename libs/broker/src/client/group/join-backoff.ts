@@ -5,13 +5,14 @@ const SOON = { initialMs: 100, maxMs: 2_000 };
 const SLOWLY = { initialMs: 3_000, maxMs: 10_000 };
 
 /**
- * A join needs two immediate retries at most: for a new member id, and for an id that is no longer
- * valid. A longer chain is a loop.
+ * The number of immediate retries in a row. A join needs two at most: for a new member id, and
+ * after an id has become invalid. More retries are a loop.
  */
 const AT_ONCE_IN_A_ROW = 3;
 
 /**
- * Number of expected failures after which they are reported; about two seconds have passed by then.
+ * The number of expected failures in a row after which they are reported, about two seconds after
+ * the first one.
  */
 const EXPECTED_IN_A_ROW = 5;
 

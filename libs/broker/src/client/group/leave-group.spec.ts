@@ -6,7 +6,7 @@ import { coordinatedBy } from './member-under-test.spec-support.js';
 import { ScriptedCluster } from './scripted-cluster.spec-support.js';
 
 describe('leaveGroup', () => {
-  /** Returns the connections that are closed if LeaveGroup takes this long. */
+  /** Returns the channels that are closed if the response to LeaveGroup takes this long. */
   async function channelsClosedBy(takesMs: number): Promise<readonly string[]> {
     const runtime = new VirtualRuntime();
     const cluster = new ScriptedCluster(runtime);
@@ -26,7 +26,7 @@ describe('leaveGroup', () => {
     expect(await channelsClosedBy(1_300)).toEqual([]);
   });
 
-  it('does not wait for a silent coordinator', async () => {
+  it('does not wait for a coordinator that does not respond', async () => {
     expect(await channelsClosedBy(2_000)).toEqual(['group:s1']);
   });
 });

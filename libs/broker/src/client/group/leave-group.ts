@@ -8,14 +8,14 @@ import {
 import type { GroupCoordinator } from './group-coordinator.js';
 
 /**
- * Longer than the one second for which a broker throttles a client over its request quota. A close
- * shall end within two seconds.
+ * Longer than the one second for which a broker throttles a client above its request quota, and
+ * short enough for a close within two seconds.
  */
 const LEAVE_TIMEOUT_MS = 1_500;
 
 /**
- * Sends LeaveGroup once, also while a join is pending. Without it, the group would wait for this
- * member until the session timeout.
+ * Sends LeaveGroup once, also while a join is pending. Otherwise the group would wait for this
+ * member until its session timeout.
  */
 export async function leaveGroup(
   coordinator: GroupCoordinator,
@@ -27,8 +27,8 @@ export async function leaveGroup(
 }
 
 /**
- * Leaves the group. A static member reports that it may return; until it leaves, no other member
- * can use its instance id.
+ * Leaves the group. A static member reports that it may return. Without this request no other
+ * member could use its instance id until the session timeout.
  */
 export function leaveConsumerGroup(
   coordinator: GroupCoordinator,

@@ -3,13 +3,13 @@ import { partitionKey } from '../../port/topic-partition.js';
 
 interface MemberPartition {
   readonly partition: TopicPartition;
-  /** First generation of the uninterrupted ownership. */
+  /** The first generation in which the partition was owned without interruption. */
   readonly since: number;
 }
 
 /**
- * The partitions that this member owns. In a cooperative group they stay owned from one generation
- * to the next.
+ * The partitions that this member owns. A cooperative member owns them from one generation to the
+ * next.
  */
 export class MemberPartitions {
   readonly #byKey = new Map<string, MemberPartition>();
@@ -22,7 +22,7 @@ export class MemberPartitions {
     return [...this.#byKey.values()].map(({ partition }) => partition);
   }
 
-  /** Returns whether the partition is owned, and was owned in that generation already. */
+  /** Returns whether the partition has been owned without interruption since that generation. */
   ownedSince(partition: TopicPartition, generation: number): boolean {
     const owned = this.#byKey.get(partitionKey(partition));
     return owned !== undefined && owned.since <= generation;

@@ -3,8 +3,8 @@ import type { DriverLogger } from '../../port/driver.js';
 import type { Runtime } from '../../runtime/index.js';
 
 /**
- * The status that the membership reports. An error stays visible until it is over: a retry does not
- * turn `retrying` into `joining`, and `since` keeps the time of the first error.
+ * The status that the membership reports. An error is kept until a step succeeds: a retry does not
+ * change `retrying` into `joining`, and `since` is the time of the first error.
  */
 export class MemberStatus {
   #current: SessionStatus = { state: 'idle' };

@@ -81,7 +81,7 @@ export const SESSION_MS = 9_000;
 export const HEARTBEAT_MS = 3_000;
 export const REBALANCE_MS = 30_000;
 
-/** A member on virtual time with a scripted cluster; records the calls of its listener. */
+/** A member in virtual time, with a scripted cluster. Records the calls of its listener. */
 export class MemberUnderTest {
   readonly runtime = new VirtualRuntime();
   readonly cluster = new ScriptedCluster(this.runtime);
@@ -112,7 +112,10 @@ export class MemberUnderTest {
     });
   }
 
-  /** Joins as `me` in generation 1 with orders/0 and /1; the coordinator gives the member id. */
+  /**
+   * Joins as `me` in generation 1 with orders/0 and orders/1. The coordinator assigns the member
+   * id.
+   */
   async join(): Promise<this> {
     this.cluster
       .once('JoinGroup', refusedJoin(79, 'me'), joinedAs('me', 1))
@@ -124,7 +127,7 @@ export class MemberUnderTest {
     return this;
   }
 
-  /** Starts a rebalance with the next heartbeat. */
+  /** Starts a rebalance by the response to the next heartbeat. */
   async rebalance(): Promise<void> {
     this.cluster.once('Heartbeat', code(27));
     await this.runtime.advance(HEARTBEAT_MS);

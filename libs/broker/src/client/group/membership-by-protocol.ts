@@ -7,8 +7,8 @@ import type { Membership } from './membership.js';
 export interface MembershipOptions extends ClassicMembershipOptions {
   readonly groupProtocol: GroupProtocol;
   /**
-   * Called when the broker does not support the requested protocol. The session continues as a
-   * classic member.
+   * Called when the broker does not support the requested protocol. The session continues with the
+   * classic protocol.
    */
   readonly onFallback: (error: Error) => void;
 }

@@ -3,30 +3,30 @@ import type { GroupProtocol, SessionStatus } from '../../port/consumer.js';
 import type { TopicPartition } from '../../port/record.js';
 
 /**
- * Callbacks about the membership. Each call is awaited for a limited time. A callback that throws
- * does not stop the protocol: the step is completed and the error is reported by `onStatus`.
+ * Callbacks about the membership. Each call is awaited for a limited time. If a callback throws,
+ * the step of the protocol is completed and the error is reported by `onStatus`.
  *
  * Calls may overlap: partitions can be revoked or lost while others, or the same ones, are still
- * being assigned. The listener orders what it passes on.
+ * being assigned. The listener puts its own calls in order.
  */
 export interface MembershipListener {
   /**
-   * Called with newly assigned partitions. Also called once without partitions, for a member that
-   * had none before.
+   * Called with newly assigned partitions. Also called once with an empty list if a member without
+   * partitions gets none.
    */
   onAssigned(partitions: readonly TopicPartition[], generation: number): Promise<void>;
   /**
-   * Called while the partitions are still owned, so a commit succeeds here. Heartbeats go on
-   * meanwhile. Not called without partitions.
+   * Called while the member still owns the partitions, so that a commit succeeds. Heartbeats
+   * continue during the call. Never called with an empty list.
    */
   onRevoked(partitions: readonly TopicPartition[]): Promise<void>;
-  /** Called when the partitions are no longer owned. Not called without partitions. */
+  /** Called when the member no longer owns the partitions. Never called with an empty list. */
   onLost(partitions: readonly TopicPartition[]): Promise<void>;
   onStatus(status: SessionStatus): void;
 }
 
 /**
- * Identity of the member when a request was sent. A response to an old identity says nothing about
+ * The identity of the member when it sent a request. A response to an old identity does not affect
  * the new one.
  */
 export interface MemberSnapshot {
@@ -43,28 +43,28 @@ export interface MemberSnapshot {
 }
 
 export interface Membership {
-  /** Starts the membership, which runs by itself until `close` and never throws. */
+  /** Starts the membership, which then runs until `close`. Never throws. */
   start(): void;
   readonly snapshot: MemberSnapshot;
-  /** Empty during a join in the eager protocol. */
+  /** The owned partitions. Empty during a join in the eager protocol. */
   readonly assignment: readonly TopicPartition[];
   /**
-   * Returns whether the partition has been owned without interruption since then. Offsets that were
-   * read then may still be committed.
+   * Returns whether the member has owned the partition without interruption since the snapshot.
+   * Offsets that were read since then may still be committed.
    */
   owns(partition: TopicPartition, since: MemberSnapshot): boolean;
   /**
-   * Returns whether the group may have moved on to a newer generation in which the partitions are
-   * still owned.
+   * Returns whether the group may have a newer generation in which this member still owns its
+   * partitions.
    */
   mayHaveNewGeneration(snapshot: MemberSnapshot): boolean;
-  /** Resolves once the member has an assignment again, has lost its partitions, or has ended. */
+  /** Resolves once the member has an assignment, has lost its partitions, or has ended. */
   whenSettled(): Promise<void>;
-  /** Reports that the group rejected this identity of the member. */
+  /** Reports that the group rejected this member id and generation. */
   reportExpelled(snapshot: MemberSnapshot, code: number): void;
   /**
-   * Revokes the partitions (a commit succeeds meanwhile), sends one LeaveGroup with a timeout and
-   * closes the connections. A static member does not leave, because it may return.
+   * Calls `onRevoked`, in which a commit succeeds, sends one LeaveGroup with a timeout, and closes
+   * the connections. A static member does not leave, because it may restart.
    */
   close(): Promise<void>;
 }
@@ -73,8 +73,8 @@ export interface Membership {
 export interface MembershipLoss {
   readonly kind: 'lost';
   /**
-   * Next step: join with the current member id, join as a new member, use the classic protocol, or
-   * fail.
+   * The next step: join with the current member id, join as a new member, use the classic protocol,
+   * or fail.
    */
   readonly next: 'rejoin' | 'rejoin-as-new' | 'fall-back' | 'fail';
   readonly error: Error;

@@ -22,7 +22,7 @@ describe('OneTimeEvent.raceWith', () => {
     await expect(point.raceWith(Promise.reject(new Error('no')))).rejects.toThrow('no');
   });
 
-  it('keeps nothing of finished races, however long the event does not fire', async () => {
+  it('keeps no reference to finished races, however long the event does not fire', async () => {
     const point = new OneTimeEvent<string>();
     const results: WeakRef<object>[] = [];
     const race = async (): Promise<void> => {

@@ -1,9 +1,8 @@
 import { Deferred } from '../../runtime/index.js';
 
 /**
- * An event that fires at most once, perhaps only after months, and that many promises are raced
- * against meanwhile. `Promise.race` with one long-lived promise would keep the result of every race
- * in memory.
+ * An event that fires at most once, perhaps only after months. Many promises are raced against it.
+ * `Promise.race` with one promise that stays pending would keep the result of every race in memory.
  */
 export class OneTimeEvent<T> {
   readonly #waiting = new Set<Deferred<T>>();
@@ -17,7 +16,7 @@ export class OneTimeEvent<T> {
     this.#waiting.clear();
   }
 
-  /** Resolves with the result of the promise, or with the event if that fires first. */
+  /** Resolves with the result of the promise, or with the event if the event fires first. */
   async raceWith<U>(promise: Promise<U>): Promise<T | U> {
     if (this.#hasFired) return Promise.race([promise, this.#fired.promise]);
     const waiting = new Deferred<T>();

@@ -14,7 +14,7 @@ export type RevocationReason = 'rebalance' | 'rejoin' | 'closing';
 export interface HandoverMember {
   readonly loss: OneTimeEvent<MembershipLoss>;
   /**
-   * Time at which the group was last known to be stable; undefined if the protocol does not need
+   * The time at which the group was last known to be stable; undefined if the protocol does not use
    * it.
    */
   readonly stableAt: number | undefined;
@@ -31,21 +31,24 @@ export interface PartitionHandoverOptions {
   readonly rebalanceTimeoutMs: number;
 }
 
-/** The revocation callback did not end in time. */
+/** The result if `onRevoked` did not end within its time limit. */
 export interface RevocationTimeout {
   readonly kind: 'timed-out';
   readonly error: Error;
 }
 
-/** Share of the rebalance timeout for the revocation, so that the join still arrives in time. */
+/**
+ * The share of the rebalance timeout for the revocation, so that the join still arrives before the
+ * timeout ends.
+ */
 const REVOCATION_SHARE = 0.9;
 
-/** Gives partitions up: revoked in order, or lost. */
+/** Ends the ownership of partitions: they are revoked, or they are lost. */
 export class PartitionHandover {
   constructor(private readonly options: PartitionHandoverOptions) {}
 
   /**
-   * Revokes partitions. Resolves with the reason if they were lost before the callback ended, or if
+   * Revokes partitions. Resolves with the reason if they were lost before `onRevoked` ended, or if
    * it took too long.
    */
   revoke(
@@ -61,8 +64,8 @@ export class PartitionHandover {
   }
 
   /**
-   * Loses all partitions to an eager assignor: its leader reassigns them as if they had been
-   * revoked.
+   * Loses all partitions because the group has chosen an eager assignor: the leader reassigns them
+   * as if they had been revoked.
    */
   loseToEagerAssignor(protocol: string): Promise<void> {
     const { member, groupId } = this.options;
@@ -82,8 +85,8 @@ export class PartitionHandover {
   }
 
   /**
-   * Returns the time left for the revocation. The group counts from the start of the rebalance,
-   * which this member learns only with its next heartbeat.
+   * Returns the remaining time for the revocation. The group counts from the start of the
+   * rebalance, which this member notices only at its next heartbeat.
    */
   #revocationTimeoutMs(reason: RevocationReason): number {
     const { rebalanceTimeoutMs, runtime, member } = this.options;

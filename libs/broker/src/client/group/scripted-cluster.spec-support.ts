@@ -21,12 +21,15 @@ export interface SentRequest {
   /** Subscriptions in the JoinGroup request, by assignor. */
   readonly offers: ReadonlyMap<string, Subscription>;
   readonly commits: readonly OffsetCommit[];
-  /** Owned partitions in a KIP-848 heartbeat, as `topicId/partition`. */
+  /** The owned partitions in a heartbeat of the consumer protocol, as `topicId/partition`. */
   readonly owned: readonly string[] | null;
   readonly shares: readonly { readonly memberId: string; readonly assignment: Buffer }[];
 }
 
-/** A response, an error that is thrown instead, or a function that returns either. */
+/**
+ * A prepared response, an error that is thrown instead of a response, or a function that returns
+ * one of them.
+ */
 type Prepared = object | Error | ((sent: SentRequest) => unknown);
 
 interface Script {
@@ -35,8 +38,8 @@ interface Script {
 }
 
 /**
- * A cluster with prepared responses that records its requests. A request without a prepared
- * response fails, and `verify` then fails the test.
+ * A cluster with prepared responses, which records its requests. A request without a prepared
+ * response fails, and afterwards `verify` fails the test.
  */
 export class ScriptedCluster implements ClusterClient {
   readonly requestTimeoutMs = 30_000;
@@ -59,7 +62,7 @@ export class ScriptedCluster implements ClusterClient {
     });
   }
 
-  /** Prepares the next responses of this kind; they are used before `always`. */
+  /** Prepares the next responses to this request. They are used before those of `always`. */
   once(api: string, ...answers: Prepared[]): this {
     this.#script(api).once.push(...answers);
     return this;
@@ -218,14 +221,14 @@ function readHeartbeat(
   return { memberId, generation, instanceId, owned: owned.flat() };
 }
 
-/** Reads version 9, which contains a list of groups. */
+/** Reads a request of version 9, which contains a list of groups. */
 function readLookup(reader: Reader): Pick<SentRequest, 'memberId' | 'generation'> {
   reader.unsignedVarint();
   reader.compactString();
   return { memberId: reader.compactString(), generation: reader.int32() };
 }
 
-/** Reads version 9. */
+/** Reads a request of version 9, which is compact. */
 function readCompactCommit(
   reader: Reader,
 ): Pick<SentRequest, 'memberId' | 'generation' | 'instanceId' | 'commits'> {
@@ -251,7 +254,7 @@ function readCompactCommit(
   return { generation, memberId, instanceId, commits: commits.flat() };
 }
 
-/** Reads version 9. */
+/** Reads a request of version 9, which is compact. */
 function readJoin(reader: Reader): Pick<SentRequest, 'memberId' | 'instanceId' | 'offers'> {
   reader.compactString();
   reader.raw(8);

@@ -19,16 +19,16 @@ export interface OffsetQuery extends TopicPartition {
 export interface OffsetLookupOptions {
   readonly isolation: Isolation;
   readonly signal?: AbortSignal;
-  /** Called after each attempt that did not answer every query. */
+  /** Called after each attempt in which some queries got no answer. */
   onError?(error: Error): void;
 }
 
 const BACKOFF = { initialMs: 50, maxMs: 2_000 };
 
 /**
- * Asks the leaders for offsets until each has answered. Partitions whose leader changes, is being
- * elected or cannot be reached are asked again. Rejects on errors that a retry does not resolve,
- * and when the signal aborts.
+ * Asks the leaders for offsets until each query is answered. If the leader of a partition changes,
+ * is being elected or cannot be reached, the partition is asked again. Rejects on errors that a
+ * retry does not resolve, and when the signal aborts.
  */
 export async function lookUpOffsets(
   cluster: ClusterClient,

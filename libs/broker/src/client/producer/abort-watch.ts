@@ -6,15 +6,18 @@ interface WatchedSignal {
 }
 
 /**
- * Watches the abort signals of all calls. A signal gets a single listener, because Node warns of a
- * leak if many calls share one signal.
+ * Watches the abort signals of all calls. Calls that share a signal also share one listener,
+ * because Node.js reports many listeners of one signal as a possible leak.
  */
 export class AbortWatch {
   readonly #signals = new Map<AbortSignal, WatchedSignal>();
 
   constructor(private readonly onAbandoned: () => void) {}
 
-  /** Abandons the call when the signal aborts, or at once if the signal has already aborted. */
+  /**
+   * Drops the records of the call when the signal aborts, or at once if the signal has already
+   * aborted.
+   */
   add(signal: AbortSignal, call: SendCall): void {
     if (signal.aborted) return this.#abandon([call], signal);
     const watched = this.#signals.get(signal) ?? this.#watch(signal);

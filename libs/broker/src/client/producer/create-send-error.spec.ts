@@ -31,11 +31,14 @@ describe('createSendError()', () => {
       'Of 3 records: 3 not written. Too large. (and 2 more causes, see the outcomes) Sending the same again will fail again: see the outcomes for what to change.',
       false,
     ],
-  ])('says how many records failed, why, and what to do (%#)', (outcomes, message, retriable) => {
-    const error = createSendError(outcomes);
-    expect([error.message, error.retriable]).toEqual([message, retriable]);
-    expect(error.outcomes).toBe(outcomes);
-  });
+  ])(
+    'says how many records failed, why, and what to do (case %#)',
+    (outcomes, message, retriable) => {
+      const error = createSendError(outcomes);
+      expect([error.message, error.retriable]).toEqual([message, retriable]);
+      expect(error.outcomes).toBe(outcomes);
+    },
+  );
 
   it('has the broker code of its first cause', () => {
     expect(createSendError([written, notWritten(tooLarge)])).toMatchObject({

@@ -2,8 +2,8 @@ import { BrokerError, SendError } from '../../port/errors.js';
 import type { RecordOutcome } from '../../port/record.js';
 
 /**
- * Creates the error of a `send` that did not write all its records. The message says how many, why,
- * and what to do.
+ * Creates the error of a `send` that did not write all its records. The message says how many
+ * records failed, why, and what to do.
  */
 export function createSendError(outcomes: readonly RecordOutcome[]): SendError {
   const failures = outcomes.flatMap((outcome) => (outcome.state === 'written' ? [] : [outcome]));

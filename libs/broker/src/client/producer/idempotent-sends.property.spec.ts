@@ -10,7 +10,7 @@ import { SequencedLog } from './sequenced-log.spec-support.js';
 
 const PARTITIONS = 2;
 
-/** The result of one request. A response is what the log says, unless a code is forced. */
+/** The result of one request. Without a forced code the response is that of the log. */
 const fate = fc.oneof(
   { weight: 4, arbitrary: fc.constant({ kind: 'answered' as const }) },
   { weight: 2, arbitrary: fc.constant({ kind: 'request-lost' as const }) },
@@ -57,7 +57,7 @@ type Plan = typeof plan extends fc.Arbitrary<infer P> ? P : never;
 type Call = Omit<Plan['calls'][number], 'afterMs'>;
 
 /**
- * Codes that may come after the log has changed, so they do not say whether the records were
+ * Codes that a broker can return after it has written. They do not show whether the records were
  * written.
  */
 const AMBIGUOUS = new Set([3, 6, 20, 7, -1]);
@@ -152,15 +152,15 @@ async function runPlan({ requests, calls, lingerMs, identities }: Plan) {
 }
 
 describe('idempotent sends on a faulty network', () => {
-  it('write nothing twice or out of order, write acknowledged records once, and continue', async () => {
+  it('write each acknowledged record once and in order, and still succeed after the faults', async () => {
     await fc.assert(
       fc.asyncProperty(plan, async (planned) => {
         const { cluster, results } = await runPlan(planned);
         for (let partition = 0; partition < PARTITIONS; partition++) {
           const log = cluster.log('orders', partition);
           const ofPartition = results.filter((each) => each.partition === partition);
-          // Every record at most once, in the order of the calls, including records with an unknown
-          // result.
+          // Every record occurs at most once, in the order of the calls, also records with an
+          // unknown result.
           expect(log).toEqual(
             ofPartition.map(({ value }) => value).filter((value) => log.includes(value)),
           );

@@ -21,7 +21,10 @@ import { SequencedLog } from './sequenced-log.spec-support.js';
 
 const cut = () => new ConnectionError('cut');
 
-/** Creates a cluster whose leaders check sequence numbers. `script` may override an attempt. */
+/**
+ * Creates a cluster whose leaders check sequence numbers. `script` can replace the result of an
+ * attempt.
+ */
 function checkedCluster(
   script: (
     attempt: number,
@@ -45,7 +48,7 @@ function stamps(cluster: ScriptedProduceCluster): readonly string[] {
   );
 }
 
-describe('producer stamp of a batch', () => {
+describe('producer stamp (producer id, epoch and sequence) of a batch', () => {
   it('counts the records of its partition, under one producer id for all partitions', async () => {
     const { cluster } = checkedCluster();
     const producer = producerOn(cluster);
@@ -90,7 +93,7 @@ describe('producer stamp of a batch', () => {
     await producer.close();
   });
 
-  it('stays the same with its records, even if some calls were abandoned', async () => {
+  it('stays the same when the batch is sent again, also if one of its sends was aborted', async () => {
     const { cluster } = checkedCluster((attempt) => (attempt === 1 ? { fails: cut() } : {}));
     const producer = producerOn(cluster);
     const abort = new AbortController();
@@ -107,7 +110,7 @@ describe('producer stamp of a batch', () => {
 });
 
 describe('batch that was written although its response was lost', () => {
-  it('is not written again, and the retry returns its offset', async () => {
+  it('is not written again by the retry, which returns the first offset', async () => {
     const { cluster } = checkedCluster((attempt) => (attempt === 1 ? { fails: cut() } : {}));
     const producer = producerOn(cluster);
     const sending = producer.send([ordersRecord(0, 'a'), ordersRecord(0, 'b')]);
@@ -133,7 +136,7 @@ describe('batch that was written although its response was lost', () => {
 });
 
 describe('batch after a failed batch', () => {
-  it('is neither dropped nor delayed if the result of the failed batch is unknown', async () => {
+  it('is written at once with a new sequence number if the result of the failed batch is unknown', async () => {
     const { cluster } = checkedCluster((attempt) =>
       attempt === 1 ? { fails: cut(), takesMs: 100 } : {},
     );
@@ -141,15 +144,15 @@ describe('batch after a failed batch', () => {
     const lost = failureOf(producer.send([ordersRecord(0, 'lost answer')], { timeoutMs: 40 }));
     await cluster.runtime.advance(2_000);
     expect(states(await lost)).toEqual(['unknown']);
-    // The same number of records as in the lost batch. Under its sequence number a broker would
-    // treat them as written, and drop them.
+    // The batch has as many records as the lost one. Under the same sequence number a broker would
+    // treat it as a duplicate and drop it.
     expect(await producer.send([ordersRecord(0, 'next')])).toMatchObject([{ offset: 1 }]);
     expect(cluster.log('orders', 0)).toEqual(['lost answer', 'next']);
     expect(stamps(cluster).at(-1)).toBe('p0 id1 e1 s0');
     await producer.close();
   });
 
-  it('makes the broker refuse a delayed request of the old epoch', async () => {
+  it('has a new epoch, so that the broker refuses a delayed request of the old epoch', async () => {
     const { cluster } = checkedCluster((attempt, on) =>
       attempt === 1 ? { fails: cut(), takesMs: 100, arrivesAfterMs: 5_000, on } : {},
     );
@@ -163,7 +166,7 @@ describe('batch after a failed batch', () => {
     await producer.close();
   });
 
-  it('never uses a sequence number again, even if the broker wrote a batch that it had refused', async () => {
+  it('gets a new sequence number, because the broker may have written the batch that it refused', async () => {
     const { cluster } = checkedCluster((attempt, append) =>
       attempt === 1
         ? {
@@ -181,7 +184,7 @@ describe('batch after a failed batch', () => {
     await producer.close();
   });
 
-  it('leaves other partitions in their epoch', async () => {
+  it('does not change the epoch of other partitions', async () => {
     const { cluster } = checkedCluster((attempt, append) =>
       attempt === 2
         ? { on: (asked) => (asked.partition === 0 ? { code: 32 } : append(asked)) }
@@ -195,7 +198,7 @@ describe('batch after a failed batch', () => {
     await producer.close();
   });
 
-  it('keeps its position if concurrent sends meet an error in between', async () => {
+  it('keeps its position among concurrent sends if earlier batches are retried', async () => {
     const { cluster } = checkedCluster((attempt) =>
       attempt % 2 === 1 ? { fails: cut(), takesMs: 5 } : {},
     );
@@ -236,7 +239,7 @@ describe.each([
   [47, 'INVALID_PRODUCER_EPOCH', 'id2 e0'],
   [90, 'PRODUCER_FENCED', 'id2 e0'],
 ])('code %i %s', (code, _, identity) => {
-  it('resends a batch that was certainly not written, under a new number', async () => {
+  it('makes a batch that was certainly not written be sent again, with a new sequence number', async () => {
     const lines: LoggedLine[] = [];
     const { cluster } = checkedCluster((attempt) =>
       attempt === 2 ? { on: () => ({ code }) } : {},
@@ -258,7 +261,7 @@ describe.each([
     await producer.close();
   });
 
-  it('rejects a batch with an unknown result, and sending continues', async () => {
+  it('rejects a batch with an unknown result, and later batches are written', async () => {
     const { cluster } = checkedCluster((attempt) => {
       if (attempt === 1) return { fails: cut() };
       return attempt === 2 ? { on: () => ({ code }) } : {};
@@ -274,7 +277,7 @@ describe.each([
     await producer.close();
   });
 
-  it('rejects as not written if it is repeated, with backoff in between', async () => {
+  it('rejects the batch as not written if every response has this code, and backs off between attempts', async () => {
     const { cluster } = checkedCluster(() => ({ on: () => ({ code }) }));
     const producer = producerOn(cluster);
     const sending = failureOf(producer.send([ordersRecord(0)], { timeoutMs: 10_000 }));
@@ -286,17 +289,20 @@ describe.each([
   });
 });
 
-describe.each([45, 47, 59, 90])('code %i for a producer that is not idempotent', (code) => {
-  it('fails the batch, because the broker answers something that was not requested', async () => {
-    const { cluster } = checkedCluster(() => ({ on: () => ({ code }) }));
-    const producer = producerOn(cluster, { idempotent: false });
-    expect(states(await failureOf(producer.send([ordersRecord(0)])))).toEqual(['not-written']);
-    expect(cluster.produceRequests).toHaveLength(1);
-    await producer.close();
-  });
-});
+describe.each([45, 47, 59, 90])(
+  'code %i in a response to a producer that is not idempotent',
+  (code) => {
+    it('fails the batch without a retry, because the code makes no sense for such a producer', async () => {
+      const { cluster } = checkedCluster(() => ({ on: () => ({ code }) }));
+      const producer = producerOn(cluster, { idempotent: false });
+      expect(states(await failureOf(producer.send([ordersRecord(0)])))).toEqual(['not-written']);
+      expect(cluster.produceRequests).toHaveLength(1);
+      await producer.close();
+    });
+  },
+);
 
-describe('leader that lost its latest producer state', () => {
+describe('leader that lost the latest producer state', () => {
   it('gets the next batch in a new epoch', async () => {
     const { cluster, logs } = checkedCluster();
     const producer = producerOn(cluster);
@@ -333,7 +339,7 @@ describe('request for a producer id', () => {
     await producer.close();
   });
 
-  it('causes the failure at the deadline if nobody responds, and the record is not written', async () => {
+  it('fails the record at the deadline as not written if no broker responds', async () => {
     const { cluster } = checkedCluster();
     cluster.identityScript = () => ({ code: 15 });
     const producer = producerOn(cluster);
@@ -350,7 +356,7 @@ describe('request for a producer id', () => {
     expect(cluster.runtime.pendingTimers).toBe(0);
   });
 
-  it('fails the waiting records with advice if it is not allowed, and the next send repeats it', async () => {
+  it('fails the waiting records with advice if the broker forbids it, and is repeated by the next send', async () => {
     const { cluster } = checkedCluster();
     cluster.identityScript = (attempt) => (attempt === 1 ? { code: 31 } : {});
     const producer = producerOn(cluster);
@@ -376,7 +382,7 @@ describe('request for a producer id', () => {
     expect(cluster.runtime.pendingTimers).toBe(0);
   });
 
-  it('ends with the driver', async () => {
+  it('ends when the driver is closed', async () => {
     const { cluster } = checkedCluster();
     cluster.identityScript = () => ({ takesMs: 1_000 });
     const producer = producerOn(cluster);

@@ -52,7 +52,7 @@ describe('KafkaProducer.send()', () => {
     await expect(producer.send([ordersRecord(0)], { timeoutMs: 0 })).rejects.toThrow(/at least 1/);
   });
 
-  it('sends the bytes of the call, even if the caller changes its buffers afterwards', async () => {
+  it('sends the bytes of the record as they are at the call, even if the caller changes its buffers afterwards', async () => {
     const cluster = new ScriptedProduceCluster();
     cluster.script = (_, attempt) => ({ on: () => ({ code: attempt === 1 ? 10 : 0 }) });
     const producer = producerOn(cluster);
@@ -67,7 +67,7 @@ describe('KafkaProducer.send()', () => {
 });
 
 describe('base offset of an acknowledgement', () => {
-  it('is logged as an error if it does not rise, because the broker took the batch for a repetition', async () => {
+  it('is logged as an error if it does not increase, because the broker then took the batch for a duplicate', async () => {
     const cluster = new ScriptedProduceCluster();
     cluster.script = () => ({ on: () => ({ baseOffset: 5 }) });
     const lines: LoggedLine[] = [];
@@ -103,7 +103,7 @@ describe('KafkaProducer.close()', () => {
     await expect(producer.send([ordersRecord(0)])).rejects.toBeInstanceOf(ClosedError);
   });
 
-  it('is bounded, and rejects unfinished records with their state', async () => {
+  it('ends within a fixed time, and rejects unfinished records with their state', async () => {
     const cluster = new ScriptedProduceCluster();
     cluster.script = () => ({ takesMs: 1_000_000 });
     const producer = producerOn(cluster);
@@ -118,7 +118,7 @@ describe('KafkaProducer.close()', () => {
   it.each([
     ['a request is in flight', { takesMs: 10_000 }, 'unknown'],
     ['a retry waits', { on: () => ({ code: 19 }) }, 'not-written'],
-  ])('leaves no send pending if the cluster is closed first: %s', async (_, step, state) => {
+  ])('lets no send wait forever if the cluster is closed first: %s', async (_, step, state) => {
     const cluster = new ScriptedProduceCluster();
     cluster.script = () => step;
     const producer = producerOn(cluster);

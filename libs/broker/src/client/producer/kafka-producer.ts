@@ -23,7 +23,7 @@ import type { ClusterClient } from '../../wire/index.js';
 export interface KafkaProducerOptions {
   readonly cluster: ClusterClient;
   /**
-   * Names the producer's own connections, so that its requests do not wait for requests of other
+   * Part of the names of the producer's connections. Its requests do not wait for requests of other
    * sessions.
    */
   readonly producerId: string;
@@ -40,7 +40,7 @@ const MAX_CLOSE_MS = 30_000;
 /**
  * Sends records to the leaders of their partitions. Every write is acknowledged by all in-sync
  * replicas. A failed send reports for each record whether it was written. A retry after a lost
- * response writes nothing twice; with `idempotent: false` delivery is at least once. With a
+ * response writes no record twice; with `idempotent: false` delivery is at least once. With a
  * `transactionalId` the producer writes in transactions only.
  */
 export class KafkaProducer implements ProducerSession {

@@ -52,7 +52,7 @@ describe('full buffer of KafkaProducer', () => {
     await producer.close();
   });
 
-  it('is released when records are abandoned before they were sent', async () => {
+  it('is released when records reach their deadline before they were sent', async () => {
     const cluster = new ScriptedProduceCluster({ orders: Array<number>(7).fill(0) });
     cluster.script = (_, attempt) => ({ takesMs: attempt === 1 ? 1_000 : 20_000 });
     const producer = producerOn(cluster, { bufferBytes: 1_000, batchBytes: 900, lingerMs: 0 });
@@ -81,7 +81,7 @@ describe('full buffer of KafkaProducer', () => {
 });
 
 describe('abort signal of a send', () => {
-  it('prevents every request if it aborted before', async () => {
+  it('prevents every request if it is aborted before the call', async () => {
     const cluster = new ScriptedProduceCluster();
     const error = await failureOf(
       producerOn(cluster).send([ordersRecord(0), ordersRecord(1)], { signal: AbortSignal.abort() }),
@@ -91,7 +91,7 @@ describe('abort signal of a send', () => {
     expect(cluster.runtime.pendingTimers).toBe(0);
   });
 
-  it('abandons records that are not sent yet and waits for records in flight', async () => {
+  it('drops records that are not sent yet and waits for records in flight', async () => {
     const cluster = new ScriptedProduceCluster();
     cluster.script = () => ({ takesMs: 100 });
     const producer = producerOn(cluster, { maxRequestBytes: 2_000 });
@@ -107,7 +107,7 @@ describe('abort signal of a send', () => {
     await producer.close();
   });
 
-  it('may be shared by many calls', async () => {
+  it('can be shared by many calls', async () => {
     const cluster = new ScriptedProduceCluster();
     cluster.script = () => ({ on: () => ({ code: 19 }) });
     const producer = producerOn(cluster);

@@ -10,7 +10,7 @@ import { ScriptedProduceCluster } from './scripted-produce-cluster.spec-support.
 import { ordersRecord } from './producer-under-test.spec-support.js';
 
 describe('KafkaProducer with an unknown topic', () => {
-  it('retries until the deadline and fails the record; the other records are written', async () => {
+  it('fails the record at the deadline, and writes the other records', async () => {
     const cluster = new ScriptedProduceCluster();
     const producer = producerOn(cluster);
     const sending = failureOf(
@@ -37,7 +37,7 @@ describe('KafkaProducer with an unknown topic', () => {
     await producer.close();
   });
 
-  it('keeps the order even if later records wait for memory by then', async () => {
+  it('keeps the order of records once the topic is created, even if later ones wait for buffer memory', async () => {
     const cluster = new ScriptedProduceCluster();
     cluster.script = (_, attempt) => (attempt === 2 ? { takesMs: 5_000 } : {});
     const producer = producerOn(cluster, { bufferBytes: 1_000, batchBytes: 500 });
@@ -67,7 +67,7 @@ describe('KafkaProducer with an unknown topic', () => {
     await producer.close();
   });
 
-  it('fails at once if the credentials do not allow the topic', async () => {
+  it('fails the record at once if the credentials do not allow the topic', async () => {
     const cluster = new ScriptedProduceCluster();
     cluster.breakTopic('secret', 29);
     const producer = producerOn(cluster);
@@ -78,7 +78,7 @@ describe('KafkaProducer with an unknown topic', () => {
 });
 
 describe('record larger than maxRequestBytes', () => {
-  it('fails alone and is never sent', async () => {
+  it('fails without affecting other records, and is never sent', async () => {
     const cluster = new ScriptedProduceCluster();
     const producer = producerOn(cluster, { maxRequestBytes: 4_000 });
     const error = await failureOf(
@@ -110,7 +110,7 @@ describe('KafkaProducer without a response', () => {
     await producer.close();
   });
 
-  it('delays the retry by at most two seconds if metadata do not arrive', async () => {
+  it('delays the retry by at most two seconds if the metadata request gets no response', async () => {
     const cluster = new ScriptedProduceCluster();
     cluster.script = (_, attempt) => (attempt === 1 ? { fails: new ConnectionError('reset') } : {});
     const producer = producerOn(cluster);
@@ -123,7 +123,7 @@ describe('KafkaProducer without a response', () => {
     expect(cluster.runtime.pendingTimers).toBe(0);
   });
 
-  it('reports the result as unknown even if the retry is refused', async () => {
+  it('reports the result of the first attempt as unknown even if the retry is refused', async () => {
     const cluster = new ScriptedProduceCluster();
     cluster.script = (_, attempt) =>
       attempt === 1 ? { fails: new ConnectionError('reset') } : { on: () => ({ code: 29 }) };
@@ -147,7 +147,7 @@ describe('KafkaProducer without a response', () => {
     await producer.close();
   });
 
-  it('does not send records that were abandoned while the connection was opened', async () => {
+  it('does not send records whose signal aborted while the connection was opened', async () => {
     const cluster = new ScriptedProduceCluster();
     const connected = new Deferred();
     cluster.connecting = connected.promise;
@@ -164,7 +164,7 @@ describe('KafkaProducer without a response', () => {
 });
 
 describe('request that timed out before it was sent', () => {
-  it('is not sent later, beside the retry that replaced it', async () => {
+  it('is never sent later, because the retry has replaced it', async () => {
     const cluster = new ScriptedProduceCluster();
     const connected = new Deferred();
     cluster.connecting = connected.promise;
@@ -180,7 +180,7 @@ describe('request that timed out before it was sent', () => {
 });
 
 describe('deadline of a send', () => {
-  it('rejects a send whose request is in flight as unknown', async () => {
+  it('rejects as unknown if the request is in flight', async () => {
     const cluster = new ScriptedProduceCluster();
     cluster.script = () => ({ takesMs: 5_000 });
     const producer = producerOn(cluster);
@@ -193,7 +193,7 @@ describe('deadline of a send', () => {
     await producer.close();
   });
 
-  it('does not affect other sends', async () => {
+  it('does not end other sends', async () => {
     const cluster = new ScriptedProduceCluster();
     cluster.script = (_, attempt) => ({ on: () => ({ code: attempt < 6 ? 19 : 0 }) });
     const producer = producerOn(cluster);

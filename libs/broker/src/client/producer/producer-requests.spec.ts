@@ -4,7 +4,7 @@ import { ScriptedProduceCluster } from './scripted-produce-cluster.spec-support.
 import { ordersRecord } from './producer-under-test.spec-support.js';
 
 describe('requests of KafkaProducer', () => {
-  it('contain everything that was sent in one turn of the event loop', async () => {
+  it('contain all records that were sent in one turn of the event loop', async () => {
     const cluster = new ScriptedProduceCluster();
     const producer = producerOn(cluster);
     await Promise.all(
@@ -70,7 +70,7 @@ describe('requests of KafkaProducer', () => {
     await producer.close();
   });
 
-  it('are compressed with gzip if configured', async () => {
+  it("are compressed with gzip if compression is 'gzip'", async () => {
     const sizeOf = async (compression: 'none' | 'gzip') => {
       const cluster = new ScriptedProduceCluster();
       const producer = producerOn(cluster, { compression });
@@ -99,7 +99,7 @@ describe('requests of KafkaProducer in flight', () => {
     await producer.close();
   });
 
-  it('never contain a partition twice, so that a retry is not overtaken', async () => {
+  it('never contain a partition twice, so that no later batch overtakes a retry', async () => {
     const cluster = new ScriptedProduceCluster();
     cluster.script = (_, attempt) => ({ on: () => ({ code: attempt === 1 ? 19 : 0 }) });
     const producer = producerOn(cluster, { lingerMs: 0 });
@@ -117,7 +117,7 @@ describe('requests of KafkaProducer in flight', () => {
 });
 
 describe('partition of a record', () => {
-  it('stays the same over a retry, even without a key', async () => {
+  it('stays the same in a retry, even if the record has no key', async () => {
     const cluster = new ScriptedProduceCluster();
     cluster.script = (_, attempt) => ({ on: () => ({ code: attempt < 4 ? 6 : 0 }) });
     const producer = producerOn(cluster);
@@ -130,7 +130,7 @@ describe('partition of a record', () => {
     await producer.close();
   });
 
-  it('follows its leader to another broker', async () => {
+  it('is sent to the new leader after a leader change', async () => {
     const cluster = new ScriptedProduceCluster({ orders: [0] });
     cluster.script = ({ node }) => {
       cluster.create('orders', [1]);
@@ -144,7 +144,7 @@ describe('partition of a record', () => {
     await producer.close();
   });
 
-  it('waits for a leader, and keyless records avoid partitions without one', async () => {
+  it('waits until it has a leader, and records without a key use other partitions meanwhile', async () => {
     const cluster = new ScriptedProduceCluster({ orders: [0, -1] });
     const producer = producerOn(cluster, { batchBytes: 1 });
     const keyless = Array.from({ length: 20 }, () => ({ topic: 'orders', value: 'v' }));
@@ -158,7 +158,7 @@ describe('partition of a record', () => {
     await producer.close();
   });
 
-  it('fails its record if it does not exist; the other records are written', async () => {
+  it('fails only its own record if the partition does not exist', async () => {
     const cluster = new ScriptedProduceCluster();
     const producer = producerOn(cluster);
     const error = await failureOf(
@@ -170,7 +170,7 @@ describe('partition of a record', () => {
     await producer.close();
   });
 
-  it('may have been added after the metadata were loaded', async () => {
+  it('is found even if it was added after the metadata were loaded', async () => {
     const cluster = new ScriptedProduceCluster({ orders: [0] });
     const producer = producerOn(cluster);
     await producer.send([ordersRecord(0)]);

@@ -28,7 +28,7 @@ export interface ReceivedProduce {
 
 export interface PartitionStep {
   readonly code?: number;
-  /** Default: true if the code is 0. */
+  /** True if the records are written. Default: true if the code is 0. */
   readonly writes?: boolean;
   readonly baseOffset?: number;
   readonly appendTime?: number;
@@ -41,13 +41,13 @@ export interface ProduceStep {
   /** Delays the response until this promise resolves. */
   readonly until?: Promise<void>;
   /**
-   * Fails the request instead of a response. The records are written all the same if the step of
+   * Fails the request with this error instead of a response. The records are written if `writes` of
    * the partition says so.
    */
   readonly fails?: Error;
   /**
-   * Used with `fails`: the broker receives the request after this time, when the producer waits no
-   * longer.
+   * The time after which the broker receives a request that `fails`. The producer no longer waits
+   * for it then.
    */
   readonly arrivesAfterMs?: number;
   readonly on?: (partition: ReceivedPartition) => PartitionStep;
@@ -74,7 +74,7 @@ export class ScriptedProduceCluster implements ClusterClient {
   readonly requestTimeoutMs = 30_000;
   readonly produceRequests: ReceivedProduce[] = [];
   readonly closedChannels: string[] = [];
-  /** Delays requests before they are sent, as a connection that is still being opened does. */
+  /** Delays requests before they are sent, as if a connection was being opened. */
   connecting: Promise<void> | undefined;
   metadataAsked = 0;
   identitiesAsked = 0;
@@ -109,7 +109,9 @@ export class ScriptedProduceCluster implements ClusterClient {
     });
   }
 
-  /** `leaders` has the leading node of each partition, -1 for none. */
+  /**
+   * Creates a topic. `leaders` has the node id of the leader of each partition; -1 for no leader.
+   */
   create(name: string, leaders: readonly number[]): void {
     this.#topics.set(name, { code: 0, leaders: [...leaders] });
   }
@@ -142,7 +144,7 @@ export class ScriptedProduceCluster implements ClusterClient {
     this.closedChannels.push(channel);
   }
 
-  /** Closes the cluster while sessions are open. */
+  /** Closes the cluster while the producer is open. */
   close(): void {
     this.#isClosed = true;
     this.#cut.reject(closed());

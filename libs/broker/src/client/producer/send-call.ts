@@ -1,8 +1,8 @@
 import type { BrokerError } from '../../port/errors.js';
 import type { OutgoingRecord, RecordOutcome, WrittenRecord } from '../../port/record.js';
 import { createSendError } from './create-send-error.js';
+import type { FailedState } from './failed-record-state.js';
 
-export type FailedState = Exclude<RecordOutcome['state'], 'written'>;
 export type FailedOutcome = Extract<RecordOutcome, { readonly state: FailedState }>;
 
 /** An object that holds some records of a call until they have an outcome. */
@@ -10,7 +10,7 @@ export interface RecordHolder {
   /** True while a request with these records is in flight. */
   readonly isInFlight: boolean;
   /**
-   * Fails the records that are still held: with `reason`, or at the deadline with the cause of the
+   * Fails the records that have no outcome: with `reason`, or at the deadline with the cause of the
    * delay.
    */
   abandon(reason: Error | undefined): void;
@@ -57,8 +57,8 @@ export class SendCall {
   }
 
   /**
-   * The reason of the caller's abort. Records in flight are still settled, but no record is sent
-   * again.
+   * The reason with which the caller aborted. Records in flight still get their outcome, but no
+   * record is sent again.
    */
   get abandoned(): Error | undefined {
     return this.#abandoned;
@@ -72,7 +72,10 @@ export class SendCall {
     this.#holders.push(holding);
   }
 
-  /** `appendTime` is the broker's time, or -1 if the records keep their own timestamps. */
+  /**
+   * Records that the broker has written this record. `appendTime` is the broker's time, or -1 if
+   * the record keeps its own timestamp.
+   */
   writtenAt(index: number, partition: number, offset: number, appendTime: number): void {
     const record = this.records[index] as OutgoingRecord;
     const timestamp = appendTime >= 0 ? appendTime : this.timestampOf(record);
@@ -112,7 +115,7 @@ export class SendCall {
     for (const holding of this.#holders) holding.abandon(reason);
   }
 
-  /** Settles the promise once the last record has its outcome. */
+  /** Settles the promise of the call once the last record has its outcome. */
   #settleOne(): void {
     if (--this.#openRecords > 0) return;
     this.onSettled(this);

@@ -14,37 +14,41 @@ export interface SenderContext {
    * The protocol of the transactions that the records belong to; undefined without transactions.
    */
   readonly transactionProtocol?: TransactionProtocol;
-  /** The cluster was closed while the producer is open. No response will arrive any more. */
+  /**
+   * Called if the cluster is closed while the producer is open. No response will arrive any more.
+   */
   readonly onClusterClosed: (error: ClosedError) => void;
 }
 
 /**
- * Registers a partition before its first batch is sent: gets a producer id, or adds the partition
- * to the transaction.
+ * Prepares a partition before its first batch is sent: gets a producer id, or adds the partition to
+ * the transaction.
  */
 export interface PartitionRegistrar {
   /**
-   * Returns true if the queue can be sent now. Otherwise the queue waits here until `OnRegistered`
-   * is called.
+   * Returns true if the queue can be sent now. Otherwise the queue waits in the registrar until
+   * `OnRegistered` is called.
    */
   register(queue: PartitionQueue): boolean;
   stop(): void;
 }
 
-/** Reports queues that can be sent now. Other queues may have failed. */
+/** Called with the queues that can be sent now. The other queues may have failed. */
 export type OnRegistered = (queues: readonly PartitionQueue[]) => void;
 
-/** Returns undefined if queues can always be sent, as without idempotence. */
+/** Returns undefined if queues need no registration, as without idempotence. */
 export type PartitionRegistrarFactory = (
   context: SenderContext,
   onRegistered: OnRegistered,
 ) => PartitionRegistrar | undefined;
 
 /**
- * The delays between attempts. A leader election takes a second or two; a stale leader is corrected
- * by the first metadata refresh.
+ * The delays between attempts. A leader election takes one or two seconds. An outdated leader is
+ * corrected by the first metadata refresh.
  */
 export const RETRY_BACKOFF = { initialMs: 50, maxMs: 1_000 } as const;
 
-/** The bytes of a produce request beside its batch: header, topic and partition, rounded up. */
+/**
+ * The bytes of a produce request in addition to its batch: header, topic and partition, rounded up.
+ */
 export const REQUEST_OVERHEAD = 512;

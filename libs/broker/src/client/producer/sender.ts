@@ -18,24 +18,28 @@ import type {
 import { BatchCompletion } from './idempotence/batch-completion.js';
 
 /**
- * The broker's share of the request timeout. The broker stops waiting for its followers before we
- * stop waiting for the broker, because an error response is better than a lost connection.
+ * The part of the request timeout for which the broker waits for its followers. It ends before the
+ * request timeout, because an error response is better than a lost connection.
  */
 const BROKER_SHARE_OF_TIMEOUT = 0.8;
 /** The longest wait for metadata before an attempt is repeated. */
 const MAX_REFRESH_MS = 2_000;
 
 export interface SenderEvents {
-  /** Memory was released, or records got their outcome. */
+  /** Called when memory was released or records got their outcome. */
   onSettled(): void;
-  /** Returns true if batches must not linger: the producer closes, or records wait for memory. */
+  /**
+   * Returns true if batches must not linger, because the producer closes or records wait for
+   * memory.
+   */
   skipsLinger(): boolean;
 }
 
 /**
  * Sends the batches of all partitions to their leaders and applies the responses. At most one batch
- * of a partition is in flight, so a retry is never overtaken. The order within a partition
- * therefore does not depend on sequence numbers; partitions let the broker recognise a repeated batch.
+ * of a partition is in flight, so no later batch overtakes a retry. The order within a partition
+ * therefore does not depend on sequence numbers. Their purpose is that the broker recognises a
+ * duplicate batch.
  *
  * The states of a partition:
  *
@@ -62,7 +66,7 @@ export class Sender {
     });
   }
 
-  /** Enqueues a partition whose records are not enqueued yet. */
+  /** Enqueues a partition that has records and is in no queue yet. */
   enqueueIfIdle(queue: PartitionQueue): void {
     if (queue.state === 'empty') this.#enqueue(queue);
   }
@@ -141,8 +145,8 @@ export class Sender {
       const answer = answers.find(
         (candidate) => candidate.partition === partition && candidate.topic === topic,
       );
-      // All callers may have aborted before the request was sent. Records that came later are not
-      // in it.
+      // All callers may have aborted before the request was sent. Records that were added later are
+      // not in the request.
       if (head?.stage !== 'in-flight') this.#continueWith(queue);
       else this.#apply(queue, head, produceResultOf(answer, topic, partition));
     }
@@ -171,8 +175,7 @@ export class Sender {
   }
 
   /**
-   * Sends the head batch again after a delay. With `refresh`, metadata newer than the failure are
-   * loaded first.
+   * Sends the head batch again after a delay. With `refresh`, the metadata are refreshed before.
    */
   #retryLater(queue: PartitionQueue, refresh: boolean): void {
     queue.state = 'retrying';
@@ -193,7 +196,9 @@ export class Sender {
     this.pump();
   }
 
-  /** Waits for new metadata, but not for long, because the known leader may be right after all. */
+  /**
+   * Waits for new metadata, but not for long, because the known leader may still be the right one.
+   */
   #refreshWithin(queue: PartitionQueue): Promise<void> {
     return new Promise((resolve) => {
       const timer = this.context.cluster.runtime.setTimer(resolve, MAX_REFRESH_MS);

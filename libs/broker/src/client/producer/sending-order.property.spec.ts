@@ -88,7 +88,7 @@ async function runPlan({ requests, calls, lingerMs, maxRequestBytes, idempotent 
 }
 
 describe('sends of KafkaProducer with random broker responses', () => {
-  it('report true outcomes, keep the order, and leave nothing pending', async () => {
+  it('report what was really written, keep the order of each partition, and leave no timer behind', async () => {
     await fc.assert(
       fc.asyncProperty(plan, async (planned) => {
         const { cluster, results } = await runPlan(planned);
@@ -111,8 +111,8 @@ describe('sends of KafkaProducer with random broker responses', () => {
 });
 
 /**
- * First attempts must be in the order of the calls. Repetitions are allowed (at least once),
- * overtaking is not.
+ * Asserts that first attempts are in the order of the calls. Duplicates are allowed, because
+ * delivery is at least once.
  */
 function expectOrder(
   cluster: ScriptedProduceCluster,

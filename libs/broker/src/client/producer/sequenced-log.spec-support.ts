@@ -12,15 +12,15 @@ const INVALID_EPOCH = 47;
 const REMEMBERED = 5;
 
 /**
- * A model of the leader of one partition: it answers a batch according to the batch's producer
- * stamp. The model does not compare contents. So if a sequence number is used again for other
- * records, these are "written" with the old offset, and are lost.
+ * A model of the leader of one partition, which answers a batch according to its producer stamp.
+ * The model does not compare contents. If a sequence number is used again for other records, these
+ * are acknowledged with the old offset and lost.
  */
 export class SequencedLog {
   readonly #accounts = new Map<bigint, ProducerEntry>();
   #end = 0;
 
-  /** Also returns whether the batch is written. */
+  /** Answers a batch, and also returns whether it was written. */
   append({ stamp, records }: ReceivedPartition): PartitionStep {
     const count = records.length;
     const account = this.#accounts.get(stamp.producerId);
@@ -39,10 +39,7 @@ export class SequencedLog {
       : { code: OUT_OF_ORDER };
   }
 
-  /**
-   * Rolls the producer state back, as an unclean election does: the log is unchanged, the producer
-   * state is older.
-   */
+  /** Restores an older producer state, as an unclean leader election does. The log is unchanged. */
   forgetLatest(): void {
     for (const account of this.#accounts.values()) {
       const latest = account.recent.pop();

@@ -18,8 +18,8 @@ function setUp(latencyMs = 0) {
   return { runtime, faults: broker.faults, cluster, call, effects: () => effects };
 }
 
-describe('Network.call', () => {
-  it('executes the request only after the caller continues', async () => {
+describe('Network.call()', () => {
+  it('executes the request only after the caller has returned to the event loop', async () => {
     const { runtime, call, effects } = setUp();
     const seen = call();
     expect(effects()).toBe(0);
@@ -48,7 +48,7 @@ describe('Network.call', () => {
     expect([seen.error, effects()]).toEqual(['enough', 0]);
   });
 
-  it('leaves no timer behind', async () => {
+  it('leaves no timer behind when its signal aborts', async () => {
     const { runtime, call } = setUp();
     call();
     await runtime.settle();
@@ -56,7 +56,7 @@ describe('Network.call', () => {
   });
 });
 
-describe('Network.yieldToEventLoop', () => {
+describe('Network.yieldToEventLoop()', () => {
   it('lets pending input and output run during an endless loop of requests', async () => {
     const { cluster } = setUp();
     const turns: number[] = [];
@@ -79,8 +79,8 @@ describe('Network.yieldToEventLoop', () => {
   });
 });
 
-describe('a fault', () => {
-  it('refuses without executing, by name or with any error', async () => {
+describe('a fault of the memory broker', () => {
+  it('refuses the request without executing it, with a named code or any error', async () => {
     const { runtime, faults, call, effects } = setUp();
     const fault = faults.refuse({ operation: 'commit' }, 'NOT_COORDINATOR', { times: 1 });
     const [refused, next] = [call(), call()];
@@ -89,7 +89,7 @@ describe('a fault', () => {
     expect([next.result, effects(), fault.hits]).toEqual([1, 1, 1]);
   });
 
-  it('fails after executing', async () => {
+  it('executes the request and then fails it', async () => {
     const { runtime, faults, call, effects } = setUp();
     const error = new RequestTimeoutError('too late');
     faults.failAfter({ groupId: 'g' }, error);
@@ -98,7 +98,7 @@ describe('a fault', () => {
     expect([seen.error, effects()]).toEqual([error, 1]);
   });
 
-  it('drops the response, or the request: the client waits until its own timeout', async () => {
+  it('drops the response, or the request, and the client waits until its own timeout', async () => {
     const { runtime, faults, call, effects } = setUp();
     const answers = faults.loseAnswers({ groupId: 'g' });
     const first = call();
@@ -131,7 +131,7 @@ describe('a fault', () => {
     expect(second.result).toBe(2);
   });
 
-  it('breaks pending requests on unplug, and refuses new ones', async () => {
+  it('breaks pending requests of an unplugged client, and refuses its new ones', async () => {
     const { runtime, faults, cluster, call } = setUp();
     const pending = observe(
       cluster.network.call(scope, () => new Promise(() => undefined), { timeoutMs: 1_000 }),
@@ -165,7 +165,7 @@ describe('a fault', () => {
     [{ topic: 'b', partition: 1 }, true],
     [{ topic: 'a', partition: 1 }, false],
     [{ topic: 'c' }, false],
-  ])('%j matches the request: %s', async (match, isMet) => {
+  ])('with filter %j matches the request: %s', async (match, isMet) => {
     const { runtime, faults, call } = setUp();
     faults.refuse(match, new Error('met'));
     const seen = call({ partitions });

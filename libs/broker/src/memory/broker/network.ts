@@ -9,12 +9,12 @@ export interface CallOptions {
 }
 
 /**
- * Executes a request at the broker. `onAbandoned` registers a callback for the moment when no
- * client waits for the response any more.
+ * Executes a request at the broker. `onAbandoned` registers a callback for the case that the client
+ * no longer waits for the response.
  */
 export type RequestHandler<T> = (onGone: (listener: () => void) => void) => T | Promise<T>;
 
-/** The work that may be done before other code of the process runs. */
+/** The amount of work after which other code of the process may run. */
 const WORK_BUDGET = 64;
 const BYTES_PER_WORK_UNIT = 16 * 1024;
 
@@ -77,8 +77,9 @@ export class Network {
   }
 
   /**
-   * Resolves at once most of the time; after enough work it resolves only after pending input and
-   * output was handled. Callers that arrive meanwhile wait together, so their order is kept.
+   * Resolves at once in most cases. After enough work it resolves only when pending input and
+   * output was handled. Callers that arrive in that time wait together, so that their order is
+   * kept.
    */
   yieldToEventLoop(): Promise<void> {
     this.#workSinceYield += 1;
@@ -129,7 +130,7 @@ export class Network {
   }
 }
 
-/** The connection was never established: the request was not sent. */
+/** The connection could not be opened, so the request was not sent. */
 export class ConnectionRefusedError extends ConnectionError {
   constructor() {
     super(
@@ -138,7 +139,9 @@ export class ConnectionRefusedError extends ConnectionError {
   }
 }
 
-/** The connection was lost during the request: whether it arrived is unknown. */
+/**
+ * The connection was lost during the request, so it is unknown whether the request was executed.
+ */
 export function connectionLostError(): ConnectionError {
   return new ConnectionError(
     'The connection to the memory broker broke: a fault has unplugged this client. Lift the fault.',

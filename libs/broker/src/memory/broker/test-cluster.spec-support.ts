@@ -13,7 +13,7 @@ export function createTestCluster(options: MemoryBrokerOptions = {}): {
   return { runtime, broker, cluster: broker.cluster };
 }
 
-/** Records whether and how a promise has settled, without waiting for it. */
+/** Records the result of a promise, or that it is still pending, without waiting for it. */
 export function observe<T>(promise: Promise<T>): { result?: T; error?: unknown; ended: boolean } {
   const seen: { result?: T; error?: unknown; ended: boolean } = { ended: false };
   promise.then(

@@ -11,8 +11,8 @@ export class Notifier {
   }
 
   /**
-   * The next notification. Get this promise before checking the condition, so that no notification
-   * is missed.
+   * The next notification. A caller gets this promise before it checks its condition, so that it
+   * misses no notification.
    */
   get next(): Promise<void> {
     return this.#next.promise;

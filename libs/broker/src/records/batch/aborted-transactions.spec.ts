@@ -1,7 +1,7 @@
 import { AbortedTransactions } from './aborted-transactions.js';
 
 describe('AbortedTransactions', () => {
-  it('treats a producer as aborted from its first offset up to its marker, and not after it', () => {
+  it('treats a producer as aborted from the first offset of the transaction up to its marker, and not after it', () => {
     const aborted = new AbortedTransactions([{ producerId: 1n, firstOffset: 10 }]);
     expect(aborted.isAborted(1n, 9)).toBe(false);
     expect(aborted.isAborted(1n, 10)).toBe(true);
@@ -10,12 +10,12 @@ describe('AbortedTransactions', () => {
     expect(aborted.isAborted(1n, 17)).toBe(false);
   });
 
-  it('treats a batch that spans the first offset as part of the transaction', () => {
+  it('treats a batch as aborted if it contains the first offset of the transaction', () => {
     const aborted = new AbortedTransactions([{ producerId: 1n, firstOffset: 12 }]);
     expect(aborted.isAborted(1n, 14)).toBe(true);
   });
 
-  it('ends overlapping transactions each at its own marker', () => {
+  it('ends each of several overlapping transactions at its own marker', () => {
     const aborted = new AbortedTransactions([
       { producerId: 1n, firstOffset: 0 },
       { producerId: 2n, firstOffset: 1 },
@@ -29,7 +29,7 @@ describe('AbortedTransactions', () => {
     expect(aborted.isAborted(2n, 6)).toBe(false);
   });
 
-  it('gives the same result for an unsorted list, and does not change the list', () => {
+  it('returns the same result for an unsorted list, and does not change the list', () => {
     const list = [
       { producerId: 2n, firstOffset: 20 },
       { producerId: 1n, firstOffset: 5 },
@@ -41,7 +41,7 @@ describe('AbortedTransactions', () => {
     expect(list[0]?.firstOffset).toBe(20);
   });
 
-  it('treats two aborted transactions of one producer as two entries', () => {
+  it('treats two aborted transactions of one producer separately', () => {
     const aborted = new AbortedTransactions([
       { producerId: 1n, firstOffset: 0 },
       { producerId: 1n, firstOffset: 10 },
@@ -51,7 +51,7 @@ describe('AbortedTransactions', () => {
     expect(aborted.isAborted(1n, 11)).toBe(true);
   });
 
-  it('a commit marker does not end the aborted transactions of other producers', () => {
+  it('does not end an aborted transaction at the commit marker of another producer', () => {
     const aborted = new AbortedTransactions([{ producerId: 1n, firstOffset: 0 }]);
     aborted.end(2n, 1, 'commit');
     expect(aborted.isAborted(1n, 2)).toBe(true);

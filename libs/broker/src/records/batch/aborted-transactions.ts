@@ -1,6 +1,6 @@
 /**
- * An entry of the aborted-transaction list of a fetch response: the transaction of this producer
- * starts here.
+ * An entry of the aborted-transaction list of a fetch response: the producer, and the first offset
+ * of its transaction.
  */
 export interface AbortedTransaction {
   /** The full 64-bit id. */
@@ -13,7 +13,7 @@ export type ControlType = 'abort' | 'commit';
 
 /**
  * Decides for each transactional batch of one fetch response whether its transaction was aborted.
- * The batches must be passed in log order. The list may be unsorted (Redpanda sends it so), its
+ * The batches must be passed in log order. The list may be unsorted (as from Redpanda), its
  * transactions may overlap, and some may have started before the fetch offset.
  */
 export class AbortedTransactions {
@@ -25,7 +25,10 @@ export class AbortedTransactions {
     this.pending = list.toSorted((a, b) => a.firstOffset - b.firstOffset);
   }
 
-  /** Returns whether a transactional batch of records that ends at `lastOffset` must be skipped. */
+  /**
+   * Returns whether a transactional batch of records that ends at `lastOffset` must be skipped
+   * because its transaction was aborted.
+   */
   isAborted(producerId: bigint, lastOffset: number): boolean {
     this.beginUpTo(lastOffset);
     return this.aborted.has(producerId);
@@ -41,8 +44,8 @@ export class AbortedTransactions {
   }
 
   /**
-   * Activates entries up to the last offset of the batch, because an entry applies from the batch
-   * that contains its first offset.
+   * Activates all entries up to the last offset of the batch. An entry applies from the batch that
+   * contains its first offset.
    */
   private beginUpTo(lastOffset: number): void {
     for (; this.begun < this.pending.length; this.begun++) {

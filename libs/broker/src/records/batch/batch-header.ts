@@ -3,15 +3,15 @@ import { readSafeInt64 } from '../bytes.js';
 import { crc32c } from '../crc32c.js';
 
 /**
- * The header of an encoded batch whose bytes are all present (see `readBatchHeader`). A view of the
- * batch's bytes: it must not be used after they are overwritten. A getter throws
- * MalformedBytesError if its number exceeds 2^53 - 1.
+ * The header of a complete encoded batch (see `readBatchHeader`). A view of the batch's bytes,
+ * which must not be used after the bytes are overwritten. A getter throws MalformedBytesError if
+ * its number exceeds 2^53 - 1.
  */
 export class BatchHeader {
   readonly attributes: number;
   /**
-   * The number of records. Compaction removes records but keeps the offset range, so it may be less
-   * than `lastOffsetDelta + 1`.
+   * The number of records. Compaction removes records but keeps the offset range, so the number may
+   * be smaller than `lastOffsetDelta + 1`.
    */
   readonly count: number;
   readonly lastOffsetDelta: number;

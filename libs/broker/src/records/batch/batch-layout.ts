@@ -1,6 +1,6 @@
 /**
- * Byte positions of record batch format 2. The length is counted from byte 12. The CRC covers
- * everything after itself, so a broker can write base offset and leader epoch without a new CRC.
+ * Byte positions of record batch format 2. The length is counted from byte 12. The CRC covers only
+ * the bytes after the CRC, so a broker can write base offset and leader epoch without a new CRC.
  */
 export const BATCH = {
   baseOffset: 0,
@@ -21,7 +21,7 @@ export const BATCH = {
 
 /** The size of base offset and length, which the length field does not include. */
 export const FRAME_BYTES = 12;
-/** The size of the header without the frame: no batch of format 2 is shorter. */
+/** The size of the header without the frame. No batch of format 2 has a smaller length. */
 export const MIN_BATCH_LENGTH = BATCH.records - FRAME_BYTES;
 export const MAGIC = 2;
 

@@ -11,8 +11,8 @@ export interface InflateLimits {
 }
 
 /**
- * Returns a decoder of the records of a validated batch, and decompresses the records first if
- * necessary.
+ * Returns a decoder for the records of a validated batch. Compressed records are decompressed
+ * first.
  */
 export function openRecords(header: BatchHeader, limits: InflateLimits): RecordDecoder {
   const start = header.start + BATCH.records;
@@ -33,7 +33,7 @@ function decoderOf(records: Buffer): RecordDecoder {
 }
 
 function inflate(block: Buffer, id: number, limits: InflateLimits): Buffer {
-  // A batch without records may keep its codec and contain no block at all.
+  // A batch without records may keep its codec without a compressed block.
   if (block.length === 0) return block;
   const name = CodecRegistry.nameOf(id);
   const codec = limits.codecs.find(id);

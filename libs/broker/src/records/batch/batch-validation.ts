@@ -7,9 +7,9 @@ import { MalformedBytesError } from '../malformed-bytes-error.js';
 const PREFIX_BYTES = BATCH.magic + 1;
 
 /**
- * Reads and validates the header of the batch at `at`: its numbers are consistent, its CRC matches
- * (unless `checkCrc` is false), and its last offset is a safe integer. Returns undefined if the
- * batch is incomplete. Throws only MalformedBytesError.
+ * Reads and validates the header of the batch at `at`. Its numbers must be consistent, its CRC must
+ * match (unless `checkCrc` is false), and its last offset must be a safe integer. Returns undefined
+ * if the batch is incomplete. Throws only MalformedBytesError.
  */
 export function readBatchHeader(
   bytes: Buffer,
@@ -33,8 +33,8 @@ export function readBatchHeader(
 }
 
 /**
- * Rejects other formats. Formats 0 and 1 store the offset of their (last) message where format 2
- * stores its base offset.
+ * Rejects formats other than 2. Formats 0 and 1 store the offset of their (last) message at the
+ * position of the base offset in format 2.
  */
 function requireMagic(bytes: Buffer, at: number): void {
   const magic = bytes.readInt8(at + BATCH.magic);
@@ -50,8 +50,8 @@ function requireMagic(bytes: Buffer, at: number): void {
 
 function requireCrc(header: BatchHeader, checkCrc: boolean): void {
   if (!checkCrc || header.isCrcRight()) return;
-  // Count and last offset delta confirm each other: if they agree, both are probably intact. A single field alone is not
-  // trusted.
+  // If the record count and the last offset delta agree, both are probably intact. A single field
+  // is not trusted, because the CRC does not match.
   const plausible = header.count > 0 && header.count === header.lastOffsetDelta + 1;
   throw new MalformedBytesError('its CRC-32C does not match its bytes', {
     nextOffset: plausible ? nextOffsetAfter(header.baseOffset, header.lastOffsetDelta) : undefined,

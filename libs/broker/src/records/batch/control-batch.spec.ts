@@ -29,7 +29,7 @@ describe('control batches', () => {
     },
   );
 
-  it('encodes an end marker with the same bytes as a Kafka coordinator', () => {
+  it('encodes an end marker to the same bytes as a Kafka coordinator', () => {
     const marker = encodeControlBatch('commit', {
       producerId: 1n,
       producerEpoch: 0,
@@ -43,14 +43,14 @@ describe('control batches', () => {
     );
   });
 
-  it('returns undefined for kinds that do not end a transaction', () => {
+  it('decodeEndMarker returns undefined for control batches of other kinds', () => {
     const writer = new RecordBatchWriter();
     writer.append({ key: Buffer.from([0, 0, 0, 2]), value: null }, 0);
     const header = new BatchHeader(writer.finish({ control: true }));
     expect(readControlType(openRecords(header, limits))).toBeUndefined();
   });
 
-  it('rejects a key that is too short', () => {
+  it('a key that is too short is rejected', () => {
     const writer = new RecordBatchWriter();
     writer.append({ key: Buffer.from([0, 0]), value: null }, 0);
     const header = new BatchHeader(writer.finish({ control: true }));

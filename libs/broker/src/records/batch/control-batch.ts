@@ -11,7 +11,7 @@ const KEY_BYTES = 4;
 /** The value of an end marker contains version and coordinator epoch. */
 const VALUE_BYTES = 6;
 
-/** Returns the type of a control batch; undefined for kinds that do not end a transaction. */
+/** Returns the type of a control batch; undefined for types that do not end a transaction. */
 export function readControlType(decoder: RecordDecoder): ControlType | undefined {
   decoder.read();
   if (decoder.keyLength < KEY_BYTES) {

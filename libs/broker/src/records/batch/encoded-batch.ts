@@ -18,8 +18,8 @@ export interface BatchPlacement {
 }
 
 /**
- * Writes the position of a batch in a log, as the appending broker does: in place, without
- * decoding. Only the log-append time is covered by the CRC, which is then recomputed.
+ * Writes the position of a batch in a log in place, without decoding, as the appending broker does.
+ * If the log-append time is set, the CRC is computed again, because it covers that field.
  */
 export function placeBatch(batch: Buffer, placement: BatchPlacement): void {
   writeSafeInt64(batch, BATCH.baseOffset, placement.baseOffset);

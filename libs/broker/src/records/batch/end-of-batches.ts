@@ -3,8 +3,8 @@ import { MalformedBytesError } from '../malformed-bytes-error.js';
 
 /**
  * Returns the position of a reader after all complete batches, starting at `position`. A fetcher
- * requests this offset next while these batches still wait to be read. Reads headers only and never
- * throws: it stops at a broken batch, and the reader reports the error.
+ * requests this offset next, before the batches are read. Only headers are read, and no error is
+ * thrown: the search stops at a broken batch, and the reader reports its error.
  */
 export function endOfBatches(records: Buffer, position: number): number {
   let end = position;

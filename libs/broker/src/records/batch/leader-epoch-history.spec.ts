@@ -6,8 +6,8 @@ const recordOf = (offset: number, leaderEpoch: number): BrokerRecord =>
   ({ offset, leaderEpoch }) as BrokerRecord;
 
 /**
- * A model of a log: one record per entry, at its index; the entry is the epoch of the leader that
- * wrote it.
+ * A model of a log with one record per entry. The entry is the epoch of the leader that wrote the
+ * record, and its index is the offset.
  */
 type Log = readonly number[];
 
@@ -38,7 +38,7 @@ function commonPrefix(one: Log, other: Log): number {
 }
 
 describe('LeaderEpochHistory', () => {
-  it('returns the epoch before any offset that was read', () => {
+  it('returns the epoch before the first offset that was read', () => {
     const trail = trailThrough([3, 3, 5]);
     expect([0, 1, 2, 3].map((offset) => trail.epochBefore(offset))).toEqual([-1, 3, 3, 5]);
   });
@@ -56,16 +56,16 @@ describe('LeaderEpochHistory', () => {
     expect(trail.last).toBe(-1);
   });
 
-  it('includes a batch that contains only a marker', () => {
+  it('includes the epoch of a batch that contains only a marker', () => {
     const trail = trailThrough([1, 1]);
     trail.append(2, [], 4);
     expect(trail.last).toBe(4);
     expect(trail.commonEnd(1, 9)).toBe(2);
   });
 
-  it('does not report truncation for a log end at which two leaders wrote nothing', () => {
+  it('reports no truncation if two leaders in a row wrote nothing', () => {
     const trail = new LeaderEpochHistory();
-    // ListOffsets returned the epoch of a leader that has written nothing.
+    // ListOffsets has returned the epoch of a leader that wrote no record.
     trail.startAt(10, 1);
     expect(trail.commonEnd(0, 10)).toBe(10);
   });
@@ -74,12 +74,12 @@ describe('LeaderEpochHistory', () => {
     expect(trailThrough([1, 1, 3]).commonEnd(1, 8)).toBe(2);
   });
 
-  it('drops the oldest entries only when the history is very long', () => {
+  it('drops its oldest entries only if it has very many', () => {
     const log = Array.from({ length: 1_000 }, (_, epoch) => epoch);
     expect(trailThrough(log).commonEnd(998, 2_000)).toBe(999);
   });
 
-  it('finds the offset at which any two logs diverge, whichever leaders wrote them', () => {
+  it('finds the offset at which two logs diverge, for any leaders that wrote them', () => {
     const prefix = fc.array(fc.nat(2), { maxLength: 6 });
     const tail = fc.array(fc.nat(3), { maxLength: 6 });
     const rising = (epochs: readonly number[]): Log => epochs.toSorted((a, b) => a - b);
@@ -90,8 +90,8 @@ describe('LeaderEpochHistory', () => {
         tail,
         fc.array(fc.nat(4)),
         (shared, readTail, leaderTail, polls) => {
-          // Each epoch has one leader, so every part that is not shared has epochs that only one log
-          // contains.
+          // Each epoch has one leader, so epochs after the common part occur in only one of the two
+          // logs.
           const base = rising(shared);
           const from = base.at(-1) ?? 0;
           const read = [...base, ...rising(readTail.map((epoch) => from + 1 + 2 * epoch))];

@@ -7,30 +7,30 @@ interface EpochStart {
 }
 
 /**
- * Epochs increase with elections: far fewer than this lie between two offsets at which a log may be
- * truncated.
+ * The maximum number of entries. Epochs increase only with elections, so a log is practically never
+ * truncated below that many epochs.
  */
 const MAX_ENTRIES = 64;
 
 /**
- * Remembers which leader epochs wrote the records up to the position. After an election it shows
- * where the new leader's log diverges from what was read (KIP-320): an epoch that only this
- * consumer has seen is not in the leader's log.
+ * Stores which leader epochs wrote the records up to the position. After an election it shows where
+ * the new leader's log diverges from the records that were read (KIP-320). An epoch that only this
+ * consumer knows is not in the leader's log.
  */
 export class LeaderEpochHistory {
   #entries: EpochStart[] = [];
 
-  /** The epoch of the record before the position; -1 when unknown. */
+  /** The epoch of the record before the position; -1 if it is unknown. */
   get last(): number {
     return this.#entries.at(-1)?.epoch ?? -1;
   }
 
-  /** Returns the epoch of the record before the offset; -1 when unknown. */
+  /** Returns the epoch of the record before the offset; -1 if it is unknown. */
   epochBefore(offset: number): number {
     return this.#entries.findLast(({ start }) => start < offset)?.epoch ?? -1;
   }
 
-  /** Restarts at another position, of which only the epoch of the preceding record is known. */
+  /** Restarts at another position. Only the epoch of the record before it is known. */
   startAt(position: number, epoch: number): void {
     this.#entries = epoch < 0 ? [] : [{ epoch, start: position }];
   }
@@ -42,7 +42,7 @@ export class LeaderEpochHistory {
   append(position: number, records: readonly BrokerRecord[], epoch: number): void {
     const first = records[0];
     let next = position;
-    // The records of a batch have one epoch, and it rarely differs from the previous one.
+    // All records of a batch have the same epoch, which rarely differs from the previous one.
     if (first && (first.leaderEpoch !== this.last || records.at(-1)?.leaderEpoch !== this.last))
       for (const record of records) {
         this.#add(record.leaderEpoch, next);
@@ -51,21 +51,22 @@ export class LeaderEpochHistory {
     this.#add(epoch, (records.at(-1)?.offset ?? position - 1) + 1);
   }
 
-  /** Moves back to an earlier position. */
+  /** Moves back to an earlier position and drops later entries. */
   truncateTo(position: number): void {
     this.#entries = this.#entries.filter(({ start }) => start <= position);
   }
 
   /**
-   * Returns the last epoch up to `epoch` that wrote a record that was read; -1 if none is known.
+   * Returns the last epoch that is not after `epoch` and wrote a record that was read; -1 if there
+   * is none.
    */
   lastUpTo(epoch: number): number {
     return this.#entries.findLast((step) => step.epoch <= epoch)?.epoch ?? -1;
   }
 
   /**
-   * Returns the offset up to which the leader's log matches, if its part up to `epoch` ends at
-   * `end`.
+   * Returns the offset up to which the leader's log contains the records that were read, if the
+   * leader's part up to `epoch` ends at `end`.
    */
   commonEnd(epoch: number, end: number): number {
     const foreign = this.#entries.find((step) => step.epoch > epoch);

@@ -36,7 +36,7 @@ describe('LogRecord', () => {
     expect(read({ value: '' }).value).toEqual(Buffer.alloc(0));
   });
 
-  it('reports its size without creating views', () => {
+  it('returns its size, and decodes nothing for it', () => {
     const headers = [{ key: 'a', value: 'xyz' }];
     const [small, large] = [
       read({ value: 'v', headers }),
@@ -47,7 +47,7 @@ describe('LogRecord', () => {
     expect(read({ value: 'größe €' }).sizeInBytes).toBe(Buffer.byteLength('größe €'));
   });
 
-  it('serialises to JSON with its position and without bytes, not even those of neighbouring records', () => {
+  it('is serialized to JSON with its position and without bytes', () => {
     expect(JSON.parse(JSON.stringify(read({ key: 'k', value: 'v' })))).toEqual({
       topic: 'orders',
       partition: 2,

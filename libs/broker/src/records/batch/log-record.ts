@@ -19,9 +19,9 @@ export interface RecordBounds {
 const NO_HEADERS: readonly RecordHeader[] = Object.freeze([]);
 
 /**
- * A record whose bytes lie in a chunk. Key, value and headers become objects at first access: most
- * records are asked for one of the three, and a view costs more than all the decoding. All bounds
- * were checked before, so no getter can throw.
+ * A record whose bytes are in a chunk. Key, value and headers become objects at first access,
+ * because most callers use only one of the three, and creating a view costs more than decoding the
+ * record. All bounds were checked before, so no getter can throw.
  */
 export class LogRecord implements BrokerRecord {
   readonly #chunk: Buffer;
@@ -38,8 +38,8 @@ export class LogRecord implements BrokerRecord {
   #decodedHeaders: readonly RecordHeader[] | undefined = undefined;
 
   /**
-   * Copies `bounds`, which may be a reused object. `shift` is added to its positions to get
-   * positions in `chunk`.
+   * Copies `bounds`, because the decoder reuses that object. `shift` is added to the positions to
+   * get positions in `chunk`.
    */
   constructor(
     readonly topic: string,
@@ -78,7 +78,7 @@ export class LogRecord implements BrokerRecord {
     return (this.#decodedHeaders ??= this.#decodeHeaders());
   }
 
-  /** The size is known without creating any view. */
+  /** Computes the size from the bounds, without creating a view. */
   get sizeInBytes(): number {
     const headers = this.#headersEnd - this.#headersStart;
     return Math.max(this.#keyLength, 0) + Math.max(this.#valueLength, 0) + headers;

@@ -28,7 +28,9 @@ export class OpenBatch {
   private readonly appendTime: number | undefined;
   private previousDelta = -1;
   private chunk: Buffer = NO_CHUNK;
-  /** The difference between a position in the records section and its position in the chunk. */
+  /**
+   * The number that is added to a position in the records section to get the position in the chunk.
+   */
   private shift = 0;
   private copiedUpTo = 0;
 
@@ -47,7 +49,8 @@ export class OpenBatch {
   }
 
   /**
-   * Returns the next record, copied out of the response; undefined for a record below `position`.
+   * Returns the next record, copied out of the response; undefined if its offset is below
+   * `position`.
    */
   next(position: number): LogRecord | undefined {
     const decoder = this.decoder;
@@ -70,7 +73,9 @@ export class OpenBatch {
     );
   }
 
-  /** Throws if bytes are left after the last record: a broken count may hide records there. */
+  /**
+   * Throws if bytes follow the last record, because a wrong record count may hide records in them.
+   */
   requireNothingLeft(): void {
     if (this.decoder.rest === 0) return;
     throw new MalformedBytesError(
@@ -79,8 +84,8 @@ export class OpenBatch {
   }
 
   /**
-   * Checks that offsets increase and stay within the batch. Otherwise a record would be delivered
-   * twice or skipped.
+   * Checks that offsets increase and are in the range of the batch. Otherwise a record would be
+   * delivered twice or skipped.
    */
   private checkedDelta(delta: number): number {
     if (delta <= this.previousDelta || delta > this.lastOffsetDelta) {
@@ -102,13 +107,14 @@ export class OpenBatch {
   }
 
   /**
-   * Copies this record and as many following records as fit into a chunk: one copy for many
-   * records.
+   * Copies this record together with all following records that fit into a chunk, because one copy
+   * is faster than many.
    */
   private copyRecords(): void {
     const { bytes, recordStart, recordEnd, end } = this.decoder;
     const own = recordEnd - recordStart;
-    // A large record is copied alone, because its neighbours would be truncated and copied again.
+    // A large record is copied alone, because the records after it would only partly fit and be
+    // copied again.
     const size = own > CHUNK_BYTES / 4 ? own : Math.min(end - recordStart, CHUNK_BYTES);
     const chunk = this.origin.chunks.take(size);
     bytes.copy(chunk.bytes, chunk.start, recordStart, recordStart + size);

@@ -14,7 +14,7 @@ import {
 
 const writableCodecs = writableCompressions.flatMap((name) => codecOf(name) ?? []);
 
-describe('a poison batch', () => {
+describe('a corrupt batch', () => {
   /** Bytes of a batch at offset 10 with the given records section. */
   function withRecords(section: readonly number[], count: number, lastOffsetDelta = 4): Buffer {
     const batch = Buffer.concat([
@@ -173,7 +173,7 @@ describe('a poison batch', () => {
       /2\^53/,
       15,
     ],
-  ])('is reported at its offset: %s', (_name, bytes, message, nextOffset) => {
+  ])('is reported as an error at its offset: %s', (_name, bytes, message, nextOffset) => {
     const reader = readerOf([batchOf([8, 9]), bytes], { fetchOffset: 8 });
     const { before, error } = poison(reader);
     expect(before).toEqual([8, 9]);
@@ -189,7 +189,7 @@ describe('a poison batch', () => {
   });
 
   it.each(writableCodecs.map((codec): [string, RecordCodec] => [codec.name, codec]))(
-    'is reported if it inflates beyond the limit, and is accepted at the limit: %s',
+    'is reported if it inflates beyond the limit, but not at the limit: %s',
     (_name, codec) => {
       const writer = new RecordBatchWriter();
       writer.append({ value: Buffer.alloc(1_000_000) }, 1);
@@ -201,7 +201,7 @@ describe('a poison batch', () => {
     },
   );
 
-  it('is reported after the valid records before it; the position is the offset of the broken record', () => {
+  it('is reported after its valid records, and the position is the offset of the corrupt record', () => {
     const good = [0x0c, 0, 0, 0, 1, 1, 0];
     const reader = readerOf(withRecords([...good, 0x0c, 0, 0, 2, 0x10, 1, 0], 2), {
       fetchOffset: 10,
@@ -212,39 +212,39 @@ describe('a poison batch', () => {
     expect([before, error.offset, error.nextOffset]).toEqual([[], 11, 15]);
   });
 
-  it('is reported if bytes follow its claimed records, because they may be hidden records', () => {
+  it('is reported if bytes follow its last record, because they may be hidden records', () => {
     const { before, error } = poison(readerOf(broken((b) => b.writeInt32BE(2, 57))));
     expect(before).toEqual([10, 11]);
     expect(error.message).toMatch(/follow the last/);
     expect(error).toMatchObject({ offset: 12, nextOffset: 13 });
   });
 
-  it('is reported if its offsets do not increase: no record is returned twice', () => {
+  it('is reported if its offsets do not increase, so that no record is returned twice', () => {
     const record = [0x0c, 0, 0, 2, 1, 1, 0];
     const { before, error } = poison(readerOf(withRecords([...record, ...record], 2)));
     expect([before, error.offset]).toEqual([[11], 12]);
   });
 
-  it('is reported again by every further call', () => {
+  it('is reported again by every later call', () => {
     const reader = readerOf(broken((b) => (b[16] = 3)));
     const first = poison(reader).error;
     expect(() => reader.next(1)).toThrow(first);
     expect(reader.done).toBe(false);
   });
 
-  it('has no nextOffset if that offset would not move forward', () => {
+  it('has no nextOffset in its error if that offset is not after the position', () => {
     const batch = broken((b) => (b[16] = 1));
     expect(poison(readerOf(batch, { fetchOffset: 40 })).error.nextOffset).toBeUndefined();
   });
 
-  it('is skipped by seeking to nextOffset', () => {
+  it('is skipped by a seek to nextOffset', () => {
     const bad = withRecords([0x40, 0, 0, 0, 1, 1, 0], 1);
     const { error } = poison(readerOf([bad, batchOf([15, 16])], { fetchOffset: 10 }));
     const again = readerOf([batchOf([15, 16])], { fetchOffset: error.nextOffset ?? -1 });
     expect(drain(again)).toEqual([15, 16]);
   });
 
-  it('is reported for an unreadable control batch with read_committed', () => {
+  it('is reported with read_committed if it is an unreadable control batch', () => {
     const bad = marker('abort', 1n, 10);
     bad[61] = 0x7e;
     sealBatch(bad);

@@ -20,7 +20,7 @@ describe('RecordBatchReader with read_committed', () => {
     expect([drain(reader), reader.position]).toEqual([[], 3]);
   });
 
-  it('ends overlapping transactions each at its own marker, for an unsorted list too', () => {
+  it('ends each of several overlapping transactions at its own marker, also if their list is unsorted', () => {
     const reader = readerOf(
       [
         transactional(1n, 0),
@@ -44,7 +44,7 @@ describe('RecordBatchReader with read_committed', () => {
     expect(drain(reader)).toEqual([2, 5, 9]);
   });
 
-  it('applies both of two aborted transactions that started before the first record (kafkajs returns offset 10)', () => {
+  it('skips both of two aborted transactions that started before the first record (kafkajs returns offset 10)', () => {
     const reader = readerOf(
       [
         transactional(2n, 10),
@@ -71,13 +71,13 @@ describe('RecordBatchReader with read_committed', () => {
     expect(drain(reader)).toEqual([22]);
   });
 
-  it('returns a non-transactional idempotent batch of the same producer', () => {
+  it('returns an idempotent batch without a transaction of a producer whose transaction was aborted', () => {
     const plain = batchOf([1], { producerId: 1n, producerEpoch: 0, baseSequence: 0 });
     const abortedTransactions = [{ producerId: 1n, firstOffset: 0 }];
     expect(drain(readerOf([plain], { abortedTransactions }))).toEqual([1]);
   });
 
-  it('read_uncommitted returns aborted records, and still no control batch', () => {
+  it('differs from read_uncommitted, which returns aborted records, but no control batch', () => {
     const reader = readerOf([transactional(1n, 0), marker('abort', 1n, 1)], {
       isolation: 'read_uncommitted',
       abortedTransactions: [{ producerId: 1n, firstOffset: 0 }],

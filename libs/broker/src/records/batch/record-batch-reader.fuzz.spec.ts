@@ -15,7 +15,10 @@ import { RecordBatchWriter, type BatchOptions } from './record-batch-writer.js';
 import { CHUNK_BYTES } from './record-chunks.js';
 import { sizeOfRecord } from './record-size.js';
 
-/** FUZZ_RUNS=100000 is the long run. FUZZ_SEED together with FUZZ_RUNS=1 repeats a failed run. */
+/**
+ * The number of mutated responses; FUZZ_RUNS=100000 for a long run. FUZZ_SEED together with
+ * FUZZ_RUNS=1 repeats a failed run.
+ */
 const RUNS = Number(process.env.FUZZ_RUNS ?? 5_000);
 const FIRST_SEED = Number(process.env.FUZZ_SEED ?? 1);
 const MAX_INFLATED = 256 * 1024;
@@ -74,7 +77,7 @@ const zstdOfForty = Buffer.from(
 );
 
 /**
- * A codec that returns the output of the zstd command for the same records, because some Node.js
+ * A codec that returns the output of the zstd command for these records, because some Node.js
  * versions cannot write zstd.
  */
 function packedBefore(block: Buffer): RecordCodec {
@@ -106,7 +109,7 @@ const RESPONSES: readonly Buffer[] = [
 const INTERESTING = [0, 1, -1, 2, 48, 49, 61, 127, 128, 255, 0x7fffffff, -0x80000000, 0x00ffffff];
 const FIELDS = Object.values(BATCH);
 
-/** Finds the starts of the frames, as far as their lengths are valid. */
+/** Finds the starts of the frames. Stops at an invalid length. */
 function framesOf(bytes: Buffer): number[] {
   const starts = [];
   for (let at = 0; at >= 0 && at + BATCH.records <= bytes.length;) {
@@ -174,7 +177,7 @@ function mutated(random: Random): Buffer {
   return bytes;
 }
 
-/** Does everything that a user can do with a record, and asserts every invariant of it. */
+/** Uses every part of a record, as an application can, and asserts every invariant. */
 function inspect(record: BrokerRecord, position: number): void {
   const ordered = record.offset >= position && Number.isSafeInteger(record.offset);
   if (!ordered) throw new Error(`offset ${record.offset} came at position ${position}`);
@@ -230,15 +233,15 @@ function readWhole(bytes: Buffer, random: Random): Outcome {
   }
 }
 
-/** The JavaScript zstd decoder is tested too if Node.js has its own. */
+/** Also tests the JavaScript zstd decoder if Node.js has a native one. */
 const ourOwnCodecs = new CodecRegistry([gzip, snappy, lz4, javascriptZstd]);
 
 describe('mutated fetch responses', () => {
-  it('the unmodified responses are valid', () => {
+  it('are valid before they are mutated', () => {
     expect(javascriptZstd.inflate(zstdOfForty, MAX_INFLATED)).toEqual(batch(100, 40).subarray(61));
   });
 
-  it(`produce records or a typed error (${RUNS} runs)`, () => {
+  it(`return records or throw a typed error (${RUNS} runs)`, () => {
     const seen = new Map<string, number>();
     for (let seed = FIRST_SEED; seed < FIRST_SEED + RUNS; seed++) {
       const began = process.hrtime.bigint();
@@ -253,7 +256,7 @@ describe('mutated fetch responses', () => {
         throw new Error(`FUZZ_SEED=${seed} FUZZ_RUNS=1 repeats this failure`, { cause });
       }
     }
-    // The mutations must reach every code path; otherwise this test would prove little.
+    // Asserts that the mutations reach every code path. Otherwise this test would prove little.
     if (RUNS >= 1_000) {
       expect([...seen.keys()].toSorted()).toEqual([
         'MALFORMED_RESPONSE',

@@ -5,7 +5,7 @@ import { placeBatch } from './encoded-batch.js';
 import { RecordBatchReader, type RecordBatchReaderOptions } from './record-batch-reader.js';
 import { RecordBatchWriter, type BatchOptions } from './record-batch-writer.js';
 
-/** A batch whose records have the given offsets; their values contain them. */
+/** Creates a batch whose records have the given offsets. Each value contains its offset. */
 export function batchOf(offsets: readonly number[], options: BatchOptions = {}): Buffer {
   const writer = new RecordBatchWriter();
   const base = options.baseOffset ?? offsets[0] ?? 0;
@@ -47,7 +47,7 @@ export function drain(reader: RecordBatchReader): number[] {
   return offsets;
 }
 
-/** Reads until the reader throws; returns the error and the records before it. */
+/** Reads until the reader throws. Returns the error and the records before it. */
 export function readUntilError(reader: RecordBatchReader): { before: number[]; error: unknown } {
   const before: number[] = [];
   for (let round = 0; round < 1000; round++) {

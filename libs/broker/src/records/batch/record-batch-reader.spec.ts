@@ -10,7 +10,7 @@ import {
 } from './record-batch-reader.spec-support.js';
 
 describe('RecordBatchReader.next', () => {
-  it('returns at most the requested number, in order, across batches, and then none', () => {
+  it('returns at most the requested number of records, in order, also from several batches', () => {
     const reader = readerOf([batchOf([0, 1, 2]), batchOf([3, 4, 5, 6])]);
     expect(offsetsOf(reader.next(2))).toEqual([0, 1]);
     expect(offsetsOf(reader.next(3))).toEqual([2, 3, 4]);
@@ -20,7 +20,7 @@ describe('RecordBatchReader.next', () => {
     expect(reader.next(100)).toEqual([]);
   });
 
-  it('a record contains its topic, partition and offset', () => {
+  it('returns records with topic, partition and offset', () => {
     const [record] = readerOf(batchOf([7]), { fetchOffset: 7 }).next(1);
     expect(record).toMatchObject({
       topic: 'orders',
@@ -34,7 +34,7 @@ describe('RecordBatchReader.next', () => {
     expect(record?.headers).toEqual([]);
   });
 
-  it('the position follows the last returned record', () => {
+  it('moves the position after the last returned record', () => {
     const reader = readerOf(batchOf([10, 11, 12]), { fetchOffset: 10 });
     expect(reader.position).toBe(10);
     reader.next(2);
@@ -48,17 +48,17 @@ describe('RecordBatchReader.next', () => {
     expect(drain(reader)).toEqual([4, 5]);
   });
 
-  it('an empty response has no records and is done at once', () => {
+  it('returns nothing for an empty response, and is done at once', () => {
     const reader = readerOf(Buffer.alloc(0), { fetchOffset: 9 });
     expect([reader.done, reader.next(5), reader.position]).toEqual([true, [], 9]);
   });
 
-  it('reads no record when asked for none', () => {
+  it('returns no record if asked for none', () => {
     const reader = readerOf(batchOf([0]));
     expect([reader.next(0), reader.position]).toEqual([[], 0]);
   });
 
-  it('reports the leader epoch of the current batch', () => {
+  it('sets the leader epoch to that of the current batch', () => {
     const reader = readerOf([batchOf([0], { leaderEpoch: 5 }), batchOf([1], { leaderEpoch: 6 })]);
     expect(reader.leaderEpoch).toBe(-1);
     expect(reader.next(1)[0]?.leaderEpoch).toBe(5);
@@ -72,7 +72,7 @@ describe('RecordBatchReader.next', () => {
 });
 
 describe('RecordBatchReader on a compacted log', () => {
-  it('handles gaps in a batch and at its end: the position moves to the end of the range', () => {
+  it('skips gaps in a batch, and moves the position to the end of its offset range', () => {
     const reader = readerOf([batchOf([10, 13, 17], { lastOffsetDelta: 9 })], { fetchOffset: 10 });
     expect(offsetsOf(reader.next(2))).toEqual([10, 13]);
     expect(reader.position).toBe(14);
@@ -80,14 +80,14 @@ describe('RecordBatchReader on a compacted log', () => {
     expect(reader.position).toBe(20);
   });
 
-  it('an empty batch only moves the position', () => {
+  it('moves the position past an empty batch', () => {
     const reader = readerOf(batchOf([], { baseOffset: 30, lastOffsetDelta: 4 }), {
       fetchOffset: 32,
     });
     expect([reader.next(10), reader.done, reader.position]).toEqual([[], true, 35]);
   });
 
-  it('an empty batch may keep its codec', () => {
+  it('accepts an empty batch that still has a codec', () => {
     const empty = batchOf([], { baseOffset: 3, lastOffsetDelta: 0 });
     empty.writeInt16BE(4, 21);
     sealBatch(empty);
@@ -96,19 +96,19 @@ describe('RecordBatchReader on a compacted log', () => {
     expect([drain(reader), reader.position]).toEqual([[6], 7]);
   });
 
-  it('a batch may start after the fetch offset', () => {
+  it('accepts a batch that starts after the fetch offset', () => {
     const reader = readerOf(batchOf([50]), { fetchOffset: 40 });
     expect([drain(reader), reader.position]).toEqual([[50], 51]);
   });
 
-  it('the fetch offset may lie in a gap at the end of a batch', () => {
+  it('accepts a fetch offset in a gap at the end of a batch', () => {
     const reader = readerOf([batchOf([1], { lastOffsetDelta: 5 }), batchOf([7])], {
       fetchOffset: 4,
     });
     expect(drain(reader)).toEqual([7]);
   });
 
-  it('a delete horizon as base timestamp does not change the record timestamps', () => {
+  it('returns the original timestamps if the base timestamp is a delete horizon', () => {
     const batch = batchOf([0]);
     batch.writeInt16BE(0x40, 21);
     sealBatch(batch);
@@ -117,7 +117,7 @@ describe('RecordBatchReader on a compacted log', () => {
 });
 
 describe('RecordBatchReader at the end of a response', () => {
-  it('leaves a truncated last batch to the next fetch, wherever the cut is', () => {
+  it('returns no record of a truncated last batch, wherever it is cut', () => {
     const first = batchOf([0, 1]);
     const second = batchOf([2, 3]);
     for (let kept = 0; kept < second.length; kept++) {
@@ -126,7 +126,7 @@ describe('RecordBatchReader at the end of a response', () => {
     }
   });
 
-  it('throws for a truncated first batch, and the position stays', () => {
+  it('throws for a truncated first batch, and keeps the position', () => {
     const batch = batchOf([0, 1]);
     for (const kept of [1, 12, 17, 60, batch.length - 1]) {
       const reader = readerOf(batch.subarray(0, kept));

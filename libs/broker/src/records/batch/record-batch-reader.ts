@@ -15,7 +15,7 @@ import { RecordChunks } from './record-chunks.js';
 export interface RecordBatchReaderOptions {
   readonly topic: string;
   readonly partition: number;
-  /** The requested offset: records below it are skipped. */
+  /** The requested offset. Records with smaller offsets are skipped. */
   readonly fetchOffset: number;
   /** Default `'read_committed'`. */
   readonly isolation?: Isolation;
@@ -26,10 +26,14 @@ export interface RecordBatchReaderOptions {
   /** Default 64 MiB. */
   readonly maxInflatedBytes?: number;
   readonly codecs?: CodecRegistry;
-  /** Share one instance between the readers of a session, so that small responses share memory. */
+  /**
+   * The memory for small records. Readers of one session should share one instance, so that small
+   * responses share a chunk.
+   */
   readonly chunks?: RecordChunks;
   /**
-   * Share one instance between the readers of a session, so that each header key is decoded once.
+   * The cache of header keys. Readers of one session should share one instance, so that each header
+   * key is decoded once.
    */
   readonly headerNames?: HeaderNameCache;
 }
@@ -38,8 +42,8 @@ const DEFAULT_MAX_INFLATED_BYTES = 64 * 1024 * 1024;
 const NO_BYTES = Buffer.alloc(0);
 
 /**
- * Returns the records of one partition of a fetch response, a few at a time, and decodes only
- * those.
+ * Returns the records of one partition of a fetch response, a few at a time, and decodes only the
+ * returned ones.
  *
  * If a batch is broken, the records before it are returned first. The next call throws, and so does
  * every later call. `position` is then the offset of the error, which may be inside a batch whose
@@ -59,7 +63,10 @@ export class RecordBatchReader {
   private readonly checkCrc: boolean;
   private readonly aborted: AbortedTransactions | undefined;
 
-  /** `records` may contain any number of batches, including none; the last one may be truncated. */
+  /**
+   * Creates a reader. `records` may contain any number of batches, including none, and the last
+   * batch may be truncated.
+   */
   constructor(records: Buffer, options: RecordBatchReaderOptions) {
     this.bytes = records;
     this.currentPosition = options.fetchOffset;
@@ -80,9 +87,9 @@ export class RecordBatchReader {
   }
 
   /**
-   * The offset to continue from after the returned records. After the last record of a batch it is
-   * the end of the batch, including offsets that compaction removed. It moves past control, aborted
-   * and empty batches as `next` does, and never moves back.
+   * The offset at which to continue after the returned records. After the last record of a batch it
+   * is the end of the batch, including offsets that compaction removed. `next` also moves it past
+   * control batches, aborted batches and empty batches. It never decreases.
    */
   get position(): number {
     return this.currentPosition;
@@ -95,14 +102,14 @@ export class RecordBatchReader {
     return this.currentEpoch;
   }
 
-  /** Returns whether everything was returned or skipped. Never true after a failure. */
+  /** Returns true if all records were returned or skipped. Never true after a failure. */
   get done(): boolean {
     return this.failure === undefined && this.open === undefined && this.at >= this.bytes.length;
   }
 
   /**
-   * The size of the batches that are not opened yet. The response stays in memory until `done`, or
-   * until the reader is dropped.
+   * The size of the batches that are not opened yet. The reader keeps the response in memory until
+   * `done` is true.
    */
   get remainingBytes(): number {
     return this.bytes.length - this.at;
@@ -110,7 +117,7 @@ export class RecordBatchReader {
 
   /**
    * Returns up to `max` records in offset order. The record that reaches `maxBytes` is the last
-   * one. Returns none only when the reader is done. Throws PoisonBatchError, or
+   * one. Returns an empty list only when the reader is done. Throws PoisonBatchError, or
    * MalformedResponseError if not even the first batch is complete.
    */
   next(max: number, maxBytes = Infinity): BrokerRecord[] {
@@ -127,7 +134,7 @@ export class RecordBatchReader {
     return records;
   }
 
-  /** Opens the next batch if none is open; returns false when there is none left. */
+  /** Opens the next batch if no batch is open. Returns false if no batch follows. */
   private openNextBatch(): boolean {
     while (this.open === undefined) {
       if (this.at >= this.bytes.length) return false;
@@ -196,8 +203,8 @@ export class RecordBatchReader {
   }
 
   /**
-   * Ignores a truncated batch. A broker fills its response up to a byte limit and may truncate the
-   * last batch, but never the first one (KIP-74).
+   * Ends the reading at a truncated batch. A broker fills its response up to a byte limit and may
+   * truncate the last batch, but never the first one (KIP-74).
    */
   private stopAtPartial(): void {
     const { topic, partition } = this.origin;
@@ -209,7 +216,7 @@ export class RecordBatchReader {
     this.release();
   }
 
-  /** Releases the memory of the response. */
+  /** Releases the memory of the response, because no more batches are read from it. */
   private release(): void {
     this.bytes = NO_BYTES;
     this.at = 0;
@@ -238,8 +245,8 @@ export class RecordBatchReader {
 }
 
 /**
- * Adds the end of the batch to an error. The header was validated before the error occurred, so its
- * range is correct.
+ * Adds the first offset after the batch to an error. That offset is correct, because the header was
+ * validated before the error occurred.
  */
 function withNextOffset(error: unknown, nextOffset: number): unknown {
   if (!(error instanceof MalformedBytesError)) return error;

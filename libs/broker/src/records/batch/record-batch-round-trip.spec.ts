@@ -103,7 +103,7 @@ function readAll(batch: Buffer, fetchOffset: number, step = 1000) {
 }
 
 describe('record batch round trips', () => {
-  it('our reader reads what our writer wrote, for any number of records per call', () => {
+  it('RecordBatchReader reads what RecordBatchWriter wrote, for any number of records per call', () => {
     const offset = fc.oneof(fc.nat(), fc.integer({ min: 2 ** 50, max: 2 ** 53 - 100 }));
     fc.assert(
       fc.property(
@@ -119,7 +119,7 @@ describe('record batch round trips', () => {
     );
   });
 
-  it('kafkajs reads what our writer wrote', async () => {
+  it('kafkajs reads what RecordBatchWriter wrote', async () => {
     await fc.assert(
       fc.asyncProperty(
         records.map((all) => all.map(withSoundNames)),
@@ -161,13 +161,14 @@ describe('record batch round trips', () => {
     );
   });
 
-  it('our reader reads what kafkajs wrote', async () => {
+  it('RecordBatchReader reads what kafkajs wrote', async () => {
     await fc.assert(
       fc.asyncProperty(records, fc.boolean(), async (contents, packed) => {
         const written = contents.map(withSoundNames).map(withoutNullHeaders);
         const batch = await encodeByKafkajs(written, packed);
         expect(new BatchHeader(batch).isCrcRight()).toBe(true);
-        // kafkajs keeps headers in an object, so it writes all values of one key together.
+        // kafkajs keeps headers in an object, so it writes all values of one key next to each
+        // other.
         const read = readAll(batch, 0).map((record) => ({
           ...record,
           headers: asKafkajsHeaders(record.headers),
@@ -206,7 +207,7 @@ async function encodeByKafkajs(contents: readonly Dated[], packed: boolean): Pro
 }
 
 /**
- * Replaces names such as "constructor", which exist already in the plain object that kafkajs uses
+ * Replaces names such as "constructor", which are properties of the plain object that kafkajs uses
  * for headers.
  */
 function withSoundNames(content: Dated): Dated {

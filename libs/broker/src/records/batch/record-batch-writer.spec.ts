@@ -44,7 +44,7 @@ describe('RecordBatchWriter', () => {
     );
   });
 
-  it('writes -1 for producer, epoch and sequence without idempotence; a broker fills in offset and epoch', () => {
+  it('writes -1 as producer, epoch and sequence if it is not idempotent, and leaves offset and epoch to the broker', () => {
     const writer = new RecordBatchWriter();
     writer.append({ value: 'v' }, 1);
     expect(new BatchHeader(writer.finish())).toMatchObject({
@@ -57,7 +57,7 @@ describe('RecordBatchWriter', () => {
     });
   });
 
-  it('reports size and count while it appends, and grows as needed', () => {
+  it('returns size and count after each append, and enlarges its buffer as needed', () => {
     const writer = new RecordBatchWriter(1);
     let expected = 61;
     for (let index = 0; index < 200; index++) {
@@ -74,7 +74,7 @@ describe('RecordBatchWriter', () => {
     expect(new RecordBatchReader(batch, source).next(500)).toHaveLength(200);
   });
 
-  it('writes the largest timestamp of any record, not that of the last', () => {
+  it('writes the largest timestamp of all records, not that of the last one', () => {
     const writer = new RecordBatchWriter();
     for (const timestamp of [-5, 100, 20]) writer.append({ value: null }, timestamp);
     const header = new BatchHeader(writer.finish());
@@ -94,7 +94,7 @@ describe('RecordBatchWriter', () => {
     expect(gunzipSync(batch.subarray(61))).toEqual(plain.finish().subarray(61));
   });
 
-  it.each([5, undefined, {}, ['a']])('rejects %j as a value and keeps its state', (value) => {
+  it.each([5, undefined, {}, ['a']])('rejects %j as a value and stays usable', (value) => {
     const writer = new RecordBatchWriter();
     writer.append({ value: 'good' }, 1);
     const before = writer.sizeInBytes;
@@ -109,7 +109,7 @@ describe('RecordBatchWriter', () => {
     expect(texts).toEqual(['good', 'good too']);
   });
 
-  it('rejects a header without a key, which no reader accepts', () => {
+  it('rejects a header without a key, which no consumer accepts', () => {
     const writer = new RecordBatchWriter();
     const headers = [{ key: null as unknown as string, value: 'v' }];
     expect(() => writer.append({ value: 'v', headers }, 1)).toThrow(InvalidOptionError);

@@ -6,9 +6,9 @@ import { sealBatch, type ProducerStamp } from './encoded-batch.js';
 import { maxSizeOfRecord, type RecordContent } from './record-size.js';
 
 export interface BatchOptions extends Partial<ProducerStamp> {
-  /** Default 0; a broker writes its own. */
+  /** Default 0. The broker writes the real offset. */
   readonly baseOffset?: number;
-  /** Default -1; a broker writes its own. */
+  /** Default -1. The broker writes the real epoch. */
   readonly leaderEpoch?: number;
   /** Default: the delta of the last record. Larger if compaction removed the last records. */
   readonly lastOffsetDelta?: number;
@@ -19,14 +19,13 @@ export interface BatchOptions extends Partial<ProducerStamp> {
 }
 
 const DEFAULT_CAPACITY = 4096;
-/** A loop is faster than the call into native code up to this length. */
+/** Up to this length a loop is faster than a call into native code. */
 const SHORT_TEXT = 40;
 const SHORT_BYTES = 16;
 
 /**
- * Builds one record batch: `append` writes each record into its final position, `finish` fills in
- * the header. A writer builds one batch only. The buffer that `finish` returns is the writer's own
- * memory, not a copy.
+ * Builds one record batch: `append` writes each record to its final position, and `finish` writes
+ * the header. A writer builds one batch only. `finish` returns the writer's own buffer, not a copy.
  */
 export class RecordBatchWriter {
   private bytes: Buffer;
@@ -36,7 +35,10 @@ export class RecordBatchWriter {
   private baseTimestamp = -1;
   private latestTimestamp = -1;
 
-  /** Choose `capacity` near the expected size of the batch to avoid growing. */
+  /**
+   * Creates a writer. `capacity` should be near the expected size of the batch, so that the buffer
+   * need not grow.
+   */
   constructor(capacity = DEFAULT_CAPACITY) {
     this.bytes = Buffer.allocUnsafeSlow(Math.max(capacity, BATCH.records));
   }
@@ -50,7 +52,7 @@ export class RecordBatchWriter {
     return this.at;
   }
 
-  /** The largest timestamp of the records; -1 while there is none. */
+  /** The largest timestamp of the records; -1 if there are no records. */
   get maxTimestamp(): number {
     return this.latestTimestamp;
   }
@@ -65,8 +67,8 @@ export class RecordBatchWriter {
     const start = this.at;
     const base = this.appended === 0 ? timestamp : this.baseTimestamp;
     requireTime(timestamp, timestamp - base);
-    // The length precedes the record but is known last. The size of the length field is estimated
-    // from the upper bound.
+    // The length field precedes the record, but its value is known only after the record is
+    // written. The size of the field is estimated from the upper bound of the record size.
     const guess = sizeOfVarint(bound);
     const end = this.writeBody(record, start + guess, timestamp - base, offsetDelta);
     const length = end - start - guess;
@@ -195,7 +197,10 @@ function writeText(bytes: Buffer, at: number, text: string): number {
   return writeVarint(bytes, at, written) + written;
 }
 
-/** Returns undefined at the first character that takes more than one byte. */
+/**
+ * Writes ASCII characters in a loop. Returns undefined at the first character that takes more than
+ * one byte.
+ */
 function writeShortAscii(bytes: Buffer, at: number, text: string): number | undefined {
   for (let index = 0; index < text.length; index++) {
     const code = text.charCodeAt(index);

@@ -1,14 +1,14 @@
 import { CHUNK_BYTES, RecordChunks } from './record-chunks.js';
 
 describe('RecordChunks', () => {
-  it('small pieces share one chunk and never overlap', () => {
+  it('puts small pieces into one chunk without overlaps', () => {
     const chunks = new RecordChunks();
     const pieces = Array.from({ length: 10 }, () => chunks.take(1000));
     expect(new Set(pieces.map(({ bytes }) => bytes)).size).toBe(1);
     expect(pieces.map(({ start }) => start)).toEqual(pieces.map((_, index) => index * 1000));
   });
 
-  it('starts another chunk if a piece no longer fits', () => {
+  it('starts another chunk if a piece does not fit into the current one', () => {
     const chunks = new RecordChunks();
     const first = chunks.take(7000);
     const second = chunks.take(7000);
@@ -19,7 +19,7 @@ describe('RecordChunks', () => {
   });
 
   it.each([1, 100, CHUNK_BYTES / 2, CHUNK_BYTES / 2 + 1, CHUNK_BYTES, 5 * CHUNK_BYTES])(
-    'a piece of %d bytes keeps at most one chunk, or its own size',
+    'lets a piece of %d bytes keep at most one chunk, or its own size, in memory',
     (size) => {
       const { bytes, start } = new RecordChunks().take(size);
       expect(bytes.buffer.byteLength).toBeLessThanOrEqual(Math.max(CHUNK_BYTES, size));

@@ -13,9 +13,9 @@ export interface RecordChunk {
 }
 
 /**
- * Allocates the memory to which record bytes are copied out of a fetch response. A large piece gets
+ * Allocates the memory into which records are copied from a fetch response. A large piece gets
  * memory of exactly its size. Small pieces share a chunk, so that a slow stream of single records
- * does not cost one chunk each. One instance may serve any number of readers.
+ * does not use one chunk per record. One instance may serve any number of readers.
  */
 export class RecordChunks {
   private shared: Buffer | undefined;

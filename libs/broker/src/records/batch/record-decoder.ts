@@ -3,9 +3,9 @@ import type { RecordBounds } from './log-record.js';
 import { MalformedBytesError } from '../malformed-bytes-error.js';
 
 /**
- * Finds the parts of one record after the other in the records section of a batch. Allocates
- * nothing: each `read` writes its results into the fields of this object. A record, including its
- * headers, is validated completely before `read` returns, so that later code needs no checks.
+ * Finds the parts of each record in the records section of a batch, one record after the other.
+ * Allocates nothing: each `read` writes its results into the fields of this object. A record with
+ * its headers is validated completely before `read` returns, so that later code needs no checks.
  * Throws only MalformedBytesError.
  */
 export class RecordDecoder implements RecordBounds {
@@ -52,8 +52,7 @@ export class RecordDecoder implements RecordBounds {
         `a record claims ${length} bytes, the batch has ${this.sectionEnd - this.recordStart} left`,
       );
     }
-    // The limit prevents reads beyond the record, so that a broken part cannot reach the next
-    // record.
+    // The limit ends at the record, so that a broken length cannot reach into the next record.
     cursor.limit = this.recordEnd;
     cursor.position++;
     this.timestampDelta = cursor.varlong();
@@ -73,7 +72,7 @@ export class RecordDecoder implements RecordBounds {
     this.headerCount = count;
     this.headersStart = cursor.position;
     this.headersEnd = this.recordEnd;
-    // A header takes at least two bytes, so this check bounds the loop by the bytes that exist.
+    // A header takes at least two bytes, so this check limits the loop by the bytes that exist.
     if (count < 0 || count * 2 > this.recordEnd - cursor.position) {
       throw new MalformedBytesError(`a record claims ${count} headers, more than its bytes hold`);
     }
@@ -89,7 +88,10 @@ export class RecordDecoder implements RecordBounds {
     }
   }
 
-  /** Reads a length and checks that the record has so many bytes; -1 is Kafka's null. */
+  /**
+   * Reads a length and checks that the record has that many bytes left. The length -1 is Kafka's
+   * null.
+   */
   private partLength(part: string): number {
     const length = this.cursor.varint();
     if (length < -1 || length > this.recordEnd - this.cursor.position) {

@@ -5,7 +5,7 @@ import { readerOf } from './record-batch-reader.spec-support.js';
 
 const writableCodecs = writableCompressions.flatMap((name) => codecOf(name) ?? []);
 
-describe('memory ownership of records', () => {
+describe('memory of the records that a reader returns', () => {
   function large(count: number, size: number, options: BatchOptions = {}): Buffer {
     const writer = new RecordBatchWriter();
     for (let index = 0; index < count; index++) {
@@ -17,7 +17,7 @@ describe('memory ownership of records', () => {
   it.each([
     ['plain', {}],
     ...writableCodecs.map((codec): [string, BatchOptions] => [codec.name, { codec }]),
-  ])('a record never shares memory with its response (%s)', (_name, options) => {
+  ])('is never shared with the response (%s)', (_name, options) => {
     const answer = large(100, 300, options);
     const records = readerOf(answer).next(100);
     answer.fill(0xee);
@@ -29,7 +29,7 @@ describe('memory ownership of records', () => {
   });
 
   it.each([10, 300, 5_000, 16_000, 100_000])(
-    'a retained record of %d bytes keeps at most one chunk, or about its own size',
+    'is at most one chunk, or about its own size, for one kept record of %d bytes',
     (size) => {
       const records = readerOf(large(20, size)).next(20);
       expect(records).toHaveLength(20);
@@ -40,7 +40,7 @@ describe('memory ownership of records', () => {
     },
   );
 
-  it('records share one chunk, and so do responses with a single record', () => {
+  it('is one chunk for many small records, also of several responses', () => {
     const buffers = new Set(
       readerOf(large(50, 200))
         .next(50)
@@ -52,7 +52,7 @@ describe('memory ownership of records', () => {
     expect(new Set(single.map((record) => record?.value?.buffer)).size).toBe(1);
   });
 
-  it('writing into a value changes no other record', () => {
+  it('is not shared between records: writing into a value changes no other record', () => {
     const [first, second] = readerOf(large(2, 100)).next(2);
     first?.value?.fill(0xff);
     first?.key?.fill(0xff);
@@ -60,7 +60,7 @@ describe('memory ownership of records', () => {
     expect(second?.value?.equals(Buffer.alloc(100, 1))).toBe(true);
   });
 
-  it('key, value and headers are the same object at every access', () => {
+  it('is the same object at every access to key, value or headers', () => {
     const writer = new RecordBatchWriter();
     writer.append({ key: 'k', value: 'v', headers: [{ key: 'h', value: '1' }] }, 1);
     const [record] = readerOf(writer.finish()).next(1);

@@ -33,7 +33,7 @@ describe('sizeOfRecord and maxSizeOfRecord', () => {
     );
   });
 
-  it('maxSizeOfRecord covers a long value of the widest characters', () => {
+  it('maxSizeOfRecord is large enough for a long value of three-byte characters', () => {
     const content = { key: '\u20ac'.repeat(3000), value: '\u20ac'.repeat(100_000) };
     expect(maxSizeOfRecord(content)).toBeGreaterThanOrEqual(
       sizeOfRecord(content, 2 ** 52, 2 ** 30),

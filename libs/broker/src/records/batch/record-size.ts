@@ -30,7 +30,10 @@ export function sizeOfRecord(
   return sizeOfVarint(body) + body;
 }
 
-/** Returns an upper bound of `sizeOfRecord`. Much cheaper, because strings are not examined. */
+/**
+ * Returns an upper bound of `sizeOfRecord`. It is much cheaper to compute, because the characters
+ * of strings are not examined.
+ */
 export function maxSizeOfRecord(record: RecordContent): number {
   let size = LONGEST_FRAMING + maxSizeOfPart(record.key) + maxSizeOfPart(record.value);
   for (const header of record.headers ?? []) {

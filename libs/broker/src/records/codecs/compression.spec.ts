@@ -14,7 +14,7 @@ const piece = fc.oneof(
   fc.string({ unit: 'grapheme', maxLength: 60 }).map((text) => Buffer.from(text)),
   fc.constant(Buffer.from('{"type":"OrderPlaced","customer":"')),
 );
-/** Repeated pieces, near and far, so that all kinds of copies are produced. */
+/** Repeated pieces at short and long distances, so that all kinds of copies occur. */
 const content = fc
   .tuple(
     fc.array(piece, { maxLength: 8 }),
@@ -30,7 +30,7 @@ const content = fc
   );
 
 describe.each(codecs)('%s compression', (_name, codec) => {
-  it('round-trips any content', () => {
+  it('inflates any content to what was compressed', () => {
     fc.assert(
       fc.property(content, (bytes) => {
         expect(codec.inflate(codec.compress(bytes), LARGE).equals(bytes)).toBe(true);
@@ -41,13 +41,13 @@ describe.each(codecs)('%s compression', (_name, codec) => {
 
   it.each([
     0, 1, 3, 4, 11, 12, 13, 16, 17, 32_767, 32_768, 32_769, 65_535, 65_536, 65_537, 131_073,
-  ])('round-trips %i bytes', (length) => {
+  ])('inflates %i bytes to what was compressed', (length) => {
     for (const bytes of [noise(length), Buffer.alloc(length, 'abcdefg'), Buffer.alloc(length)]) {
       expect(codec.inflate(codec.compress(bytes), Math.max(length, 1)).equals(bytes)).toBe(true);
     }
   });
 
-  it('round-trips any lengths of new and repeated bytes', () => {
+  it('inflates any sequence of new and repeated bytes to what was compressed', () => {
     const fresh = noise(100_000);
     for (let length = 4; length < 600; length = length < 300 ? length + 1 : length + 29) {
       const again = [fresh.subarray(0, length), fresh.subarray(1_000, 1_000 + length)];
@@ -56,7 +56,7 @@ describe.each(codecs)('%s compression', (_name, codec) => {
     }
   });
 
-  it('shrinks repetitive content a lot, and hardly enlarges incompressible content', () => {
+  it('shrinks repetitive content to a tenth, and enlarges random content by less than 0.3 %', () => {
     expect(codec.compress(Buffer.alloc(100_000, '{"id":1}')).length).toBeLessThan(10_000);
     expect(codec.compress(noise(100_000)).length).toBeLessThan(100_300);
   });
@@ -69,7 +69,7 @@ describe.each(codecs)('%s compression', (_name, codec) => {
     }
   });
 
-  it('keeps no reference to the compressed bytes', () => {
+  it('copies the inflated bytes, so that the compressed ones can be freed', () => {
     const bytes = noise(50_000);
     const packed = codec.compress(bytes);
     const kept = Buffer.from(bytes);
@@ -78,17 +78,17 @@ describe.each(codecs)('%s compression', (_name, codec) => {
   });
 });
 
-describe('truncated input', () => {
+describe('truncated compressed input', () => {
   const bytes = Buffer.from(
     JSON.stringify(Array.from({ length: 60 }, (_, id) => ({ id, id2: id }))),
   );
 
   it.each(codecs.filter(([name]) => name === 'snappy' || name === 'lz4'))(
-    'is rejected: %s',
+    'is rejected by %s',
     (_name, codec) => {
       const packed = codec.compress(bytes);
       for (let length = 1; length < packed.length; length++) {
-        // A header of snappy alone is an empty stream, in Java too.
+        // A header of snappy without blocks is a valid empty stream, in Java too.
         if (codec === snappy && length === 16) continue;
         expect(() => codec.inflate(packed.subarray(0, length), LARGE)).toThrow();
       }
@@ -97,7 +97,7 @@ describe('truncated input', () => {
 });
 
 ('compress' in zstd ? describe : describe.skip)('native zstd and the JavaScript decoder', () => {
-  it('the JavaScript decoder reads what native zstd writes, for any content', () => {
+  it('the JavaScript zstd decoder reads any content that native zstd writes', () => {
     if (!('compress' in zstd)) throw new Error('Node.js has no native zstd.');
     const native = zstd;
     fc.assert(

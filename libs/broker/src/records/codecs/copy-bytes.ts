@@ -1,8 +1,8 @@
-/** A loop is faster than the call into native code up to this length. */
+/** Up to this length a loop is faster than a call into native code. */
 const SHORT = 32;
 
 /**
- * Copies the bytes of `source` from `from` to `end`; returns the position after them in `target`.
+ * Copies the bytes of `source` from `from` to `end`. Returns the position after them in `target`.
  */
 export function copyBytes(
   source: Uint8Array,

@@ -1,7 +1,10 @@
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { CODEC, type RecordCodec } from './record-codec.js';
 
-/** Records inflate several-fold, so large output chunks save most of the calls of zlib. */
+/**
+ * Inflated records are several times larger than their block. Large output chunks therefore save
+ * most of the calls of zlib.
+ */
 const OUTPUT_CHUNK_BYTES = 64 * 1024;
 
 export const gzip: RecordCodec = {

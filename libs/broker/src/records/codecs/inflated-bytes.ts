@@ -1,13 +1,13 @@
 import { MalformedBytesError } from '../malformed-bytes-error.js';
 import { copyBytes } from './copy-bytes.js';
 
-/** A loop is faster than the call into native code up to this length. */
+/** Up to this length a loop is faster than a call into native code. */
 const SHORT_REPEAT = 24;
 const LEAST_BYTES = 1024;
 
 /**
- * The output of a block that is being inflated. Grows with the bytes that are written, never by a
- * size that the block claims, and not beyond the limit.
+ * The output of a block that is being inflated. Grows only with the bytes that are written, not by
+ * the size that the block claims, and never beyond the limit.
  */
 export class InflatedBytes {
   /** The number of bytes written to `bytes`. */
@@ -21,7 +21,7 @@ export class InflatedBytes {
     this.bytes = Buffer.allocUnsafeSlow(Math.min(maxBytes, Math.max(guess, LEAST_BYTES)));
   }
 
-  /** Returns a view, not a copy. */
+  /** Returns a view of the output, not a copy. */
   finish(): Buffer {
     return this.bytes.subarray(0, this.length);
   }
@@ -44,8 +44,8 @@ export class InflatedBytes {
   }
 
   /**
-   * Repeats the bytes that start `distance` back; the range may overlap itself. `floor` is the
-   * first byte that may be referenced.
+   * Repeats `size` bytes that start `distance` bytes before the end of the output. The range may
+   * overlap the repeated bytes. `floor` is the first byte that may be referenced.
    */
   repeat(distance: number, size: number, floor: number): void {
     if (distance < 1 || distance > this.length - floor) {
@@ -64,8 +64,8 @@ export class InflatedBytes {
   }
 
   /**
-   * Doubles the copied size in each pass, because the bytes already written are a whole number of
-   * repetitions.
+   * Doubles the copied size in each pass. This is correct because the bytes already written are a
+   * whole number of repetitions.
    */
   private repeatByCopy(distance: number, end: number): void {
     const from = this.length - distance;

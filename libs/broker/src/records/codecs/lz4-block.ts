@@ -3,18 +3,18 @@ import { copyBytes } from './copy-bytes.js';
 import type { InflatedBytes } from './inflated-bytes.js';
 import type { MatchFinder } from './match-finder.js';
 
-/** A length of this value in a token continues in the following bytes. */
+/** A length of this value in a token is continued in the next bytes. */
 const LONG_LENGTH = 15;
 const SHORTEST_MATCH = 4;
 
-/** Returns an upper bound of the size that `compressLz4Block` writes for so many bytes. */
+/** Returns an upper bound of the size that `compressLz4Block` writes for this number of bytes. */
 export function maxLz4BlockBytes(size: number): number {
   return size + Math.ceil(size / 255) + 16;
 }
 
 /**
- * Compresses the range as one block into `output` at `at`; returns the position after it. The range
- * may have at most 64 KiB.
+ * Compresses the range as one block into `output` at `at`. Returns the position after the block.
+ * The range may have at most 64 KiB.
  */
 export function compressLz4Block(
   input: Uint8Array,
@@ -36,7 +36,7 @@ export function compressLz4Block(
   return writeLiterals(input, finder.literals, end, output, at);
 }
 
-/** Writes a token without a match, and the literals after it. */
+/** Writes a token without a match, followed by the literals. */
 function writeLiterals(
   input: Uint8Array,
   from: number,
@@ -58,7 +58,10 @@ function writeRest(length: number, output: Buffer, at: number): number {
   return at;
 }
 
-/** Inflates a block; `block` has exactly its bytes. Matches may reach back to `floor`. */
+/**
+ * Inflates a block, which consists of all bytes of `block`. Matches may reference bytes from
+ * `floor` on.
+ */
 export function inflateLz4Block(block: Uint8Array, output: InflatedBytes, floor: number): void {
   new Lz4Sequences(block).inflate(output, floor);
 }
@@ -68,7 +71,7 @@ class Lz4Sequences {
 
   constructor(private readonly block: Uint8Array) {}
 
-  /** Reads sequences until the last one, which has literals only. */
+  /** Reads all sequences. The last one has literals only. */
   inflate(output: InflatedBytes, floor: number): void {
     for (;;) {
       const token = this.byte();
@@ -86,7 +89,10 @@ class Lz4Sequences {
     output.append(this.block, from, this.at);
   }
 
-  /** Reads a length. Each byte of the block adds at most 255, so this cannot overflow. */
+  /**
+   * Reads the rest of a length. Each byte of the block adds at most 255, so the sum cannot
+   * overflow.
+   */
   private length(length: number): number {
     if (length < LONG_LENGTH) return length;
     let byte: number;

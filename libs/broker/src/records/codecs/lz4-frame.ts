@@ -4,7 +4,7 @@ import { inflateLz4Block, maxLz4BlockBytes } from './lz4-block.js';
 import { xxhash32 } from './xxhash32.js';
 
 const MAGIC = 0x184d2204;
-/** A flag in the length of a block: its bytes are not compressed. */
+/** A flag in the length of a block: the block is not compressed. */
 export const STORED = 0x8000_0000;
 const LENGTH_BYTES = 4;
 const CHECKSUM_BYTES = 4;
@@ -29,7 +29,7 @@ interface Lz4Frame {
   readonly blocks: number;
 }
 
-/** Inflates the frame that starts at `at`; returns the position after it. */
+/** Inflates the frame that starts at `at`. Returns the position after the frame. */
 export function inflateLz4Frame(bytes: Uint8Array, at: number, output: InflatedBytes): number {
   const reader = new FrameBytes(bytes);
   const frame = readDescriptor(reader, at);
@@ -101,7 +101,7 @@ function requireSoundFlags(flags: number): void {
   }
 }
 
-/** Returns 64 KiB, 256 KiB, 1 MiB or 4 MiB. */
+/** Returns the maximum block size of the frame: 64 KiB, 256 KiB, 1 MiB or 4 MiB. */
 function blockBytesOf(descriptor: number): number {
   const code = descriptor >>> 4;
   if ((descriptor & 0x8f) === 0 && code >= 4) return 1 << (8 + 2 * code);
@@ -136,7 +136,7 @@ class FrameBytes {
     return this.view.getUint32(at, true);
   }
 
-  /** Reads a number, rounded if it is larger than any valid size. */
+  /** Reads a 64-bit number. It may be rounded only if it exceeds every valid size. */
   uint64(at: number): number {
     this.require(at, 8);
     return Number(this.view.getBigUint64(at, true));

@@ -31,17 +31,17 @@ const stored = (content: string): number[] => [
 const checksumOf = (bytes: Buffer): number[] => word(xxhash32(bytes, 0, bytes.length));
 const inflated = (bytes: Buffer): string => lz4.inflate(bytes, LARGE).toString();
 
-/** A block that contains "abcd", then eight bytes from four back, then "e". */
+/** A block with "abcd", a copy of eight bytes at distance four, and "e". */
 const COPYING = [0x44, ...Buffer.from('abcd'), 4, 0, 0x10, 0x65];
-/** A block that copies four bytes from four back, before its own start. */
+/** A block that copies four bytes at distance four, which is before its own start. */
 const REACHING_BACK = [0x00, 4, 0, 0x10, 0x66];
 
 describe('lz4', () => {
-  it('reads what Java writes', () => {
+  it('reads the frame that Java writes', () => {
     expect(inflated(lz4ByJava)).toBe(text);
   });
 
-  it('writes the only kind of frame that Java reads', () => {
+  it('writes a frame with the flags that Java requires', () => {
     const packed = lz4.compress(Buffer.from(text));
     expect(packed.subarray(0, 6)).toEqual(lz4ByJava.subarray(0, 6));
     expect(packed[6]).toBe(frame(INDEPENDENT, [])[6]);
@@ -135,7 +135,7 @@ describe('lz4', () => {
     expect(() => inflated(bytes)).toThrow(message);
   });
 
-  it('rejects output beyond the limit long before everything is inflated', () => {
+  it('stops inflating soon after the output exceeds the limit', () => {
     const bomb = frame(DEPENDENT, block(0x1f, 97, 1, 0, ...Array<number>(60_000).fill(255), 0, 0));
     expect(() => lz4.inflate(bomb, 100_000)).toThrow(/beyond 100000 bytes/);
   });

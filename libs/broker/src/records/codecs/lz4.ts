@@ -42,7 +42,7 @@ function compress(records: Uint8Array): Buffer {
   return output.subarray(0, at + END_MARK.length);
 }
 
-/** Writes one block. A block that compression would enlarge is stored uncompressed. */
+/** Writes one block. If compression would enlarge the block, it is stored uncompressed. */
 function writeBlock(
   records: Uint8Array,
   range: readonly [start: number, end: number],

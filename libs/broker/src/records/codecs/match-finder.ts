@@ -2,18 +2,21 @@ const LARGEST_TABLE_BITS = 14;
 const SMALLEST_TABLE_BITS = 8;
 /** The multiplier of Knuth's multiplicative hash. */
 const HASH_MULTIPLIER = 0x9e3779b1;
-/** The step grows while nothing repeats, so that incompressible bytes are skipped quickly. */
+/**
+ * The step between two attempts grows if nothing repeats, so that incompressible bytes are skipped
+ * quickly.
+ */
 const STEPS_BEFORE_FASTER = 64;
 /**
- * LZ4 allows no match that starts in the last 12 bytes or reaches into the last 5. Snappy loses
- * little by the same rule.
+ * LZ4 allows no match that starts in the last 12 bytes or reaches into the last 5. For Snappy the
+ * same limit costs little compression.
  */
 const NO_MATCH_STARTS = 12;
 const NO_MATCH_REACHES = 5;
 
 /**
- * Finds repeated bytes: the part of compression that Snappy and LZ4 share. After `find` the bytes
- * from `literals` to `at` are new, and the `length` bytes from `at` on are repeated from `distance`
+ * Finds repeated bytes, for the compression of both Snappy and LZ4. After `find` the bytes from
+ * `literals` to `at` are new. The `length` bytes from `at` on are the same as those `distance`
  * bytes before.
  */
 export class MatchFinder {
@@ -33,14 +36,14 @@ export class MatchFinder {
     this.shift = 32 - tableBits;
   }
 
-  /** Restricts the search to the given range. Blocks must be passed in order. */
+  /** Restricts the search to the given range. Ranges must be passed in ascending order. */
   startBlock(start: number, end: number): void {
     this.start = this.literals = this.at = start;
     this.end = end;
     this.length = 0;
   }
 
-  /** Returns false when the rest of the block is new, from `literals` on. */
+  /** Returns false if all bytes from `literals` to the end of the block are new. */
   find(): boolean {
     const { input, table, shift, start } = this;
     const lastStart = this.end - NO_MATCH_STARTS;

@@ -6,13 +6,13 @@ export interface RecordInflater {
   readonly id: number;
   readonly name: string;
   /**
-   * Throws if the block is broken, or if it would inflate beyond `maxBytes`. No number in the block
-   * may make it allocate more than that.
+   * Throws if the block is broken, or if its output would exceed `maxBytes`. A number in the block
+   * never causes a larger allocation.
    */
   inflate(block: Uint8Array, maxBytes: number): Buffer;
 }
 
-/** A codec that can compress, too. */
+/** A codec that can also compress. */
 export interface RecordCodec extends RecordInflater {
   compress(records: Uint8Array): Buffer;
 }

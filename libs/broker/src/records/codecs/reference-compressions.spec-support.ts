@@ -1,7 +1,7 @@
 /**
  * The output of Kafka's own Java classes for `text` (kafka-clients 4.1.1 with snappy-java 1.1.10,
- * lz4-java 1.8 and zstd-jni 1.5.6). Fixed bytes, so that writers and readers of this package cannot
- * agree on a wrong format.
+ * lz4-java 1.8 and zstd-jni 1.5.6). The bytes are fixed, so that a wrong format that the writers
+ * and readers of this package have in common is found.
  */
 export const text = Array.from({ length: 300 }, (_, id) =>
   JSON.stringify({
@@ -178,7 +178,7 @@ const shuffled = Array.from({ length: 900 }, (_, at) =>
   (lines[(at * at * 7 + at) % 300] ?? '').slice((at * 13) % 20),
 ).join('');
 
-/** Two blocks with most features of a frame: few letters, far copies, reused tables. */
+/** Two blocks with most features of a frame: few symbols, distant copies, and reused tables. */
 export const varied = [few, text, 'x'.repeat(150_000), shuffled, few.slice(100, 1_500), text].join(
   '',
 );

@@ -10,14 +10,16 @@ const FAR_COPY = 2;
 /** Literals up to this length have their length in the first byte. */
 const SHORT_LITERAL = 60;
 
-/** Returns an upper bound of the size that `compressSnappyBlock` writes for so many bytes. */
+/**
+ * Returns an upper bound of the size that `compressSnappyBlock` writes for this number of bytes.
+ */
 export function maxSnappyBlockBytes(size: number): number {
   return 32 + size + Math.ceil(size / 6);
 }
 
 /**
- * Compresses the range as one block into `output` at `at`; returns the position after it. The range
- * may have at most 64 KiB.
+ * Compresses the range as one block into `output` at `at`. Returns the position after the block.
+ * The range may have at most 64 KiB.
  */
 export function compressSnappyBlock(
   input: Uint8Array,
@@ -83,7 +85,8 @@ function writeFarCopy(distance: number, length: number, output: Buffer, at: numb
 }
 
 /**
- * Inflates a block; `block` has exactly its bytes. The claimed size is not allocated in advance.
+ * Inflates a block, which consists of all bytes of `block`. The claimed size is not allocated in
+ * advance.
  */
 export function inflateSnappyBlock(block: Uint8Array, output: InflatedBytes): void {
   const floor = output.length;

@@ -19,7 +19,7 @@ function inflated(...bytes: readonly number[]): string {
 }
 
 describe('snappy', () => {
-  it('reads what Java writes', () => {
+  it('reads the blocks that Java writes', () => {
     expect(snappy.inflate(snappyByJava, LARGE).toString()).toBe(text);
   });
 
@@ -51,7 +51,7 @@ describe('snappy', () => {
     ['a far copy', [5, 1 << 2, 97, 98, (2 << 2) | 2, 2, 0], 'ababa'],
     ['a farther copy', [5, 1 << 2, 97, 98, (2 << 2) | 3, 2, 0, 0, 0], 'ababa'],
     ['nothing', [0], ''],
-  ])('reads %s', (_what, bytes, expected) => {
+  ])('reads a block with %s', (_what, bytes, expected) => {
     expect(inflated(...bytes)).toBe(expected);
   });
 
@@ -70,7 +70,7 @@ describe('snappy', () => {
     expect(() => snappy.inflate(framed(bytes), LARGE)).toThrow(message);
   });
 
-  it('rejects a block that copies from the previous block', () => {
+  it('rejects a block that copies bytes of the previous block', () => {
     const first = [4, 3 << 2, ...Buffer.from('abcd')];
     expect(() => snappy.inflate(framed(first, [4, 0b0000_0001, 4]), LARGE)).toThrow(/before the/);
     expect(snappy.inflate(framed(first, first), LARGE).toString()).toBe('abcdabcd');

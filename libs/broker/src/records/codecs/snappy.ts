@@ -5,9 +5,9 @@ import { CODEC, type RecordCodec } from './record-codec.js';
 import { inflateSnappyBlock, maxSnappyBlockBytes, compressSnappyBlock } from './snappy-block.js';
 
 /**
- * Snappy has no framing of its own. Java's client (snappy-java by xerial) writes a header and then
+ * Snappy itself defines no framing. Java's client (snappy-java by xerial) writes a header and then
  * blocks of 32 KiB, each after its length. librdkafka writes a single block without a header. Java
- * reads both, and so does this codec; it writes what Java writes.
+ * reads both formats, and so does this codec, which writes the format of Java.
  */
 const MAGIC = Buffer.from([0x82, 0x53, 0x4e, 0x41, 0x50, 0x50, 0x59, 0x00]);
 /** The magic number, the version, and the oldest compatible version; both versions are 1. */
@@ -53,7 +53,7 @@ function isFramed(block: Uint8Array, at: number): boolean {
 function inflateFrames(block: Uint8Array, output: InflatedBytes): void {
   const view = new DataView(block.buffer, block.byteOffset, block.length);
   for (let at = 0; at < block.length;) {
-    // Concatenated streams have one header each.
+    // Each of several concatenated streams has its own header.
     if (isFramed(block, at)) at += HEADER.length;
     if (at === block.length) return;
     if (at + LENGTH_BYTES > block.length)

@@ -36,22 +36,22 @@ const refused = (bytes: Uint8Array, message: RegExp): void =>
   expect(() => inflated(bytes)).toThrow(message);
 
 describe('javascriptZstd', () => {
-  it('reads what Java writes', () => {
+  it('reads the frame that Java writes', () => {
     expect(inflated(zstdByJava)).toBe(text);
   });
 
-  it('reads frames that use most features of zstd', () => {
+  it('reads frames with most features of the zstd format', () => {
     expect(inflated(zstdMaxLevel)).toBe(varied);
     expect(javascriptZstd.inflate(zstdFewLetters, LARGE)).toEqual(fewLetters);
     expect(inflated(zstdShortText)).toBe(text.slice(0, 500));
   });
 
-  it('returns bytes or throws a typed error, whichever bit is flipped', () => {
+  it('returns bytes or throws a typed error if any single bit is flipped', () => {
     for (let bit = 0; bit < zstdByJava.length * 8; bit += 5) {
       const bytes = Buffer.from(zstdByJava);
       bytes[bit >>> 3] = (bytes[bit >>> 3] ?? 0) ^ (1 << (bit & 7));
       try {
-        // Some errors remain undetected, because literals and distances have no redundancy. The CRC
+        // Some errors are not detected, because literals and distances have no redundancy. The CRC
         // of the batch detects them.
         expect(javascriptZstd.inflate(bytes, LARGE).length).toBeLessThanOrEqual(LARGE);
       } catch (error) {
@@ -119,16 +119,16 @@ describe('javascriptZstd', () => {
     refused(bytes, message);
   });
 
-  it('rejects leftover bits', () => {
+  it('rejects a bit stream that is not used completely', () => {
     const oneTooMany = packed(8, 97, 1, 0x54, 1, 2, 0, 0b10_00);
     refused(frame(...HEADER, ...oneTooMany), /sequences have a wrong length/);
   });
 
-  it('rejects a claimed size beyond the limit before inflating anything', () => {
+  it('rejects a frame whose claimed size exceeds the limit, before it inflates anything', () => {
     refused(frame(0xa0, 1, 0, 0x80, 0, ...block(3, 0, [])), /its frame claims 8388609 bytes/);
   });
 
-  it('reads Huffman-coded literals and uses exactly their bits', () => {
+  it('reads Huffman-coded literals and uses all their bits', () => {
     // A tree of two symbols with one bit each, then two literals.
     const codes = (stream: number) =>
       frame(...HEADER, ...packed(0x22, 0xc0, 0, 128, 0x10, stream, 0));
@@ -137,9 +137,9 @@ describe('javascriptZstd', () => {
       refused(codes(wrong), /Huffman stream has a wrong length/);
   });
 
-  it('copies earlier output', () => {
-    // One literal, then three bytes from one back: codes 1 (literals), 2 with 0b00 (offset 4 - 3),
-    // 0 (match).
+  it('reads a sequence that copies earlier output', () => {
+    // One literal, then a copy of three bytes at distance one: codes 1 (literals), 2 with 0b00
+    // (offset 4 - 3), 0 (match).
     const oneBack = packed(8, 97, 1, 0x54, 1, 2, 0, 0b1_00);
     expect(inflated(frame(...HEADER, ...oneBack))).toBe('aaaa');
   });

@@ -12,12 +12,15 @@ export interface NativeZstd {
   ): Buffer;
 }
 
-/** Records inflate several-fold, so large output chunks save most of the calls. */
+/**
+ * Inflated records are several times larger than their block. Large output chunks therefore save
+ * most of the calls.
+ */
 const OUTPUT_CHUNK_BYTES = 64 * 1024;
 /** The typical compression ratio of text records. */
 const USUAL_RATIO = 6;
 
-/** Reads zstd on every Node.js, a few times slower than the native decoder. */
+/** Reads zstd with every version of Node.js, but a few times slower than the native decoder. */
 export const javascriptZstd: RecordInflater = {
   id: CODEC.zstd,
   name: 'zstd',
@@ -29,8 +32,8 @@ export const javascriptZstd: RecordInflater = {
 };
 
 /**
- * Returns a codec that reads zstd, and also writes it if this Node.js can. A JavaScript encoder
- * with a good ratio would be too much code.
+ * Returns a codec that reads zstd, and also writes it if this Node.js has native zstd. A JavaScript
+ * encoder with a good ratio would be too much code.
  */
 export function zstdOf(native: Partial<NativeZstd>): RecordInflater | RecordCodec {
   const { zstdCompressSync, zstdDecompressSync } = native;
@@ -39,8 +42,8 @@ export function zstdOf(native: Partial<NativeZstd>): RecordInflater | RecordCode
     id: CODEC.zstd,
     name: 'zstd',
     compress: (records) => zstdCompressSync(records),
-    // zstd reserves a window of up to 128 MiB if a frame asks for it, but uses only the part that
-    // it fills.
+    // Native zstd reserves a window of up to 128 MiB if a frame asks for it, but uses only the part
+    // that it fills.
     inflate: (block, maxBytes) =>
       zstdDecompressSync(block, { maxOutputLength: maxBytes, chunkSize: OUTPUT_CHUNK_BYTES }),
   };

@@ -14,7 +14,7 @@ export interface ClusterRequestOptions {
 
 /**
  * The part of the cluster that consumers, producers, groups and the admin use. Tests replace it by
- * a scripted one.
+ * a scripted cluster.
  */
 export interface ClusterClient {
   readonly metadata: Metadata;
@@ -28,8 +28,8 @@ export interface ClusterClient {
     options?: ClusterRequestOptions,
   ): Promise<T>;
   /**
-   * Destroys the channel's connections. Requests that wait in the channel, or for a connection of
-   * it, are rejected.
+   * Destroys the connections of the channel. Requests that wait for a response or for such a
+   * connection are rejected.
    */
   closeChannel(channel: string, reason?: BrokerError): void;
 }

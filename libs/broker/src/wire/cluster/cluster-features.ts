@@ -1,8 +1,8 @@
 /** The finalized features of a cluster, as one broker knows them. */
 export interface FinalizedFeatures {
   /**
-   * The epoch rises with every change. It is -1 if the broker does not know the features yet, or
-   * has none.
+   * The epoch of the features, which increases with every change. It is -1 if the broker does not
+   * know the features yet, or has none.
    */
   readonly epoch: number;
   readonly levels: ReadonlyMap<string, number>;
@@ -11,15 +11,15 @@ export interface FinalizedFeatures {
 export const NO_FEATURES: FinalizedFeatures = { epoch: -1, levels: new Map() };
 
 /**
- * The finalized features of the cluster. Brokers send them when a connection is opened. The
- * supported request versions do not show them.
+ * The finalized features of the cluster. A broker sends them when a connection is opened. The
+ * supported request versions do not contain them.
  */
 export class ClusterFeatures {
   #latest = NO_FEATURES;
 
   /**
-   * Takes over the features with the highest epoch, because brokers learn of a change one after the
-   * other.
+   * Stores the features if their epoch is higher, because brokers receive a change at different
+   * times.
    */
   update(features: FinalizedFeatures): void {
     if (features.epoch > this.#latest.epoch) this.#latest = features;

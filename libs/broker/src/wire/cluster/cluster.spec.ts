@@ -40,7 +40,7 @@ describe('Cluster with a throttling broker', () => {
     for (const broker of brokers) broker.close();
   });
 
-  it('does not send a request whose signal aborted while throttled', async () => {
+  it('does not send a request if its signal aborts during the throttle time', async () => {
     throttleOf = () => THROTTLE_MS;
     const node = { id: 5, host: '127.0.0.1', port: brokers[0]?.port ?? 0, rack: null };
     cluster.metadata.update({ brokers: [node], clusterId: 'c', controllerId: 5, topics: [] });
@@ -58,7 +58,7 @@ describe('Cluster with a throttling broker', () => {
     expect(onRequest).toHaveLength(2);
   });
 
-  it('asks another broker meanwhile if any broker can answer', async () => {
+  it('sends a request to another broker if any broker can answer it', async () => {
     throttleOf = (number) => (number === 0 ? THROTTLE_MS : 0);
     const ask = (channel: string) => cluster.request('any', channel, question);
     await ask('channel');
@@ -99,7 +99,7 @@ describe('Cluster with a broker on a new address', () => {
     for (const broker of brokers) broker.close();
   });
 
-  it('uses the new address as soon as a response names it', async () => {
+  it('connects to the new address as soon as a response names it', async () => {
     const ask = () => cluster.request(5, 'channel', question);
     await ask();
     const [before, now] = brokers as [SilentBroker, SilentBroker];
@@ -107,8 +107,8 @@ describe('Cluster with a broker on a new address', () => {
     await ask();
     expect(onRequest).toEqual(['before', 'now']);
     expect(cluster.metadata.brokers.get(5)).toMatchObject({ ...addressOf(now), rack: 'a' });
-    // A broker that lags behind names the old address. The request fails there, and the next
-    // response corrects it.
+    // A response of an outdated broker names the old address. The request to that address fails,
+    // and the next response corrects the address.
     cluster.metadata.updateAddress(5, addressOf(before));
     before.close();
     await expect(ask()).rejects.toBeInstanceOf(ConnectionError);
@@ -117,7 +117,7 @@ describe('Cluster with a broker on a new address', () => {
     expect(onRequest).toEqual(['before', 'now', 'now']);
   });
 
-  it('does not add an unknown broker by its address, because the metadata would be incomplete', () => {
+  it('does not add an unknown broker by its address, because the metadata would then be incomplete', () => {
     const [, now] = brokers as [SilentBroker, SilentBroker];
     cluster.metadata.updateAddress(6, addressOf(now));
     expect([...cluster.metadata.brokers.keys()]).toEqual([5]);
@@ -153,7 +153,10 @@ describe('request that ends while it waits for its connection', () => {
     metadata.resolve();
   }
 
-  /** Opens one more connection, which comes after all connections opened by mistake. */
+  /**
+   * Opens one more connection, and returns the number of earlier ones. Connections that were opened
+   * by mistake are among the earlier ones.
+   */
   async function openedConnections(): Promise<number> {
     const request = cluster.request(5, 'another channel', metadataRequest([]));
     request.catch(() => undefined);
@@ -161,7 +164,7 @@ describe('request that ends while it waits for its connection', () => {
     return broker.sockets.length - 1;
   }
 
-  it('opens no connection if its channel is closed, because nobody would close that connection', async () => {
+  it('opens no connection if its channel is closed, because that connection would never be closed', async () => {
     const answer = cluster.request(5, 'channel', metadataRequest([]));
     cluster.closeChannel('channel', new ConnectionError('not needed any more'));
     completeMetadata();

@@ -1,7 +1,7 @@
 import { ClosedError, ConnectionError, type BrokerError } from '../../port/errors.js';
 import { abortable, type Runtime } from '../../runtime/index.js';
 import type { ApiRequest } from '../requests/api-request.js';
-import type { SaslSettings } from '../connection/authentication.js';
+import type { SaslSettings } from '../connection/oauth-bearer.js';
 import type { ClusterClient, ClusterRequestOptions, Target } from './cluster-client.js';
 import { ClusterFeatures } from './cluster-features.js';
 import { Connection } from '../connection/connection.js';
@@ -23,12 +23,15 @@ export interface ClusterOptions {
 export const CONTROL_CHANNEL = 'control';
 
 /**
- * The timeout of a metadata request. All sessions wait for metadata and any broker can answer, so a
- * frozen broker is given up early, and a throttled one is asked last.
+ * The timeout of a metadata request. All sessions wait for metadata, and any broker can answer. A
+ * broker that does not respond is therefore given up early, and a throttled broker is asked last.
  */
 const METADATA_TIMEOUT_MS = 5_000;
 
-/** Kafka's listen backlog is 50. Above that limit a connection attempt waits for a second. */
+/**
+ * The limit of connections that are opened at the same time. Kafka's listen backlog is 50, and
+ * above it a connection attempt waits for a second.
+ */
 const MAX_CONCURRENT_CONNECTS = 40;
 
 interface Address {
@@ -38,7 +41,7 @@ interface Address {
 
 /**
  * A request that waits for its connection. If the request ends before, no connection may be opened
- * for it, because nobody would close that connection.
+ * for it, because that connection would never be closed.
  */
 interface ConnectionLookup {
   readonly channel: string;
@@ -48,8 +51,8 @@ interface ConnectionLookup {
 
 /**
  * The connections of one driver. A broker answers the requests of a connection strictly in order.
- * So requests that may wait long (a join, a long poll, a commit) have a *channel* of their own: one
- * connection per node and channel.
+ * Requests that may wait long (a join, a long poll, a commit) therefore have a *channel* of their
+ * own, with one connection per node.
  */
 export class Cluster implements ClusterClient {
   readonly metadata: Metadata;
@@ -88,8 +91,8 @@ export class Cluster implements ClusterClient {
   ): Promise<T> {
     const timeoutMs = options.timeoutMs ?? this.#options.requestTimeoutMs;
     const answer = this.#connectionFor(target, channel, options.signal).then((connection) => {
-      // The request was aborted while the connection was opened. Sent now, it would arrive after
-      // the request that replaced it.
+      // The request was aborted while the connection was opened. If it were sent now, it would
+      // arrive after the request that replaced it.
       options.signal?.throwIfAborted();
       return connection.exchange(request, { timeoutMs, signal: options.signal });
     });
@@ -97,8 +100,8 @@ export class Cluster implements ClusterClient {
   }
 
   /**
-   * Destroys the channel's connections. Requests that wait in the channel, or for a connection of
-   * it, are rejected.
+   * Destroys the connections of the channel. Requests that wait for a response or for such a
+   * connection are rejected.
    */
   closeChannel(channel: string, reason?: BrokerError): void {
     for (const lookup of this.#lookups)
@@ -194,7 +197,7 @@ export class Cluster implements ClusterClient {
     const key = `${id}/${lookup.channel}`;
     const known = this.#connections.get(key);
     if (known && !known.failed && known.address === `${host}:${port}`) return this.#ready(known);
-    // The present connection has failed, or the broker has another address now.
+    // The current connection has failed, or the broker has another address now.
     known?.close(new ConnectionError(`The broker moved to ${host}:${port}.`));
     const { clientId, connectionTimeoutMs, ssl, sasl, runtime } = this.#options;
     const connection = new Connection({

@@ -1,4 +1,4 @@
-/** Limits how many tasks run at the same time. The other tasks wait in order. */
+/** Limits how many tasks run at the same time. Further tasks wait in order. */
 export class ConcurrencyLimiter {
   #running = 0;
   readonly #waiting: (() => void)[] = [];

@@ -42,7 +42,7 @@ describe('Metadata', () => {
     expect(new Set(requests.flat())).toEqual(new Set(topics));
   });
 
-  it('stops requesting a deleted topic until a session asks for it again', async () => {
+  it('stops requesting a deleted topic until a session requests it again', async () => {
     const subject = new MetadataUnderTest();
     subject.missing = ['gone'];
     await subject.metadata.load(['here', 'gone'], MAX_AGE_MS);

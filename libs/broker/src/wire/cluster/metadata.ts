@@ -20,7 +20,7 @@ interface PendingRefresh {
 }
 
 /**
- * The known brokers, and the topics that sessions have asked for. Only one request is in flight at
+ * The known brokers, and the topics that sessions have requested. Only one request is in flight at
  * a time. Calls during a request share the next one.
  */
 export class Metadata {
@@ -50,7 +50,9 @@ export class Metadata {
     return this.#controllerId;
   }
 
-  /** Returns what is known of the topic. `code` is not 0 if the broker could not describe it. */
+  /**
+   * Returns the metadata of the topic. `code` is not 0 if the broker could not describe the topic.
+   */
   topic(name: string): TopicMetadata | undefined {
     return this.#topics.get(name);
   }
@@ -75,8 +77,9 @@ export class Metadata {
   }
 
   /**
-   * Requests metadata unless every topic is known, without an error, and fresh. The request
-   * includes all topics that will expire soon, so that many sessions share their requests.
+   * Requests metadata, unless the metadata of every topic are known, without an error and recent.
+   * The request includes all topics whose metadata will expire soon, so that many sessions share
+   * their requests.
    */
   async load(topics: readonly string[], maxAgeMs = METADATA_MAX_AGE_MS): Promise<void> {
     const oldest = this.#runtime.monotonic() - maxAgeMs;
@@ -87,7 +90,7 @@ export class Metadata {
     if (missing) await this.refresh([...topics, ...this.#olderThan(maxAgeMs / 2)]);
   }
 
-  /** Requests metadata. The response is always newer than this call. */
+  /** Requests metadata. The metadata are always newer than this call. */
   refresh(topics: readonly string[]): Promise<void> {
     this.#pending ??= { topics: new Set(), done: new Deferred() };
     for (const topic of topics) this.#pending.topics.add(topic);
@@ -110,8 +113,8 @@ export class Metadata {
   }
 
   /**
-   * Updates the address of a broker that came back on another host or port, as named in a
-   * coordinator's response.
+   * Updates the address of a broker that was restarted on another host or port, as a coordinator's
+   * response names it.
    */
   updateAddress(id: number, { host, port }: Pick<BrokerNode, 'host' | 'port'>): void {
     const known = this.#brokers.get(id);
@@ -142,7 +145,10 @@ export class Metadata {
       .map(({ name }) => name);
   }
 
-  /** Keeps what is known if a broker lags behind and answers with an older leader epoch. */
+  /**
+   * Keeps the known leader of a partition if the response has an older leader epoch, because that
+   * broker lags behind.
+   */
   #keepNewerLeaders(topic: TopicMetadata): TopicMetadata {
     const before = this.#topics.get(topic.name);
     if (!before || before.id !== topic.id) return topic;

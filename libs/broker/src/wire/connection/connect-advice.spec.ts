@@ -17,7 +17,7 @@ describe('adviceOnFailure()', () => {
     expect(adviceOnFailure(failure(code), { ssl: {} })).toContain(advice);
   });
 
-  it('is empty if the error message is enough', () => {
+  it('returns nothing if the error message is clear enough', () => {
     expect(adviceOnFailure(failure('ECONNREFUSED'), { ssl: {} })).toBe('');
     expect(adviceOnFailure(new Error('Connection timeout'), {})).toBe('');
   });

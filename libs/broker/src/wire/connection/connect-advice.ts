@@ -29,7 +29,7 @@ const ADVICE: readonly (readonly [codes: RegExp, advice: string])[] = [
 ];
 
 /**
- * Returns the advice for a connection that could not be opened; empty if the error message is
+ * Returns the advice for a connection that could not be opened; empty if the error message is clear
  * enough.
  */
 export function adviceOnFailure(error: Error, secured: SecuritySettings): string {
@@ -41,8 +41,8 @@ export function adviceOnFailure(error: Error, secured: SecuritySettings): string
 }
 
 /**
- * Returns the advice if the listener closed the connection before any response, which means that it
- * expects another protocol.
+ * Returns the advice for a listener that closed the connection before any response. Such a listener
+ * expects another security protocol.
  */
 export function adviceOnHangUp({ ssl, sasl }: SecuritySettings): string {
   if (ssl) return ' If this listener of the broker does not speak TLS, leave ssl out.';

@@ -42,7 +42,7 @@ describe('Connection that is closed while it opens', () => {
     expect(cleared).toHaveBeenCalledWith(timers.mock.results[ofKafkajs]?.value);
   });
 
-  it('never connects if it was closed before, because nobody would close that socket', async () => {
+  it('never connects if it is closed before it opens', async () => {
     const connection = connectionTo();
     connection.close();
     await expect(connection.open()).rejects.toThrow(ClosedError);
@@ -52,7 +52,7 @@ describe('Connection that is closed while it opens', () => {
     other.close();
   });
 
-  it('rejects at once while the credentials are not answered', async () => {
+  it('rejects at once while the broker has not answered the credentials', async () => {
     const connection = connectionTo({ sasl: CREDENTIALS });
     const asked = broker.asked();
     const opening = connection.open();
@@ -61,7 +61,7 @@ describe('Connection that is closed while it opens', () => {
     await expect(opening).rejects.toThrow(ClosedError);
   });
 
-  it('rejects at once while the token provider has not returned', async () => {
+  it('rejects at once while the token provider has not resolved', async () => {
     const wanted = new Deferred();
     const oauthBearerProvider = (): Promise<never> => {
       wanted.resolve();
@@ -75,7 +75,7 @@ describe('Connection that is closed while it opens', () => {
     await expect(opening).rejects.toThrow(ClosedError);
   });
 
-  it('times out if the credentials are not answered', async () => {
+  it('times out if the broker does not answer the credentials', async () => {
     const runtime = new VirtualRuntime();
     const connection = connectionTo({ sasl: CREDENTIALS, runtime });
     const asked = broker.asked();
@@ -112,7 +112,7 @@ describe('Connection with a custom SASL mechanism', () => {
   });
 });
 
-describe('ApiVersions', () => {
+describe('ApiVersions request', () => {
   it.each([
     [3, [3], 2],
     [2, [3, 2], 0],
@@ -131,7 +131,7 @@ describe('ApiVersions', () => {
     },
   );
 
-  it('returns features of which the highest epoch counts, whichever broker sent them', () => {
+  it('returns the features of the response with the highest epoch, whichever broker sent it', () => {
     const features = new ClusterFeatures();
     const learn = (epoch: number, level: number) =>
       features.update({ epoch, levels: new Map([['transaction.version', level]]) });

@@ -15,7 +15,7 @@ import {
   type ApiVersionsResponse,
   type BrokerVersions,
 } from '../requests/api-versions-request.js';
-import { Authentication } from './authentication.js';
+import { Reauthentication } from './reauthentication.js';
 import { NO_FEATURES, type FinalizedFeatures } from '../cluster/cluster-features.js';
 import { adviceOnFailure, adviceOnHangUp } from './connect-advice.js';
 import {
@@ -31,45 +31,45 @@ export interface ConnectionOptions extends KafkajsConnectionOptions {
 
 export interface ExchangeOptions {
   /**
-   * The time from the call to the response, without throttling. After this time the connection is
-   * closed, because all later responses would wait behind the missing one.
+   * The time from the call to the response, without throttling. When it has passed, the connection
+   * is closed, because all later responses would wait behind the missing one.
    */
   readonly timeoutMs: number;
   /**
-   * A request that is aborted before it is sent is never sent: it would arrive after the request
-   * that replaced it.
+   * A request whose signal aborts before it is sent is never sent, because it would arrive after
+   * the request that replaced it.
    */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** The longest throttle time that is obeyed. Brokers ask for some 10 s at most. */
+/** The longest throttle time that the connection accepts. Brokers request about 10 s at most. */
 const MAX_THROTTLE_MS = 60_000;
 
 /**
- * The timeout of the whole authentication, including the user's token provider. kafkajs would wait
- * for ever.
+ * The timeout of the whole authentication, including the user's token provider. kafkajs itself
+ * would wait forever.
  */
 const AUTHENTICATION_TIMEOUT_MS = 10_000;
 
 /**
  * A connection of kafkajs (socket, TLS, SASL, framing) that is used only once. After any failure
- * the socket is destroyed and a new connection is created. kafkajs would keep the rest of a
- * half-read response over a reconnect, which breaks the next response.
+ * the socket is destroyed and a new connection is created. If kafkajs reconnected, it would keep
+ * the bytes of an incomplete response, which would break the next response.
  */
 export class Connection {
   readonly #inner: KafkajsConnection;
   readonly #options: ConnectionOptions;
-  readonly #authentication: Authentication | undefined;
+  readonly #authentication: Reauthentication | undefined;
   readonly #onClosed = new Set<(error: BrokerError) => void>();
   /**
-   * Aborts when the connection is closed, because kafkajs then settles neither a connect nor an
-   * authentication.
+   * Aborts when the connection is closed. kafkajs then neither resolves nor rejects a pending
+   * connect or authentication.
    */
   readonly #ended = new AbortController();
   #opening: Promise<void> | undefined;
   #versions: BrokerVersions = {};
   #features = NO_FEATURES;
-  /** True after a response that only a listener of the expected protocol sends. */
+  /** True after a response that proves that the listener uses the expected protocol. */
   #isProtocolConfirmed = false;
   #failure: BrokerError | undefined;
   #throttledUntil = 0;
@@ -82,7 +82,7 @@ export class Connection {
       this.close(new MalformedResponseError(message, { cause }));
     });
     if (options.sasl)
-      this.#authentication = new Authentication(this.#inner, this.address, options.runtime);
+      this.#authentication = new Reauthentication(this.#inner, this.address, options.runtime);
   }
 
   get address(): string {
@@ -102,7 +102,10 @@ export class Connection {
     return this.#features;
   }
 
-  /** True while the broker throttles this client (KIP-219). Requests wait before they are sent. */
+  /**
+   * True while the broker throttles this client (KIP-219). Requests wait here until the throttle
+   * time has passed.
+   */
   get isThrottled(): boolean {
     return this.#throttleLeftMs > 0;
   }
@@ -155,7 +158,8 @@ export class Connection {
     this.#inner.requestQueue.rejectAll(this.#failure);
     this.#inner.requestQueue.destroy();
     this.#inner.connectionStatus = 'disconnected';
-    // The error makes kafkajs cancel its connect timeout, which would keep the process alive.
+    // With an error, kafkajs cancels its connect timeout. Otherwise the timeout would keep the
+    // process alive.
     this.#inner.socket?.destroy(this.#failure);
     this.#ended.abort(this.#failure);
     for (const listener of this.#onClosed) listener(this.#failure);
@@ -164,11 +168,12 @@ export class Connection {
   }
 
   async #open(): Promise<void> {
-    // The connection was closed while it waited to connect. A socket opened now would never be
+    // The connection was closed before it was opened. A socket that is opened now would never be
     // closed.
     if (this.#failure) throw this.#failure;
     const connecting = this.#inner.connect();
-    // kafkajs listens to 'end' and 'error' only, and a destroyed socket emits neither.
+    // kafkajs listens only to 'end' and 'error', and a socket that is destroyed without an error
+    // emits neither.
     this.#inner.socket?.on('close', () => {
       this.close(
         new ConnectionError(
@@ -176,7 +181,7 @@ export class Connection {
         ),
       );
     });
-    // A small request must not wait for more bytes (Nagle's algorithm).
+    // Disables Nagle's algorithm, so that a small request does not wait for more bytes.
     this.#inner.socket?.setNoDelay(true);
     await abortable(connecting, this.#ended.signal);
     if (this.#failure) throw this.#failure;
@@ -203,14 +208,14 @@ export class Connection {
     try {
       await abortable(this.#authentication.perform(), this.#ended.signal);
     } catch (error) {
-      // The connection is unusable after a failed authentication.
+      // The connection cannot be used after a failed authentication.
       throw this.close(error as BrokerError);
     }
   }
 
   /**
-   * A promise chain keeps the order of the calls, because encoding may be asynchronous and a
-   * renewed authentication is.
+   * A chain of promises keeps the order of the calls, because the encoding and a renewed
+   * authentication are asynchronous.
    */
   async #send<T>(
     request: ApiRequest<T>,
@@ -219,13 +224,13 @@ export class Connection {
   ): Promise<Buffer> {
     const turn = this.#sendQueue.then(async () => {
       // A broker answers nothing while it throttles a client that exceeds its quota (KIP-219).
-      // Requests that wait there would seem lost.
+      // Requests that were sent then would time out.
       if (this.#throttleLeftMs > 0)
         await sleep(this.#options.runtime, this.#throttleLeftMs, this.#ended.signal);
       if (request.apiKey !== API_VERSIONS) await this.#authenticate();
       if (signal?.aborted) throw new ConnectionError('The request was aborted before it was sent.');
-      // Encodes as the last step, because some requests decide their content only now: their
-      // callers may have aborted while the request waited.
+      // Encodes the request as the last step, because some requests decide their content only now:
+      // their callers may have aborted while the request waited.
       const body = await request.encode(version);
       if (this.#failure) throw this.#failure;
       return { answer: this.#push(request, version, body) };
@@ -257,7 +262,7 @@ export class Connection {
         sendRequest: () => {
           const socket = this.#inner.socket;
           if (!socket) return;
-          // Sends header and body as one packet.
+          // Sends the header and the body as one packet.
           socket.cork();
           socket.write(header);
           socket.write(body);
@@ -316,8 +321,8 @@ export class Connection {
   }
 
   /**
-   * Adds throttle time that the broker requests meanwhile, because earlier requests wait there as
-   * long.
+   * Adds the throttle time that the broker requests during the wait, because the broker delays
+   * earlier requests by the same time.
    */
   #deadline(timeoutMs: number, onLate: () => void): Timer {
     const { runtime } = this.#options;

@@ -1,7 +1,7 @@
 import Connection from 'kafkajs/src/network/connection.js';
 import createSocketFactory from 'kafkajs/src/network/socketFactory.js';
 import type { KafkajsConnection } from './kafkajs-connection.js';
-import { saslForKafkajs, type SaslSettings } from './authentication.js';
+import { saslForKafkajs, type SaslSettings } from './oauth-bearer.js';
 
 export interface KafkajsConnectionOptions {
   readonly host: string;
@@ -13,8 +13,8 @@ export interface KafkajsConnectionOptions {
 }
 
 /**
- * A limit above all responses that we request. Without it, a hostile length would make kafkajs
- * buffer without end.
+ * A limit above every response that this client requests. Without it, a wrong length would make
+ * kafkajs buffer bytes without end.
  */
 const MAX_RESPONSE_BYTES = 512 * 1024 * 1024;
 
@@ -27,8 +27,8 @@ const silentLogger = {
 };
 
 /**
- * Creates kafkajs's connection without its dangerous behaviour. `onBrokenFrame` receives the error
- * of bytes that are not a response.
+ * Creates a connection of kafkajs without its dangerous behaviour. `onBrokenFrame` gets the error
+ * if the received bytes are not a response.
  */
 export function createKafkajsConnection(
   options: KafkajsConnectionOptions,
@@ -39,7 +39,8 @@ export function createKafkajsConnection(
     port: options.port,
     clientId: options.clientId,
     connectionTimeout: options.connectionTimeoutMs,
-    // Our own deadlines are used instead: kafkajs checks every 100 ms and leaves the socket open.
+    // The timeouts of Connection are used instead, because kafkajs checks only every 100 ms and
+    // leaves the socket open.
     enforceRequestTimeout: false,
     requestTimeout: 2 ** 31 - 1,
     ssl: options.ssl,
@@ -53,9 +54,9 @@ export function createKafkajsConnection(
 }
 
 /**
- * kafkajs restarts a timer of about 1 ms for ever after the first response. With 80 idle
- * connections this was most of the work of the process. The timer is needed only while requests are
- * queued.
+ * Stops a timer of about 1 ms that kafkajs restarts forever after the first response. With 80 idle
+ * connections this timer caused most of the work of the process. It is needed only while requests
+ * are queued.
  */
 function stopIdlePolling({ requestQueue }: KafkajsConnection): void {
   const schedule = requestQueue.scheduleCheckPendingRequests.bind(requestQueue);
@@ -64,7 +65,10 @@ function stopIdlePolling({ requestQueue }: KafkajsConnection): void {
   };
 }
 
-/** Catches exceptions in the socket's data handler, because they would end the process. */
+/**
+ * Catches the exceptions of the socket's data handler, because an uncaught exception would end the
+ * process.
+ */
 function reportBrokenFrames(
   inner: KafkajsConnection,
   onBrokenFrame: (error: unknown) => void,

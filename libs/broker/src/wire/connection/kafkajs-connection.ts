@@ -28,19 +28,19 @@ export interface KafkajsConnection {
   requestQueue: RequestQueue;
   connect(): Promise<unknown>;
   /**
-   * Does nothing while the present authentication is valid. `authenticatedAt = null` invalidates
-   * it.
+   * Does nothing while the current authentication is valid. Setting `authenticatedAt` to null
+   * invalidates it.
    */
   authenticate(): Promise<void>;
   authenticatedAt: unknown;
-  /** Milliseconds as a Long; 0 means without end. */
+  /** Milliseconds as a Long; 0 means that the session does not expire. */
   sessionLifetime: { toNumber(): number };
   isConnected(): boolean;
   setVersions(versions: Record<number, { minVersion: number; maxVersion: number }>): void;
   setSupportAuthenticationProtocol(isSupported: boolean): void;
   nextCorrelationId(): number;
   processData(chunk: Buffer): void;
-  /** The missing bytes of the next response. */
+  /** The number of missing bytes of the next response. */
   bytesNeeded: number;
   sasl: unknown;
 }

@@ -1,7 +1,10 @@
 import kafkajsPackage from './kafkajs-package.cjs';
 import { UnsupportedError } from '../../port/errors.js';
 
-/** We import kafkajs's internal modules, which may differ in every other version. */
+/**
+ * The only supported version, because this library imports internal modules of kafkajs, which may
+ * differ in every other version.
+ */
 export const SUPPORTED_KAFKAJS = '2.2.4';
 
 export function requireKafkajsVersion(found: string = kafkajsPackage.version): void {

@@ -1,11 +1,11 @@
 import { AuthenticationError, ConnectionError } from '../../port/errors.js';
-import { oauthBearer, type BearerToken } from './oauth-bearer.js';
+import { oauthBearer, saslForKafkajs, type BearerToken } from './oauth-bearer.js';
 
 const SECRET = 'header.claims.signature';
 
 /**
- * A broker that answers `answer`, in the format of SaslAuthenticate: four bytes of length before
- * the text.
+ * Creates a broker with the response `answer` in the format of SaslAuthenticate: four bytes of
+ * length before the text.
  */
 function brokerAnswering(answer: string) {
   const received: string[] = [];
@@ -33,7 +33,7 @@ const authenticate = (provider: unknown, answer = '') => {
 };
 
 describe('oauthBearer()', () => {
-  it('sends the token in the format of RFC 7628', async () => {
+  it('sends the token as RFC 7628 defines it', async () => {
     const { received, ended } = authenticate(async () => ({ value: SECRET }));
     expect(await ended).toBe('accepted');
     expect(received).toEqual([`n,,\u0001auth=Bearer ${SECRET}\u0001\u0001`]);
@@ -48,7 +48,7 @@ describe('oauthBearer()', () => {
     );
   });
 
-  it('reads a refusal without an error code, and does not repeat the token', async () => {
+  it('reads a refusal without an error code, and does not contain the token in the error', async () => {
     const { ended } = authenticate(async () => ({ value: SECRET }), '{"status":"invalid_token"}');
     const error = await ended;
     expect(error).toBeInstanceOf(AuthenticationError);
@@ -56,7 +56,7 @@ describe('oauthBearer()', () => {
     expect(String(error)).not.toContain(SECRET);
   });
 
-  it('treats a provider that throws as an outage, not as a refusal', async () => {
+  it('reports a provider that throws as a retriable error, not as refused credentials', async () => {
     const { ended } = authenticate(async () => Promise.reject(new Error('503 from the issuer')));
     expect(await ended).toBeInstanceOf(ConnectionError);
     expect(String(await ended)).toContain('503 from the issuer');
@@ -76,4 +76,20 @@ describe('oauthBearer()', () => {
       expect(String(error)).not.toContain(SECRET);
     },
   );
+});
+
+describe('saslForKafkajs()', () => {
+  it.each(['oauthbearer', 'OAUTHBEARER'])(
+    'adds the provider of this library for %s',
+    (mechanism) => {
+      expect(saslForKafkajs({ mechanism }).authenticationProvider).toBeInstanceOf(Function);
+    },
+  );
+
+  it.each([
+    { mechanism: 'scram-sha-512', username: 'u', password: 'p' },
+    { mechanism: 'oauthbearer', authenticationProvider: () => undefined },
+  ])('leaves other options unchanged: %j', (sasl) => {
+    expect(saslForKafkajs(sasl)).toBe(sasl);
+  });
 });

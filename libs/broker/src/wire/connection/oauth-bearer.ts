@@ -8,7 +8,7 @@ export interface BearerToken {
 
 export type TokenProvider = () => Promise<BearerToken>;
 
-interface SaslSession {
+interface SaslExchange {
   readonly host: string;
   readonly port: number;
   /** Sends the encoded request and returns the parsed response. */
@@ -21,15 +21,29 @@ interface SaslSession {
   }): Promise<string>;
 }
 
+export interface SaslSettings {
+  readonly mechanism: string;
+  readonly oauthBearerProvider?: TokenProvider;
+  readonly authenticationProvider?: unknown;
+}
+
+/** Replaces kafkajs's OAUTHBEARER provider by our own, unless the user has a custom provider. */
+export function saslForKafkajs(sasl: SaslSettings): SaslSettings {
+  const { mechanism, oauthBearerProvider, authenticationProvider } = sasl;
+  if (authenticationProvider !== undefined || mechanism.toUpperCase() !== 'OAUTHBEARER')
+    return sasl;
+  return { ...sasl, authenticationProvider: oauthBearer(oauthBearerProvider) };
+}
+
 const SEPARATOR = '\u0001';
 
 /**
- * Our OAUTHBEARER provider (RFC 7628) for kafkajs. kafkajs's own does not read the response, in
- * which a broker refuses a token without an error code. All later requests then failed as out of
- * order.
+ * The OAUTHBEARER provider (RFC 7628) of this library for kafkajs. The provider of kafkajs does not
+ * read the response, with which a broker can refuse a token without an error code. All later
+ * requests then fail as out of order.
  */
 export function oauthBearer(provider: TokenProvider | undefined) {
-  return ({ host, port, saslAuthenticate }: SaslSession) => ({
+  return ({ host, port, saslAuthenticate }: SaslExchange) => ({
     async authenticate(): Promise<void> {
       const token = await tokenOf(provider);
       const send = (text: string): Promise<string> =>
@@ -50,8 +64,8 @@ export function oauthBearer(provider: TokenProvider | undefined) {
 }
 
 /**
- * A provider that throws causes a retriable error, because the token may be available later. Only a
- * broker can refuse credentials.
+ * Calls the token provider. If it throws, the error is retriable, because the token may be
+ * available later. Only a broker can refuse credentials.
  */
 async function tokenOf(provider: TokenProvider | undefined): Promise<BearerToken> {
   if (typeof provider !== 'function')
@@ -76,7 +90,7 @@ async function tokenOf(provider: TokenProvider | undefined): Promise<BearerToken
 function clientResponse({ value, extensions = {} }: BearerToken): string {
   const pairs = Object.entries({ auth: `Bearer ${value}`, ...extensions });
   const lines = pairs.map(([name, text]) => `${name}=${text}${SEPARATOR}`);
-  // `n,,` is the GS2 header: no channel binding and no authorization identity.
+  // The GS2 header `n,,` means no channel binding and no authorization identity.
   return `n,,${SEPARATOR}${lines.join('')}${SEPARATOR}`;
 }
 

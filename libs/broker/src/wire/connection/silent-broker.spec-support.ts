@@ -3,7 +3,7 @@ import { createServer, type AddressInfo, type Server, type Socket } from 'node:n
 import { defineRequest } from '../requests/api-request.js';
 import { Writer } from '../requests/writer.js';
 
-/** A time longer than any test, so that a forgotten wait fails the test. */
+/** A time longer than any test, so that a wait without its own limit fails the test. */
 export const NEVER_MS = 600_000;
 
 export const API_VERSIONS = 18;
@@ -28,7 +28,7 @@ export class SilentBroker {
   /** The newest version of ApiVersions that the broker supports. */
   newest = 3;
   readonly versionsAsked: number[] = [];
-  /** Called for each request that gets no answer. */
+  /** Called for each request that gets no response. */
   onRequest: ((request: Buffer, socket: Socket) => void) | undefined;
 
   async listen(): Promise<this> {
@@ -66,7 +66,7 @@ export class SilentBroker {
     return writer.toBuffer();
   }
 
-  /** Refuses in version 0, whatever version was requested. */
+  /** Returns a refusal encoded in version 0, for any requested version. */
   #refusal(): Buffer {
     const writer = new Writer().int16(35);
     return writer
@@ -78,7 +78,7 @@ export class SilentBroker {
     return (this.#server.address() as AddressInfo).port;
   }
 
-  /** Resolves when a request arrives that gets no answer. */
+  /** Resolves when a request arrives that gets no response. */
   asked(): Promise<void> {
     return new Promise((resolve) => (this.onRequest = () => resolve()));
   }
@@ -113,7 +113,7 @@ export function throttlingResponse(request: Buffer, throttleMs: number): Buffer 
   return answer;
 }
 
-/** SaslHandshake, version 1: the second request on its connection. */
+/** The response to SaslHandshake, version 1, as the second request of its connection. */
 export function handshakeAccepted(mechanism: string): Buffer {
   const answer = Buffer.alloc(4 + 4 + 2 + 4 + 2 + mechanism.length);
   answer.writeInt32BE(answer.length - 4, 0);
@@ -124,7 +124,10 @@ export function handshakeAccepted(mechanism: string): Buffer {
   return answer;
 }
 
-/** SaslAuthenticate, version 1: the third request, with a session that does not expire. */
+/**
+ * The response to SaslAuthenticate, version 1, as the third request, with a session that does not
+ * expire.
+ */
 export function authenticated(text: string): Buffer {
   const answer = Buffer.alloc(4 + 4 + 2 + 2 + 4 + text.length + 8);
   answer.writeInt32BE(answer.length - 4, 0);

@@ -54,14 +54,14 @@ describe('throttle time', () => {
     expect(request.throttleTimeMs?.(body, version)).toBe(THROTTLE_MS);
   });
 
-  it('is read at the end of the response to Produce, which is decoded once', () => {
+  it('is read at the end of the response to Produce, which is decoded only once', () => {
     const body = Buffer.alloc(64, 0xff);
     body.writeInt32BE(THROTTLE_MS, 60);
     expect(produceRequest(1, []).throttleTimeMs?.(body, 8)).toBe(THROTTLE_MS);
   });
 
   it.each([2, 3] as const)(
-    'is not read from the first response, which has the error code at that position: ApiVersions %i',
+    'is not read from the first response, which has an error code at that position: ApiVersions %i',
     (version) => {
       expect(apiVersionsRequest(version).throttleTimeMs?.(Buffer.alloc(2), version)).toBe(0);
     },

@@ -16,7 +16,7 @@ describe('Connection to a throttling broker', () => {
   /** The throttle time of each response. */
   let throttleMs: number;
   let asked: number;
-  /** If set, collects the responses instead of sending them. */
+  /** If set, responses are collected here instead of being sent. */
   let held: (() => void)[] | undefined;
 
   beforeEach(async () => {
@@ -42,8 +42,7 @@ describe('Connection to a throttling broker', () => {
   const ask = (): Promise<number> => connection.exchange(question, { timeoutMs: 1_000 });
 
   /**
-   * Advances the time and waits for some round trips, and checks that the broker got no request
-   * meanwhile.
+   * Advances the time, waits for some round trips, and asserts that the broker received no request.
    */
   async function advanceQuietly(milliseconds: number): Promise<void> {
     await runtime.advance(milliseconds);
@@ -53,7 +52,7 @@ describe('Connection to a throttling broker', () => {
     expect(asked).toBe(1);
   }
 
-  it('sends nothing during the throttle time, which does not count towards the request timeout', async () => {
+  it('sends nothing during the throttle time, and does not count it towards the request timeout', async () => {
     throttleMs = FIVE_SECONDS;
     await ask();
     const next = ask();
@@ -63,7 +62,7 @@ describe('Connection to a throttling broker', () => {
     expect(asked).toBe(2);
   });
 
-  it('limits the throttle time', async () => {
+  it('limits the throttle time that a broker may request', async () => {
     throttleMs = 2 ** 31 - 1;
     await ask();
     const next = ask();
@@ -81,7 +80,7 @@ describe('Connection to a throttling broker', () => {
     await expect(next).rejects.toThrow(ClosedError);
   });
 
-  it('does not send a request that was aborted while throttled', async () => {
+  it('does not send a request that is aborted during the throttle time', async () => {
     throttleMs = FIVE_SECONDS;
     await ask();
     const control = new AbortController();
@@ -96,7 +95,10 @@ describe('Connection to a throttling broker', () => {
   });
 
   describe('while another request waits for its response', () => {
-    /** The first response throttles; the second one is held back. */
+    /**
+     * Sends two requests. The response to the first one throttles the client, and the second one is
+     * not answered yet.
+     */
     async function throttleWhileWaiting(): Promise<{
       waiting: Promise<number>;
       answer: () => void;
@@ -138,7 +140,7 @@ describe('Connection to a throttling broker', () => {
       await expect(waiting).rejects.toThrow(RequestTimeoutError);
     });
 
-    it('times that request out after the extended deadline', async () => {
+    it('rejects that request with a timeout after the extended deadline', async () => {
       const { waiting } = await throttleWhileWaiting();
       await runtime.advance(FIVE_SECONDS + 1_000);
       await expect(waiting).rejects.toThrow(RequestTimeoutError);

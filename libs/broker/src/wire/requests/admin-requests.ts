@@ -6,9 +6,9 @@ import type { PartitionCode } from './offset-requests.js';
 import type { Reader } from './reader.js';
 
 /*
- * The versions are the last ones without compact types, which every broker since 2.8 supports.
- * kafkajs encodes some of these requests as well, but loses the broker's error messages or null
- * values.
+ * The requests use the last versions without compact types, which every broker since Kafka 2.8
+ * supports. kafkajs encodes some of these requests as well, but loses the broker's error messages
+ * or null values.
  */
 
 export interface TopicCode {
@@ -96,7 +96,7 @@ export interface TopicConfigResponse extends TopicCode {
 export const describeTopicConfigRequest = (topic: string): ApiRequest<TopicConfigResponse[]> =>
   describeConfigRequest(TOPIC_RESOURCE, topic);
 
-/** Describes a group of the KIP-848 protocol. Any broker can answer. */
+/** Reads the configuration of a group of the consumer protocol (KIP-848). Any broker can answer. */
 export const describeGroupConfigRequest = (groupId: string): ApiRequest<TopicConfigResponse[]> =>
   describeConfigRequest(GROUP_RESOURCE, groupId);
 

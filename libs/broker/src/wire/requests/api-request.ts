@@ -9,9 +9,11 @@ import { Writer } from './writer.js';
 export interface ApiRequest<T> {
   readonly apiKey: number;
   readonly apiName: string;
-  /** The versions that we can encode, in ascending order. */
+  /** The versions that this client can encode, in ascending order. */
   readonly versions: readonly number[];
-  /** The first flexible version (compact types and tagged fields), if we support one. */
+  /**
+   * The first flexible version (with compact types and tagged fields), if this client supports one.
+   */
   readonly flexibleFrom?: number;
   encode(version: number): Buffer | Promise<Buffer>;
   decode(body: Buffer, version: number): T | Promise<T>;
@@ -34,8 +36,8 @@ interface RequestDefinition<T> {
 }
 
 /**
- * Creates a request with our own encoding, for requests whose kafkajs encoding is too old or loses
- * parts of the response.
+ * Creates a request with an encoding of this library, for requests whose kafkajs encoding is too
+ * old or loses parts of the response.
  */
 export function defineRequest<T>(request: RequestDefinition<T>): ApiRequest<T> {
   const { apiKey, apiName, versions, flexibleFrom } = request;
@@ -55,8 +57,8 @@ export function defineRequest<T>(request: RequestDefinition<T>): ApiRequest<T> {
 }
 
 /**
- * Creates a request with kafkajs's encoding. We use only its `decode`, because its `parse` throws
- * the first error of a response and loses the others.
+ * Creates a request with the encoding of kafkajs. Only its `decode` is used, because its `parse`
+ * throws the first error of a response and loses the others.
  */
 export function kafkajsRequest<T>(
   name: string,

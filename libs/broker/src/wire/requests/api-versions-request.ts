@@ -19,8 +19,8 @@ const FEATURES_TAG = 2;
 const SOFTWARE = { name: 'nest-event-bus', version: '1' };
 
 /**
- * The first request of a connection, which returns the versions of all other requests. Version 3
- * returns the cluster's features as well. A broker that does not support version 3 answers
+ * The first request of a connection, which returns the supported versions of all other requests.
+ * Version 3 also returns the cluster's features. A broker that does not support version 3 answers
  * UNSUPPORTED_VERSION, encoded in version 0.
  */
 export function apiVersionsRequest(version: 2 | 3): ApiRequest<ApiVersionsResponse> {
@@ -29,7 +29,8 @@ export function apiVersionsRequest(version: 2 | 3): ApiRequest<ApiVersionsRespon
     apiName: 'ApiVersions',
     versions: [version],
     flexibleFrom: 3,
-    // The throttle time is at the end of the response, and is missing if the version is refused.
+    // The throttle time is the last field of this response, and is missing if the broker refuses
+    // the version.
     throttleTimeMs: () => 0,
     write(writer) {
       if (version >= 3)

@@ -11,7 +11,7 @@ export interface DescribedConsumerGroup {
   readonly members: readonly GroupMember[];
 }
 
-/** Describes a group of the KIP-848 protocol, which DescribeGroups does not support. */
+/** Describes a group of the consumer protocol (KIP-848), which DescribeGroups does not support. */
 export function consumerDescribeRequest(
   groupId: string,
 ): ApiRequest<readonly DescribedConsumerGroup[]> {

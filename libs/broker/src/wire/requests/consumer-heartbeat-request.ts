@@ -1,6 +1,9 @@
 import { defineRequest, type ApiRequest } from './api-request.js';
 
-/** Partitions of a topic by topic id. KIP-848 assignments name topics by id only. */
+/**
+ * Partitions of a topic, which is named by its topic id. Assignments of KIP-848 contain no topic
+ * names.
+ */
 export interface TopicIdPartitions {
   readonly topicId: string;
   readonly partitions: readonly number[];
@@ -13,8 +16,8 @@ export interface ConsumerMember {
 }
 
 /**
- * The full set of a member's fields. The response to a full heartbeat contains the whole assignment, which
- * other responses may omit.
+ * All fields of a member. The response to a heartbeat with all fields contains the whole
+ * assignment, which other responses may omit.
  */
 export interface ConsumerHeartbeatFields {
   readonly topics: readonly string[];
@@ -27,19 +30,19 @@ export interface ConsumerHeartbeatResponse {
   readonly message: string | null;
   readonly epoch: number;
   readonly intervalMs: number;
-  /** null if the assignment has not changed. */
+  /** The assignment; null if it has not changed. */
   readonly assignment: readonly TopicIdPartitions[] | null;
 }
 
 export const JOIN_GROUP_EPOCH = 0;
-/** The member leaves for good, and its partitions are reassigned at once. */
+/** The epoch with which a member leaves permanently. Its partitions are reassigned at once. */
 const LEAVE_GROUP_EPOCH = -1;
-/** A static member leaves and may come back within the session timeout. */
+/** The epoch with which a static member leaves. It may return within the session timeout. */
 const LEAVE_GROUP_STATIC_MEMBER_EPOCH = -2;
 
 /**
- * Joins, keeps the membership alive and confirms assignments in one request (KIP-848). Version 1
- * lets the member choose its own id.
+ * A heartbeat (KIP-848), which also joins the group and confirms assignments. Since version 1 the
+ * member chooses its own id.
  */
 export function consumerHeartbeatRequest(
   member: ConsumerMember,

@@ -11,7 +11,7 @@ const bytes = (text: string): Buffer => Buffer.from(text, 'hex');
 const ID = 'ab'.repeat(16);
 const member = { groupId: 'g', memberId: 'm', groupInstanceId: null };
 
-describe('requests of a KIP-848 member', () => {
+describe('requests of a member of the consumer protocol (KIP-848)', () => {
   it('send all fields in each heartbeat', async () => {
     const claim = {
       topics: ['t'],
@@ -55,7 +55,7 @@ describe('requests of a KIP-848 member', () => {
     [null, 'ffffffff', '00'],
     ['i', 'fffffffe', '0269'],
   ])(
-    'send only the leave epoch when the member leaves, group instance id %s',
+    'send only the leave epoch when the member leaves, with group instance id %s',
     async (groupInstanceId, epoch, id) => {
       const leave = consumerLeaveRequest({ ...member, groupInstanceId });
       expect(await hex(leave.encode(1))).toBe(
@@ -64,7 +64,7 @@ describe('requests of a KIP-848 member', () => {
     },
   );
 
-  it('read epoch, interval and assignment, which may be missing', async () => {
+  it('return epoch, interval and assignment, also if the assignment is missing', async () => {
     const request = consumerLeaveRequest(member);
     const head = '00000000' + '0000' + '00' + '026d' + '00000005' + '00001388';
     const assigned = '01' + '02' + ID + '03' + '00000000' + '00000003' + '00' + '00' + '00';
@@ -83,7 +83,7 @@ describe('requests of a KIP-848 member', () => {
     });
   });
 
-  it('commit offsets in the member epoch', async () => {
+  it('commit offsets with the member epoch', async () => {
     const request = offsetCommitRequest({ ...member, generation: 5, protocol: 'consumer' }, [
       { topic: 't', partition: 1, offset: 9, leaderEpoch: 2, metadata: 'x' },
     ]);
@@ -98,7 +98,7 @@ describe('requests of a KIP-848 member', () => {
     ]);
   });
 
-  it('fetch committed offsets in the member epoch', async () => {
+  it('fetch committed offsets with the member epoch', async () => {
     const request = offsetFetchRequest('g', [{ topic: 't', partition: 1 }], {
       member: { memberId: 'm', epoch: 5 },
     });
@@ -132,7 +132,7 @@ describe('requests of a KIP-848 member', () => {
     });
   });
 
-  it('describe the group', async () => {
+  it('describe a group with its members', async () => {
     const request = consumerDescribeRequest('g');
     expect(await hex(request.encode(0))).toBe('02' + '0267' + '00' + '00');
     const share = '02' + ID + '0274' + '02' + '00000001' + '00' + '00';

@@ -7,7 +7,7 @@ import type { Reader } from './reader.js';
 import type { Writer } from './writer.js';
 
 export interface FetchPosition extends TopicPartition {
-  /** The topic id, used if known: a topic that was deleted and recreated has another id. */
+  /** The topic id, used if it is known, because a recreated topic has another id. */
   readonly topicId: string | null;
   readonly offset: number;
   readonly leaderEpoch: number;
@@ -19,7 +19,7 @@ export interface FetchParameters {
   readonly minBytes: number;
   readonly maxBytes: number;
   readonly isolation: Isolation;
-  /** The rack of this client. A leader may name a nearer replica to read from (KIP-392). */
+  /** The rack of this client, for which a leader may name a nearer replica (KIP-392). */
   readonly rackId?: string;
   readonly partitions: readonly FetchPosition[];
 }
@@ -30,11 +30,12 @@ export interface FetchedPartition extends TopicPartition {
   readonly lastStableOffset: number;
   readonly logStartOffset: number;
   /**
-   * The replica to read from instead, or -1. A response with a preferred replica has no records.
+   * The replica that the leader names for the next fetch; -1 if none. A response with a preferred
+   * replica has no records.
    */
   readonly preferredReplica: number;
   readonly aborted: readonly { readonly producerId: bigint; readonly firstOffset: number }[];
-  /** A view into the response. */
+  /** The records as a view of the response. */
   readonly records: Buffer | null;
 }
 
@@ -43,7 +44,7 @@ export interface FetchResponse {
   readonly partitions: readonly FetchedPartition[];
 }
 
-/** We use no fetch session, so pausing a partition only means to leave it out of the next request. */
+/** No fetch session is used, so a paused partition is simply left out of the next request. */
 const NO_SESSION = { id: 0, epoch: -1 };
 const BY_TOPIC_ID = 13;
 
@@ -66,7 +67,7 @@ export function fetchRequest(fetch: FetchParameters): ApiRequest<FetchResponse> 
 }
 
 function writeHead(writer: Writer, fetch: FetchParameters): void {
-  // Replica id -1 means a client.
+  // The replica id -1 means a client.
   writer
     .int32(-1)
     .int32(fetch.maxWaitMs)

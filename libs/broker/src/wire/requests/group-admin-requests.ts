@@ -44,7 +44,7 @@ export interface DescribedGroup {
   readonly members: readonly DescribedMember[];
 }
 
-/** Version 4 has the members' instance ids. */
+/** Describes a classic group. Version 4 contains the instance ids of the members. */
 export function describeGroupRequest(groupId: string): ApiRequest<readonly DescribedGroup[]> {
   return defineRequest({
     apiKey: 15,
@@ -104,7 +104,10 @@ export interface OffsetDeleteResponse {
   readonly partitions: readonly PartitionCode[];
 }
 
-/** OffsetDelete is the only response with the error code before the throttle time. */
+/**
+ * Deletes committed offsets. OffsetDelete is the only response with the error code before the
+ * throttle time.
+ */
 export function offsetDeleteRequest(
   groupId: string,
   partitions: readonly TopicPartition[],

@@ -38,8 +38,8 @@ export interface MemberIdentity {
   readonly generation: number;
   readonly memberId: string;
   /**
-   * The id of a static member. Every request needs it, because the broker otherwise cannot report
-   * that the member was fenced.
+   * The id of a static member. Every request contains it, because the broker otherwise could not
+   * report that the member was fenced.
    */
   readonly groupInstanceId?: string | null;
 }

@@ -16,7 +16,7 @@ export interface JoinResponse {
   readonly generationId: number;
   readonly groupProtocol: string;
   readonly leaderId: string;
-  /** True for a static leader that rejoined: the group keeps its present assignment. */
+  /** True for a static leader that rejoined: the group keeps its current assignment. */
   readonly skipAssignment?: boolean;
   readonly memberId: string;
   /** The members of the group; only the leader receives them. */
@@ -31,8 +31,9 @@ const PROTOCOL_TYPE = 'consumer';
 const FLEXIBLE_FROM = 6;
 
 /**
- * Version 9 reports to a rejoined static leader that it leads (KIP-814). Before, no member watches
- * the topics of such a group until its next rebalance. Brokers before 3.2 support version 5.
+ * Version 9 tells a static leader that rejoins that it is the leader (KIP-814). With older versions
+ * no member watches the topics of such a group until its next rebalance. Brokers before 3.2 support
+ * version 5.
  */
 export function joinRequest(join: JoinParameters): ApiRequest<JoinResponse> {
   return defineRequest({

@@ -29,11 +29,11 @@ function answer(version: number): Buffer {
 describe.each([10, 11, 12])('metadata request in version %i', (version) => {
   const request = metadataRequest(['orders']);
 
-  it('supports this version, which brokers since Kafka 2.8 offer', () => {
+  it('has a version that brokers since Kafka 2.8 support', () => {
     expect(request.versions).toContain(version);
   });
 
-  it('names the topics and creates none', async () => {
+  it('names the topics and does not create missing ones', async () => {
     const reader = new Reader(await request.encode(version));
     const topics = reader.compactArray(() => {
       reader.raw(16);

@@ -39,7 +39,7 @@ export function metadataRequest(topics: readonly string[] | 'all'): ApiRequest<M
     versions: [10, 11, 12],
     flexibleFrom: 9,
     write(writer, version) {
-      // The topic id is empty, because topics are requested by name.
+      // The topic id stays empty, because topics are requested by name.
       writer
         .compactArray(topics === 'all' ? null : topics, (topic) =>
           writer.raw(Buffer.alloc(16)).compactString(topic).noTags(),

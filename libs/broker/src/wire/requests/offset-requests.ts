@@ -11,8 +11,8 @@ export interface PartitionCode extends TopicPartition {
 }
 
 /**
- * Version 7 has the leader epoch and the static member id. Version 9 is for members of the KIP-848
- * protocol, and is compact since 8.
+ * Commits offsets. Version 7 contains the leader epoch and the static member id. Version 9 is for
+ * members of the consumer protocol (KIP-848). Versions since 8 use compact types.
  */
 export function offsetCommitRequest(
   { groupId, generation, memberId, groupInstanceId = null, protocol }: MemberIdentity,
@@ -110,7 +110,7 @@ export function readPartitionCodes(reader: Reader): readonly PartitionCode[] {
 }
 
 export interface FetchedOffset extends PartitionCode {
-  /** null if the group has no committed offset. */
+  /** The committed offset; null if the group has none. */
   readonly committed: CommittedOffset | null;
 }
 
@@ -121,14 +121,17 @@ export interface OffsetFetchResponse {
 
 export interface OffsetFetchOptions {
   readonly stable?: boolean;
-  /** The member of the KIP-848 protocol. A member with an outdated epoch receives no offsets. */
+  /**
+   * The member of the consumer protocol (KIP-848). A broker returns no offsets to a member with an
+   * outdated epoch.
+   */
   readonly member?: { readonly memberId: string; readonly epoch: number };
 }
 
 /**
  * Version 7 can request stable offsets. If an open transaction is about to change an offset, the
- * broker then answers UNSTABLE_OFFSET_COMMIT. The old offset would lead to records being read
- * twice. Version 9 has the member with its epoch, and supports several groups.
+ * broker then answers UNSTABLE_OFFSET_COMMIT. A start at the old offset would read records twice.
+ * Version 9 contains the member with its epoch, and supports several groups.
  */
 export function offsetFetchRequest(
   groupId: string,
@@ -192,13 +195,16 @@ export const LATEST = -1;
 export const EARLIEST = -2;
 
 export interface ListedOffset extends PartitionCode {
-  /** -1 if no record has this timestamp or a later one. */
+  /** The offset; -1 if no record has this timestamp or a later one. */
   readonly offset: number;
   readonly timestamp: number;
   readonly leaderEpoch: number;
 }
 
-/** Version 5 has leader epochs. With read_committed, LATEST is the last stable offset. */
+/**
+ * Finds offsets by timestamp. Version 5 contains leader epochs. With read_committed, LATEST is the
+ * last stable offset.
+ */
 export function listOffsetsRequest(
   isolation: Isolation,
   partitions: readonly (TopicPartition & { readonly timestamp: number })[],
@@ -235,14 +241,14 @@ export function listOffsetsRequest(
 }
 
 export interface EpochEnd extends PartitionCode {
-  /** -1 if the leader does not know the epoch. */
+  /** The end offset of the epoch; -1 if the leader does not know the epoch. */
   readonly endOffset: number;
   readonly leaderEpoch: number;
 }
 
 /**
- * Returns where the epoch ends in the leader's log. An end before our position means that the log
- * was truncated.
+ * Returns where the epoch ends in the leader's log. If this end is below the position of the
+ * consumer, the log was truncated.
  */
 export function epochEndRequest(
   partitions: readonly (TopicPartition & {

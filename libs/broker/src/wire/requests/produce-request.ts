@@ -35,8 +35,8 @@ const VERSIONS: Readonly<Record<TransactionProtocol, readonly number[]>> = {
 };
 
 /**
- * Version 8 names the faulty records of a refused batch. Writes are always acknowledged by all
- * in-sync replicas.
+ * Version 8 names the faulty records of a refused batch. Every write is acknowledged by all in-sync
+ * replicas.
  */
 export function produceRequest(
   timeoutMs: number,
@@ -51,7 +51,8 @@ export function produceRequest(
     flexibleFrom: FLEXIBLE_FROM,
     encode(version) {
       const bytes = partitions.reduce((sum, { batch }) => sum + batch.length, 0);
-      // Reserves the size of the whole request, because growing would copy the batches.
+      // Reserves the size of the whole request, because enlarging the buffer later would copy the
+      // batches.
       const writer = new Writer(
         bytes + 64 + (transactionalId?.length ?? 0) * 3 + partitions.length * 64,
       );
@@ -61,8 +62,8 @@ export function produceRequest(
     },
     decode: (body, version) => readResponse(new Reader(body), version),
     throttleTimeMs(body, version) {
-      // In flexible versions the throttle time is behind tagged fields, so its position is found
-      // only by reading the response.
+      // In flexible versions the throttle time follows tagged fields of unknown length, so its
+      // position is known only after the response is decoded.
       if (version < FLEXIBLE_FROM) return body.readInt32BE(body.length - 4);
       const reader = new Reader(body);
       readResponse(reader, version);

@@ -3,8 +3,8 @@ import { defineRequest, type ApiRequest } from './api-request.js';
 export interface ProducerIdResponse {
   readonly code: number;
   /**
-   * -1 while the cluster has no id to give. A broker that has just started answers so without an
-   * error code.
+   * The producer id; -1 if the cluster has none available. A broker that has just started answers
+   * -1 without an error code.
    */
   readonly producerId: bigint;
   readonly producerEpoch: number;
@@ -21,18 +21,18 @@ const NO_IDENTITY: CurrentIdentity = { producerId: -1n, producerEpoch: -1 };
 const UNUSED_TRANSACTION_TIMEOUT_MS = 2 ** 31 - 1;
 
 /**
- * Requests a producer id for sends outside of transactions, from any broker. Version 3 could name
- * the present id and epoch. Without a transactional id a broker still returns a new id, so the
- * producer raises its epoch by itself, as in Java.
+ * Requests a producer id for sends outside of transactions, from any broker. Version 3 can contain
+ * the current id and epoch, but without a transactional id the broker still returns a new id. The
+ * producer therefore increases its epoch by itself, as in Java.
  */
 export function producerIdRequest(): ApiRequest<ProducerIdResponse> {
   return initProducerIdRequest([2, 3, 4], null, UNUSED_TRANSACTION_TIMEOUT_MS, NO_IDENTITY);
 }
 
 /**
- * Makes the producer the only one with its transactional id, in a new epoch. The coordinator of the
- * id must be asked. With `current` the request is refused if another producer has taken over the
- * id; without it, that producer would be fenced.
+ * Makes the producer the only one with its transactional id, in a new epoch. The request must be
+ * sent to the coordinator of the id. With `current` the request is refused if another producer has
+ * taken over the id. Without it, that producer would be fenced.
  */
 export function transactionalProducerIdRequest(
   transactionalId: string,

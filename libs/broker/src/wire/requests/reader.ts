@@ -3,7 +3,7 @@ import { MalformedResponseError } from '../../port/errors.js';
 const NULL_UUID = Buffer.alloc(16);
 
 /**
- * Reads Kafka's primitive types. Every read checks the end of the bytes, so that a hostile length
+ * Reads Kafka's primitive types. Every read checks the end of the bytes, so that a wrong length
  * causes an error.
  */
 export class Reader {
@@ -27,7 +27,7 @@ export class Reader {
     return this.bytes.readInt32BE(this.#advance(4));
   }
 
-  /** Reads an int64 as a safe integer, which is enough for everything that the protocol counts. */
+  /** Reads an int64 as a safe integer, which is large enough for every count in the protocol. */
   int64(): number {
     const at = this.#advance(8);
     const value = this.bytes.readInt32BE(at) * 2 ** 32 + this.bytes.readUInt32BE(at + 4);

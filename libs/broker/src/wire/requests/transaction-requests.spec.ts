@@ -24,11 +24,11 @@ const PRODUCER = '037478' + '0000000000000102' + '0003';
 const hex = async (body: Buffer | Promise<Buffer>): Promise<string> => (await body).toString('hex');
 
 describe('transaction requests', () => {
-  it('find the coordinator of the transactional id, not the one of a group', async () => {
+  it('find the coordinator of a transactional id, not of a group', async () => {
     expect(await hex(findTransactionCoordinatorRequest('tx').encode(2))).toBe('00027478' + '01');
   });
 
-  it('take over the id unconditionally, or only from the named producer epoch', async () => {
+  it('take over the id unconditionally, or only from the given producer epoch', async () => {
     const nobody = 'ff'.repeat(10);
     const init = (current?: typeof producer) =>
       hex(transactionalProducerIdRequest('tx', 60_000, current).encode(4));
@@ -36,7 +36,7 @@ describe('transaction requests', () => {
     expect(await init(producer)).toBe('037478' + '0000ea60' + PRODUCER.slice(6) + '00');
   });
 
-  it('add partitions, grouped by topic', async () => {
+  it('add partitions to the transaction, grouped by topic', async () => {
     const request = addPartitionsRequest(producer, [
       { topic: 'a', partition: 1 },
       { topic: 'b', partition: 0 },
@@ -47,7 +47,7 @@ describe('transaction requests', () => {
     expect(await hex(request.encode(3))).toBe(PRODUCER + '03' + a + b + '00');
   });
 
-  it('add a group', async () => {
+  it('add a group to the transaction', async () => {
     const request = addOffsetsRequest(producer, 'g');
     expect(await hex(request.encode(3))).toBe(PRODUCER + '0267' + '00');
   });
@@ -57,7 +57,7 @@ describe('transaction requests', () => {
     [null, '00'],
     ['i', '0269'],
   ])(
-    'commit offsets as the member of its generation, group instance id %s',
+    'commit offsets as a member in its generation, with group instance id %s',
     async (groupInstanceId, bytes) => {
       const owner = { groupId: 'g', generation: 5, memberId: 'm', groupInstanceId };
       const request = transactionOffsetCommitRequest(producer, owner, [
@@ -83,7 +83,7 @@ describe('transaction requests', () => {
     );
   });
 
-  it('name the transactional id in a produce request', async () => {
+  it('contain the transactional id in a produce request', async () => {
     const start = '00027478' + 'ffff' + '000003e8';
     expect(await hex(produceRequest(1_000, [], 'tx').encode(8))).toBe(start + '00000000');
   });
@@ -101,7 +101,7 @@ describe('transaction requests', () => {
     );
   });
 
-  it('use different versions for the two transaction protocols', () => {
+  it('have different versions for the two transaction protocols', () => {
     const owner = { groupId: 'g', generation: 1, memberId: 'm' };
     const versionsIn = (protocol: TransactionProtocol) =>
       [
@@ -141,7 +141,7 @@ describe('transaction requests', () => {
 });
 
 describe('transaction responses', () => {
-  it('return a single code', () => {
+  it('return the only error code', () => {
     const answer = new Writer().int32(0).int16(51).noTags().toBuffer();
     expect(addOffsetsRequest(producer, 'g').decode(answer, 3)).toEqual({ code: 51 });
     expect(endTransactionRequest(producer, true).decode(answer, 3)).toEqual({ code: 51 });
@@ -162,7 +162,7 @@ describe('transaction responses', () => {
     expect(transactionOffsetCommitRequest(producer, owner, []).decode(answer, 3)).toEqual(expected);
   });
 
-  it('return the next producer id and epoch if the end has raised the epoch', () => {
+  it('return the next producer id and epoch if EndTxn has increased the epoch', () => {
     const request = endTransactionRequest({ ...producer, protocol: 'v2' }, true);
     const answer = (code: number, producerId: bigint, epoch: number) =>
       new Writer().int32(0).int16(code).int64(producerId).int16(epoch).noTags().toBuffer();

@@ -23,7 +23,7 @@ export interface TransactionalProducer {
   readonly protocol: TransactionProtocol;
 }
 
-/** The group member that sends its offsets. Without a member: generation -1 and an empty id. */
+/** The group member whose offsets are sent. Without a member: generation -1 and an empty id. */
 export interface TransactionGroupMember {
   readonly groupId: string;
   readonly generation: number;
@@ -36,7 +36,7 @@ export interface TransactionResponse {
 }
 
 export interface EndTransactionResponse extends TransactionResponse {
-  /** The producer id and epoch of the next transaction, if the end has raised the epoch. */
+  /** The producer id and epoch of the next transaction, if the end has increased the epoch. */
   readonly next?: { readonly producerId: bigint; readonly producerEpoch: number };
 }
 
@@ -47,12 +47,15 @@ export const findTransactionCoordinatorRequest = (
 ): ApiRequest<CoordinatorResponse> =>
   kafkajsRequest(
     'GroupCoordinator',
-    // kafkajs names every kind of key `groupId`.
+    // In kafkajs the key of every kind of coordinator is named `groupId`.
     { groupId: transactionalId, coordinatorType: TRANSACTION_COORDINATOR },
     [2],
   );
 
-/** Adds all partitions or none. If one is refused, the others answer OPERATION_NOT_ATTEMPTED. */
+/**
+ * Adds all partitions or none. If one partition is refused, the others have the code
+ * OPERATION_NOT_ATTEMPTED.
+ */
 export function addPartitionsRequest(
   producer: TransactionalProducer,
   partitions: readonly TopicPartition[],
@@ -94,8 +97,8 @@ export function addOffsetsRequest(
 }
 
 /**
- * Commits offsets with the transaction, at the coordinator of the group. Version 3 names the member
- * and its generation, so that a former member is refused.
+ * Commits offsets with the transaction, at the coordinator of the group. Version 3 contains the
+ * member and its generation, so that a member of an older generation is refused.
  */
 export function transactionOffsetCommitRequest(
   { transactionalId, producerId, producerEpoch, protocol }: TransactionalProducer,
@@ -136,7 +139,7 @@ export function endTransactionRequest(
       const { code } = readCode(reader);
       if (code !== 0 || version < RETURNS_EPOCH_FROM) return { code };
       const next = { producerId: reader.bigint64(), producerEpoch: reader.int16() };
-      // A negative id means that the response has no producer id.
+      // A negative id means that the response contains no producer id.
       return next.producerId < 0n ? { code } : { code, next };
     },
   });

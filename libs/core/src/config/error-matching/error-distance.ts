@@ -3,21 +3,22 @@ import { httpStatusOf, isOneOf, read } from '../../failures/faults/thrown.js';
 import { simpleName, type ErrorMatcher } from './error-matcher.js';
 
 /**
- * Distance of a code, a status or a function. They match the error itself, so they are closer than
- * any class.
+ * Distance of a matcher that is a code, a status or a function. These match the error itself, so
+ * they are closer than any class.
  */
 const CLOSEST = -1;
 
 /**
- * Distance per cause. It is larger than any class hierarchy, so that a match of the error is closer
- * than one of its cause.
+ * Distance added for each cause in the chain. It is larger than the depth of any class hierarchy,
+ * so that a match of the error is always closer than a match of its cause.
  */
 const DISTANCE_PER_CAUSE = 1_000;
 const MAX_CAUSE_DEPTH = 8;
 
 /**
- * Returns how closely a matcher matches an error: 0 for its own class, one more for each base class.
- * Returns undefined if it does not match. Java names also match by their last part.
+ * Returns how closely a matcher matches an error: 0 for the class of the error, one more for each
+ * base class. Returns undefined if the matcher does not match the error. A name with a Java package
+ * also matches by its last part.
  */
 export function errorDistance(matcher: ErrorMatcher, error: Error): number | undefined {
   if (typeof matcher === 'string') return distanceToName(matcher, error);
@@ -32,7 +33,10 @@ export function errorDistance(matcher: ErrorMatcher, error: Error): number | und
   return isMatch ? CLOSEST : undefined;
 }
 
-/** Returns the distance of the closest matcher. If no matcher matches the error, its causes are tried. */
+/**
+ * Returns the distance of the closest matcher. The causes of the error are tried only if no matcher
+ * matches the error itself.
+ */
 export function closestDistance(
   matchers: readonly ErrorMatcher[],
   error: Error,
@@ -48,13 +52,16 @@ export function closestDistance(
   return undefined;
 }
 
-/** Also accepts errors of another realm, such as Node's own errors inside a test runner or a worker. */
+/**
+ * Also accepts errors of another realm, such as those that Node itself throws inside a test runner
+ * or a worker.
+ */
 const isErrorLike = (value: unknown): value is Error =>
   isOneOf(value, [Error]) || isNativeError(value);
 
 /**
- * Compares the `name` property and the name of the class: bundlers change class names, and
- * libraries set `name`.
+ * Compares the matcher with the `name` property and with the name of the class, because bundlers
+ * change class names and libraries set `name`.
  */
 function distanceToName(name: string, error: Error): number | undefined {
   const simple = simpleName(name);
@@ -67,8 +74,8 @@ function distanceToName(name: string, error: Error): number | undefined {
 }
 
 /**
- * Returns the name that belongs to the error itself. A getter, such as that of DOMException,
- * describes the error and not its class.
+ * Returns the value of `name` that was set for this error or its class. A getter, such as that of
+ * DOMException, describes the single error and not its class.
  */
 function ownNameOf(error: Error): unknown {
   let current: object = error;
@@ -83,7 +90,7 @@ function ownNameOf(error: Error): unknown {
 }
 
 /**
- * Returns the name that a prototype defines itself, because each class inherits the name of
+ * Returns `name` only if the prototype defines it itself, because every class inherits the name of
  * Error.prototype.
  */
 function ownName(prototype: object): unknown {

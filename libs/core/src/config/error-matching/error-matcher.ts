@@ -73,8 +73,8 @@ export function IsErrorMatchers(): PropertyDecorator {
 }
 
 /**
- * Compares two matchers as far as that is possible without an error: a class, its name and `{ name }`
- * are the same. Two different classes with the same name are not.
+ * Compares two matchers without an error: a class, its name and `{ name }` are the same matcher.
+ * Two different classes with the same name are not the same.
  */
 export function isSameMatcher(one: ErrorMatcher, other: ErrorMatcher): boolean {
   if (typeof one === 'function' && typeof other === 'function') return one === other;
@@ -82,7 +82,10 @@ export function isSameMatcher(one: ErrorMatcher, other: ErrorMatcher): boolean {
   return identity !== undefined && identity === matcherIdentity(other);
 }
 
-/** Returns a comparable text; undefined for a function, which may match anything. */
+/**
+ * Returns a text that is equal for equal matchers; undefined for a function, which may match any
+ * error.
+ */
 function matcherIdentity(matcher: ErrorMatcher): string | undefined {
   if (typeof matcher === 'string') return `name ${matcher}`;
   if (typeof matcher === 'function') return `name ${matcher.name}`;

@@ -31,7 +31,7 @@ const unknown = (name: string, hint = '') =>
   `there is no error type '${name}'.${hint} Register its class in the options, errorTypes: { ${name} }, or write { name: '${name}' } to match by name without a class.`;
 
 describe('The name of an error in the options', () => {
-  it.each([...NAMED_ERRORS])('%s is known and matched by name', (name) => {
+  it.each([...NAMED_ERRORS])('%s is known, and matches the errors with this name', (name) => {
     expect(resolved(name)).toBe(name);
   });
 
@@ -39,7 +39,7 @@ describe('The name of an error in the options', () => {
     expect(resolved(name)).toBe(type);
   });
 
-  it('includes every error class of the library', () => {
+  it('may be that of any error class of the library', () => {
     const folder = join(__dirname, '../../errors');
     const declared = readdirSync(folder).flatMap((file) =>
       [...readFileSync(join(folder, file), 'utf8').matchAll(/^export .*class (\w+)/gm)].map(
@@ -49,13 +49,13 @@ describe('The name of an error in the options', () => {
     expect(new Set(declared)).toEqual(new Set(Object.keys(LIBRARY_ERRORS)));
   });
 
-  it.each(Object.entries(PRESETS))('every name in preset %s is known', (_, { binding }) => {
+  it.each(Object.entries(PRESETS))('is known if preset %s uses it', (_, { binding }) => {
     for (const matcher of binding.retry?.nonRetryableExceptions ?? []) {
       if (typeof matcher === 'string') expect(NAMED_ERRORS).toContain(matcher);
     }
   });
 
-  it('is replaced by the registered class in every list', () => {
+  it('is replaced by the registered class in every option that lists errors', () => {
     const retry = {
       retryableExceptions: ['PaymentError'],
       nonRetryableExceptions: ['Declined'],
@@ -69,7 +69,7 @@ describe('The name of an error in the options', () => {
     });
   });
 
-  it('matches subclasses of its class, and the most specific name decides', () => {
+  it('matches subclasses of its class; of two matching names, the more specific one decides', () => {
     const errorTypes = { Failed: PaymentError, Declined: PaymentDeclined };
     const distance = (name: string, error: Error) =>
       closestDistance([resolved(name, { errorTypes }) as ErrorMatcher], error);
@@ -79,7 +79,7 @@ describe('The name of an error in the options', () => {
     expect(distance('Failed', Object.assign(new Error(), { name: 'Failed' }))).toBeUndefined();
   });
 
-  it('may have a package, and may be registered with or without it', () => {
+  it('may begin with a package, and may be registered with or without that package', () => {
     const errorTypes = { PaymentError, 'a.Late': PaymentDeclined };
     expect(resolved('com.shop.PaymentError', { errorTypes })).toBe(PaymentError);
     expect(resolved('a.Late', { errorTypes })).toBe(PaymentDeclined);
@@ -95,7 +95,7 @@ describe('The name of an error in the options', () => {
     expect(resolved('EventPublishException')).toBe(EventPublishException);
   });
 
-  it('distinguishes two classes that have the same name', () => {
+  it('distinguishes two registered classes that have the same class name', () => {
     const TimeoutOf = () => class RequestTimeout extends Error {};
     const errorTypes = { PgTimeout: TimeoutOf(), HttpTimeout: TimeoutOf() };
     const retry = (other: string) => ({
@@ -113,7 +113,7 @@ describe('The name of an error in the options', () => {
     { name: 'NobodyKnows' },
     { code: 'E1' },
     { matches: () => true },
-  ])('needs no registration for other matchers: %p', (matcher) => {
+  ])('is the only matcher that needs a registration: %p needs none', (matcher) => {
     expect(resolved(matcher)).toEqual(matcher);
   });
 });
@@ -138,13 +138,13 @@ describe('An unknown name of an error', () => {
     ['TimeoutErorr', 'TimeoutError'],
     ['IllegalArgumentExeption', 'IllegalArgumentException'],
     ['PaymentEror', 'PaymentError'],
-  ])('is answered with the nearest known name: %s suggests %s', (name, nearest) => {
+  ])('%s is refused with a message that suggests %s', (name, nearest) => {
     expect(complaints(retryable(name), { errorTypes: { PaymentError } })).toEqual([
       `UNKNOWN_ERROR_TYPE bindings.orders.retry.retryableExceptions[0]: ${unknown(name, ` Did you mean '${nearest}'?`)}`,
     ]);
   });
 
-  it('is refused once in the defaults, regardless of the number of bindings', () => {
+  it('is reported once if the defaults contain it, however many bindings there are', () => {
     const defaults = retryable('Zzz');
     const expected = [
       `UNKNOWN_ERROR_TYPE defaults.retry.retryableExceptions[0]: ${unknown('Zzz')}`,
@@ -155,7 +155,7 @@ describe('An unknown name of an error', () => {
     expect(complaintsOf(run)).toEqual(expected);
   });
 
-  it('is refused for a binding registered at run time, by the names known at startup', () => {
+  it('is refused in a binding that is registered at run time, unless the options registered it at startup', () => {
     const { context } = resolveOptions(orders({}, { errorTypes: { PaymentError } }));
     const late = (name: string) => {
       const properties = { topic: 'late', groupId: 'g', ...retryable(name) };
@@ -190,7 +190,7 @@ describe('Names of errors from a file or the environment', () => {
     ]);
   });
 
-  it('merge errorTypes by name: options override loaders, and a loader the next one', () => {
+  it('resolve to one merged errorTypes: options override loaders, and a loader overrides the loaders after it', () => {
     const loaders: Partial<EventBusProperties>[] = [
       { errorTypes: { PaymentError: OtherPaymentError, B: PaymentError } },
       { errorTypes: { B: OtherPaymentError, C: PaymentDeclined } },
@@ -218,7 +218,7 @@ describe('errorTypes', () => {
     [{ Made: new Error('x') }, "'Made' is an instance of Error"],
     [{ Nothing: undefined }, "'Nothing' is undefined"],
     [{ 'not a name': PaymentError }, "'not a name' cannot be the name of a class"],
-  ])('refuses %p, and then reports no unknown names on top', (errorTypes, what) => {
+  ])('refuses %p, and then does not report the names as unknown, too', (errorTypes, what) => {
     expect(complaints(retryable('Zzz'), { errorTypes })).toEqual([
       `ERROR_TYPES errorTypes: ${EXPECTED}; ${what}.`,
     ]);
@@ -229,7 +229,7 @@ describe('errorTypes', () => {
     expect(complaints({}, { errorTypes })[0]).toContain(`FORBIDDEN_KEY errorTypes.${name}`);
   });
 
-  it('is neither changed nor frozen', () => {
+  it('is neither changed nor frozen by resolveOptions()', () => {
     const errorTypes = { PaymentError };
     resolvedOrders(retryable('PaymentError'), { errorTypes });
     expect(errorTypes).toEqual({ PaymentError });

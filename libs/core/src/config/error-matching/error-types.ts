@@ -16,7 +16,7 @@ import type { RetryProperties } from '../properties/retry-properties.js';
 import { formatValue } from '../reading/format-value.js';
 import { below, type Violations } from '../validation/violations.js';
 
-/** Error classes of the application by the names it registered. */
+/** Error classes that the application has registered, by their registered names. */
 export type ErrorTypes = ReadonlyMap<string, ErrorClass>;
 
 export function IsErrorTypes(): PropertyDecorator {
@@ -40,8 +40,9 @@ const invalidEntry = (value: object): [string, unknown] | undefined =>
   Object.entries(value).find(([name, type]) => !isClassName(name) || !isErrorClass(type));
 
 /**
- * Merges the names of all layers; the highest layer wins. Returns undefined if a layer is invalid: that
- * was reported, and it is unknown which names it was meant to define.
+ * Merges the registered names of all layers; the highest layer wins. Returns undefined if a layer
+ * is invalid: that violation is already reported, and it is unknown which names the layer was meant
+ * to register.
  */
 export function errorTypesOf(roots: readonly Layer[]): ErrorTypes | undefined {
   if (isBrokenIn(roots, 'errorTypes')) return undefined;
@@ -51,7 +52,7 @@ export function errorTypesOf(roots: readonly Layer[]): ErrorTypes | undefined {
   return new Map(given.reverse().flatMap((types) => Object.entries(types)));
 }
 
-/** Replaces a registered name by its class. Other matchers stay as they are. */
+/** Replaces a registered name by its class. Returns other matchers unchanged. */
 export function withClass(matcher: ErrorMatcher, types: ErrorTypes | undefined): ErrorMatcher {
   if (typeof matcher !== 'string') return matcher;
   const simple = simpleName(matcher);
@@ -61,7 +62,10 @@ export function withClass(matcher: ErrorMatcher, types: ErrorTypes | undefined):
 const libraryError = (name: string): ErrorClass | undefined =>
   Object.hasOwn(LIBRARY_ERRORS, name) ? LIBRARY_ERRORS[name] : undefined;
 
-/** Refuses unknown names at startup. They match nothing, which would only show when the error occurs. */
+/**
+ * Refuses unknown names at startup. A matcher with an unknown name would never match, and the
+ * mistake would show only when the error occurs.
+ */
 export function rejectUnknownErrors(
   layer: Layer,
   types: ErrorTypes | undefined,

@@ -8,7 +8,10 @@ export type GuardedDistance = (
   error: Error,
 ) => number | undefined;
 
-/** Wraps `closestDistance` for matchers that may throw: such a matcher is logged and does not match. */
+/**
+ * Wraps `closestDistance` for matchers that may throw. An error of a matcher is logged, and the
+ * matcher counts as not matching.
+ */
 export function guardedDistance(binding: string, logger: DriverLogger): GuardedDistance {
   const distanceOf = (matcher: ErrorMatcher, error: Error): number | undefined => {
     try {

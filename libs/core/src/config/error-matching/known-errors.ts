@@ -3,12 +3,14 @@ import { ConfigurationValidationException } from '../../errors/configuration-val
 import {
   AmbiguousBindingException,
   BindingAlreadyExistsException,
+  BindingNotConsumedException,
   BindingNotFoundException,
   ContainerUnresponsiveException,
   EventBusShuttingDownException,
   InvalidContainerStateException,
   NoRecordWaitsException,
   TierNotFoundException,
+  UnknownClusterException,
 } from '../../errors/container-errors.js';
 import { DeliveryAbortedException, HandlerOverdueException } from '../../errors/delivery-errors.js';
 import { EventBusException } from '../../errors/event-bus-exception.js';
@@ -49,6 +51,7 @@ export const LIBRARY_ERRORS: Readonly<Record<string, ErrorClass>> = Object.freez
   AmbiguousBindingException,
   BatchProcessingException,
   BindingAlreadyExistsException,
+  BindingNotConsumedException,
   BindingNotFoundException,
   CircuitBreakerOpenException,
   ConfigurationValidationException,
@@ -78,13 +81,15 @@ export const LIBRARY_ERRORS: Readonly<Record<string, ErrorClass>> = Object.freez
   RetryPublishException,
   SchemaRegistryUnavailableException,
   TierNotFoundException,
+  UnknownClusterException,
   TransactionException,
   UnknownEventTypeException,
 });
 
-/** Known names of errors that are matched by name. */
+/** Known names of errors that have no class here and are compared by name. */
 export const NAMED_ERRORS: readonly string[] = Object.freeze([
-  // JavaScript's own errors, matched by name, because each realm (a worker's vm, jest) has its own classes.
+  // JavaScript's own errors. They are compared by name, because each realm (a worker, the vm of
+  // jest) has its own classes.
   'AggregateError',
   'Error',
   'EvalError',
@@ -96,8 +101,8 @@ export const NAMED_ERRORS: readonly string[] = Object.freeze([
   // Errors of an AbortSignal. They share the class DOMException and differ by name.
   'AbortError',
   'TimeoutError',
-  // Names in preset `brokers`. No name maps to TypeError, because the preset separates a TypeError
-  // of a bug from one of fetch.
+  // Names that preset `brokers` uses. None of them stands for TypeError, because the preset
+  // separates a TypeError of a bug from a TypeError of fetch.
   'ClassCastException',
   'IllegalArgumentException',
   'NullPointerException',

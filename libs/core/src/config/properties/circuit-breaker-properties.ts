@@ -2,9 +2,9 @@ import type { Duration } from '../reading/duration.js';
 import { IsDuration, IsFlag, IsPercentage, IsWholeNumber } from './property-decorators.js';
 
 /**
- * Configures the circuit breaker, which all sessions and tiers of a binding share. One call is what
- * the retries in memory make of a record. Records that cannot be decoded or validated, and errors
- * in `retry.nonRetryableExceptions`, are not counted.
+ * Configures the circuit breaker, which all sessions and tiers of a binding share. One call in its
+ * window is one delivery with all its retries in memory. Records that cannot be decoded or
+ * validated, and errors in `retry.nonRetryableExceptions`, are not counted.
  */
 export class CircuitBreakerProperties {
   /**
@@ -32,8 +32,8 @@ export class CircuitBreakerProperties {
   slowCallRateThreshold?: number;
 
   /**
-   * Sets the time from which a call is slow, even if it succeeds. Its retries in memory and their
-   * waits are included.
+   * Sets from which duration a call counts as slow, even if it succeeds. The duration includes the
+   * retries in memory and their waits.
    *
    * @defaultValue `5000`
    */
@@ -49,7 +49,7 @@ export class CircuitBreakerProperties {
   waitDurationInOpenStateMs?: Duration;
 
   /**
-   * Sets how many of the last calls are rated.
+   * Sets how many of the most recent calls the window contains.
    *
    * @defaultValue `100`
    */
@@ -66,7 +66,7 @@ export class CircuitBreakerProperties {
   minimumNumberOfCalls?: number;
 
   /**
-   * Sets how many trial calls decide whether the circuit closes.
+   * Sets how many trial calls decide whether a half-open circuit closes.
    *
    * @defaultValue `5`
    */

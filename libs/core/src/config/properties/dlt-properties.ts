@@ -10,20 +10,23 @@ import {
   IsReference,
   IsWholeNumber,
 } from './property-decorators.js';
-import { IsTopicName, IsTopicSuffix } from '../resolving/topic-name.js';
+import { IsTopicName, IsTopicSuffix } from '../resolving/legal-topic-name.js';
 
 export type HeaderProfileName = 'eventbus' | 'spring' | 'plain';
 
-/** How much of an exception is written to retry and dead-letter topics. */
+/** Says how much of an exception is written to the headers in retry and dead-letter topics. */
 export type ExceptionDetail = 'full' | 'class';
 
-/** What may be written of an exception. Without a stack none is written. */
+/**
+ * Function that returns the message and the stack to write for an exception. If it returns no
+ * stack, no stack is written.
+ */
 export type ErrorRedaction = (error: Error) => {
   readonly message: string;
   readonly stack?: string;
 };
 
-/** Configures the scheduled replay of dead letters, which is not built yet. */
+/** Configures the scheduled replay of dead letters, which this version does not have yet. */
 export class DltReplayProperties {
   /**
    * Limits how often a dead letter is replayed.
@@ -42,7 +45,7 @@ export class DltReplayProperties {
   cooldownMs?: Duration;
 
   /**
-   * Limits the dead letters of one replay.
+   * Limits how many dead letters one replay writes.
    *
    * @defaultValue `100`
    */
@@ -53,7 +56,7 @@ export class DltReplayProperties {
 /** Configures the dead-letter topic and its headers. */
 export class DltProperties {
   /**
-   * Sets the whole name of the dead-letter topic.
+   * Sets the full name of the dead-letter topic.
    *
    * @defaultValue the name of the topic with the suffix
    */
@@ -71,14 +74,15 @@ export class DltProperties {
 
   /**
    * Decides what happens besides writing the record. `'ALERT_AND_STORE'` calls `DltAlert` methods,
-   * `'CUSTOM'` asks a `DltHandler` first. `'SCHEDULED_REPLAY'` stores the record.
+   * `'CUSTOM'` first calls a `DltHandler`, which decides. `'SCHEDULED_REPLAY'` only writes the
+   * record.
    *
    * @defaultValue `'STORE_ONLY'`
    */
   @IsOneOf(Object.values(DltStrategy))
   strategy?: DltStrategy;
 
-  /** Configures the scheduled replay, which is not built yet. */
+  /** Configures the scheduled replay, which this version does not have yet. */
   @IsNested(() => DltReplayProperties)
   replay?: DltReplayProperties;
 
@@ -92,7 +96,7 @@ export class DltProperties {
   headerProfile?: readonly HeaderProfileName[];
 
   /**
-   * Limits how long a `DltHandler` or `DltAlert` may take. A later answer does not count.
+   * Limits how long a `DltHandler` or `DltAlert` may take. A result after this time is ignored.
    *
    * @defaultValue `10000`
    */
@@ -121,8 +125,8 @@ export class DltProperties {
   redact?: ErrorRedaction;
 
   /**
-   * Limits one write to a retry or dead-letter topic, with all its attempts. It must be less than
-   * `maxPollIntervalMs`.
+   * Limits one write to a retry or dead-letter topic, including all attempts of the producer. It
+   * must be less than `maxPollIntervalMs`.
    *
    * @defaultValue `30000`
    */
@@ -130,7 +134,7 @@ export class DltProperties {
   publishTimeoutMs?: Duration;
 
   /**
-   * Checks at start that the dead-letter topic exists, and warns if not, also with
+   * Checks at start that the dead-letter topic exists, and logs a warning if it does not, also with
    * `provisioning: 'none'`.
    *
    * @defaultValue `false`

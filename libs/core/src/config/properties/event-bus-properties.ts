@@ -35,12 +35,12 @@ const IsDriver = (): PropertyDecorator =>
   );
 
 /**
- * Configures the producer of `EventPublisher`. Retry and dead-letter topics have another producer,
- * which these options do not change.
+ * Configures the producer of `EventPublisher`. Records for retry and dead-letter topics have
+ * another producer, which these options do not change.
  */
 export class ClusterProducerProperties {
   /**
-   * Sets the compression of published events. Every reader of the topics must know it.
+   * Sets the compression of published events. Every consumer of the topics must support it.
    *
    * @defaultValue `'none'`
    */
@@ -48,7 +48,7 @@ export class ClusterProducerProperties {
   compression?: Compression;
 
   /**
-   * Sets how long an event may wait for others to be sent with it.
+   * Sets how long an event may wait so that other events are sent in the same batch.
    *
    * @defaultValue `5`
    */
@@ -64,7 +64,7 @@ export class ClusterProducerProperties {
   batchBytes?: number;
 
   /**
-   * Limits the size of all events that wait or are in flight. Beyond it `publish` waits.
+   * Limits the size of all events that wait or are in flight. Above it, `publish` waits.
    *
    * @defaultValue `33554432`
    */
@@ -72,8 +72,8 @@ export class ClusterProducerProperties {
   bufferBytes?: number;
 
   /**
-   * Limits the time from `publish` to its answer, with all attempts. Each attempt takes at most 10
-   * s.
+   * Limits the time from `publish` to its result, including all attempts. Each attempt takes at
+   * most 10 s.
    *
    * @defaultValue `30000`
    */
@@ -82,7 +82,7 @@ export class ClusterProducerProperties {
 }
 
 /**
- * Describes how one cluster is reached: by `brokers` and the options of the Kafka driver, or by a
+ * Configures how one cluster is reached: by `brokers` and the options of the Kafka driver, or by a
  * `driver`.
  */
 export class ClusterProperties {
@@ -139,8 +139,8 @@ export class ClusterProperties {
   sasl?: object;
 
   /**
-   * Names the rack of this process, as `broker.rack` does. Records are read from a replica in the
-   * same rack, if the brokers have a rack-aware `replica.selector.class`.
+   * Names the rack of this process, like the broker setting `broker.rack`. Records are read from a
+   * replica in the same rack if the brokers have a rack-aware `replica.selector.class`.
    *
    * @defaultValue none
    */
@@ -156,18 +156,18 @@ export class ClusterProperties {
   metadataMaxAgeMs?: Duration;
 
   /**
-   * Configures the producer of `EventPublisher`. Retry and dead-letter topics have another
-   * producer, which this does not change.
+   * Configures the producer of `EventPublisher`. Records for retry and dead-letter topics have
+   * another producer, which these options do not change.
    */
   @IsNested(() => ClusterProducerProperties)
   producer?: ClusterProducerProperties;
 }
 
-/** Configures the drain at shutdown. */
+/** Configures how the bus drains at shutdown. */
 export class ShutdownProperties {
   /**
-   * Limits how long running handlers may take at a stop or shutdown. After that their signals
-   * abort, and their records are delivered again.
+   * Limits how long a stop or shutdown waits for running handlers. After that time their abort
+   * signals fire, and their records are delivered again.
    *
    * @defaultValue `30000`
    */
@@ -178,7 +178,7 @@ export class ShutdownProperties {
 /** Configures the start of the bindings. */
 export class StartupProperties {
   /**
-   * Limits how many sessions begin to join their groups at the same time.
+   * Limits how many sessions join their groups at the same time.
    *
    * @defaultValue `16`
    */
@@ -186,11 +186,11 @@ export class StartupProperties {
   concurrency?: number;
 }
 
-/** Limits the memory for records that were read and are not done. */
+/** Limits the memory for records that were fetched and are not finished. */
 export class IntakeProperties {
   /**
-   * Limits the bytes of records that were read and are not done, over all sessions. All assigned
-   * partitions share them evenly, and each has at least 64 KiB.
+   * Limits the bytes of records that were fetched and are not finished, over all sessions. All
+   * assigned partitions share them evenly, and each has at least 64 KiB.
    *
    * @defaultValue `67108864`
    */
@@ -201,8 +201,8 @@ export class IntakeProperties {
 /** Configures what `EventBusMetrics` returns. */
 export class MetricsProperties {
   /**
-   * Switches the metrics on. With `false` nothing is counted beyond what the bus itself needs, and
-   * `collect()` returns an empty list.
+   * Switches the metrics on. With `false` the bus counts only what it needs itself, and `collect()`
+   * returns an empty list.
    *
    * @defaultValue `true`
    */
@@ -210,11 +210,11 @@ export class MetricsProperties {
   enabled?: boolean;
 }
 
-/** The options of `EventBusModule.forRoot`. */
+/** Contains the options of `EventBusModule.forRoot`. */
 export class EventBusProperties {
   /**
    * Switches the event bus on or off. `'if-configured'` switches it off, with a warning, if no
-   * brokers are given.
+   * brokers are set.
    *
    * @defaultValue `true`
    */
@@ -248,8 +248,8 @@ export class EventBusProperties {
   clusters?: Readonly<Record<string, ClusterProperties>>;
 
   /**
-   * Sets options for all bindings of the application. The binding's own options, loaders and
-   * decorators win over them. They win over the preset and the library's defaults.
+   * Sets options for all bindings of the application. They override the preset and the defaults of
+   * the library. The options of a binding, loaders and decorators override them.
    *
    * @defaultValue none
    */
@@ -257,8 +257,8 @@ export class EventBusProperties {
   defaults?: BindingDefaults;
 
   /**
-   * Decides about a binding without a handler. `'fail'` refuses the start. `'allow'` lets events be
-   * published to it, and reads nothing.
+   * Decides about a binding without a handler. `'fail'` refuses the start. `'allow'` accepts a
+   * binding to which events are published, but which reads no records.
    *
    * @defaultValue `'fail'`
    */
@@ -273,7 +273,7 @@ export class EventBusProperties {
   @IsMapOf(() => TopicBindingProperties)
   bindings?: ByBinding<TopicBindingProperties>;
 
-  /** Configures the drain at shutdown. */
+  /** Configures how the bus drains at shutdown. */
   @IsNested(() => ShutdownProperties)
   shutdown?: ShutdownProperties;
 
@@ -281,7 +281,7 @@ export class EventBusProperties {
   @IsNested(() => StartupProperties)
   startup?: StartupProperties;
 
-  /** Limits the memory for records that were read. */
+  /** Limits the memory for records that were fetched. */
   @IsNested(() => IntakeProperties)
   intake?: IntakeProperties;
 
@@ -290,8 +290,8 @@ export class EventBusProperties {
   metrics?: MetricsProperties;
 
   /**
-   * Registers the error classes that texts in `retry` and `exceptionRouting` stand for. Files and
-   * the environment can name an error only by a text.
+   * Registers the error classes for which names in `retry` and `exceptionRouting` stand. Files and
+   * environment variables can only name an error.
    *
    * @defaultValue `{}`
    */
@@ -299,8 +299,8 @@ export class EventBusProperties {
   errorTypes?: Readonly<Record<string, ErrorClass>>;
 
   /**
-   * Lists what loaders have read from files and the environment. Their values count if these
-   * options have none, and the first loader wins.
+   * Lists the results of loaders, which read files or the environment. Their values are used if
+   * these options do not set them; of several loaders the first one wins.
    *
    * @defaultValue none
    */

@@ -3,7 +3,7 @@ import { ExceptionRouting } from '../../model/outcomes/exception-routing.js';
 import { IsErrorMatcher, type ErrorMatcher } from '../error-matching/error-matcher.js';
 import { IsOneOf, IsReference, IsWholeNumber } from './property-decorators.js';
 
-/** Says where the records of one error go after their calls. */
+/** Configures where the records of one error go after the last call of the handler. */
 export class ExceptionRouteProperties {
   /**
    * Names the error.
@@ -30,7 +30,10 @@ export class ExceptionRouteProperties {
   tier?: number;
 }
 
-/** A provider's class is no classifier: Nest makes the one that is provided as EXCEPTION_CLASSIFIER, nobody this one. */
+/**
+ * Refuses a provider class, because it is no classifier: Nest only instantiates a class that is
+ * provided as EXCEPTION_CLASSIFIER.
+ */
 export function IsExceptionClassifier(): PropertyDecorator {
   return IsReference('an object with a method classify(error, currentTier)', isExceptionClassifier);
 }

@@ -4,7 +4,7 @@ import { readLayer } from '../reading/read-layer.js';
 import { TopicBindingProperties } from './topic-binding-properties.js';
 import type { Violations } from '../validation/violations.js';
 
-/** The options of `EventBusModule.forFeature`. */
+/** Contains the options of `EventBusModule.forFeature`. */
 export class FeatureProperties {
   /**
    * Describes the bindings of the feature by their names.
@@ -15,7 +15,10 @@ export class FeatureProperties {
   bindings!: Readonly<Record<string, TopicBindingProperties>>;
 }
 
-/** The bindings that a feature brings, each as it was written. A feature without any is a mistake. */
+/**
+ * Returns the bindings of a feature as the application wrote them. Refuses a feature without
+ * bindings, which is always a mistake.
+ */
 export function readFeature(source: string, given: unknown, violations: Violations): PlainObject {
   const before = violations.all.length;
   const { values } = readLayer(FeatureProperties, { source, path: source, given }, violations);

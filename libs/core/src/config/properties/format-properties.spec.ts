@@ -134,7 +134,7 @@ describe('A deserializer or serializer object', () => {
     expect(Object.isFrozen(deserializer.cache)).toBe(false);
   });
 
-  it('is one value that is not merged: the highest layer wins', () => {
+  it('is never merged with another: the object of the highest layer is used', () => {
     const types = { 'com.shop.OrderPlaced': OrderPlaced };
     const defaults = { typedJson: { types: { 'com.shop.OrderPaid': OrderPaid } } };
     const binding = resolvedOrders({ typedJson: { types } }, { defaults });

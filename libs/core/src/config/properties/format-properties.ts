@@ -18,7 +18,7 @@ export const FORMAT_NAMES = ['json', 'typed-json', 'text', 'raw', 'avro'] as con
 
 export type FormatName = (typeof FORMAT_NAMES)[number];
 
-/** A class that a type id may stand for. It is made without arguments. */
+/** Class for a type id. It is instantiated without arguments. */
 export type TypeClass = new () => object;
 
 const has = (value: unknown, method: string): boolean =>
@@ -28,7 +28,7 @@ const has = (value: unknown, method: string): boolean =>
 
 const isFormatName = (value: unknown): boolean => FORMAT_NAMES.some((name) => name === value);
 
-/** A format by its name, or an object of the user's own, which is used as it is. */
+/** Accepts the name of a format, or an object of the application, which is used by reference. */
 export function IsDeserializer(): PropertyDecorator {
   const names = FORMAT_NAMES.map(formatValue).join(', ');
   return Property({
@@ -56,8 +56,8 @@ const isTypes = (value: unknown): boolean =>
 /** Configures the format `typed-json`. */
 export class TypedJsonProperties {
   /**
-   * Lists the classes by the ids in the header `__TypeId__`. The highest source with a value counts
-   * as a whole.
+   * Lists the classes by the ids in the header `__TypeId__`. The lists of several sources are not
+   * merged: that of the highest source is used.
    *
    * @defaultValue `{}`
    */
@@ -69,7 +69,7 @@ export class TypedJsonProperties {
 
   /**
    * Lists the packages whose ids are accepted. `com.shop` is that package, `com.shop.*` includes
-   * all below it, `*` accepts everything that is registered.
+   * its subpackages, `*` accepts every registered class.
    *
    * @defaultValue `['*']`
    */
@@ -79,7 +79,7 @@ export class TypedJsonProperties {
   trustedPackages?: readonly string[];
 }
 
-/** A text that is repeated nowhere. */
+/** Accepts a text that must not appear in messages or logs. */
 const IsSecretText = (
   pattern: RegExp,
   expectation: string,
@@ -97,7 +97,10 @@ const IsSecretText = (
     },
   });
 
-/** The credentials for a schema registry. They are never repeated in an error or a log line. */
+/**
+ * Configures the credentials for a schema registry. They are never repeated in an error or a log
+ * line.
+ */
 export class RegistryCredentialsProperties {
   /**
    * Sets the user name. It must not contain a colon.
@@ -149,7 +152,7 @@ export class SchemaRegistryProperties {
   headers?: Readonly<Record<string, string>>;
 
   /**
-   * Limits one request.
+   * Limits the time for one request.
    *
    * @defaultValue `5000`
    */
@@ -157,7 +160,7 @@ export class SchemaRegistryProperties {
   timeoutMs?: Duration;
 
   /**
-   * Limits the schemas in memory, for each binding.
+   * Limits how many schemas are kept in memory, for each binding.
    *
    * @defaultValue `1000`
    */

@@ -4,7 +4,7 @@ import type { Duration } from '../reading/duration.js';
 import { isPlainObject } from '../reading/plain-object.js';
 import { IsDuration, IsOneOf, IsReference } from './property-decorators.js';
 
-/** What two deliveries of the same have in common. */
+/** Decides when two records count as the same: by their position, by a header, or by a function. */
 export type IdempotencyKey = 'position' | HeaderKey | KeyFunction;
 
 export interface HeaderKey {
@@ -13,7 +13,10 @@ export interface HeaderKey {
 
 export type KeyFunction = (record: EventRecord) => string;
 
-/** A function stands in an object of its own: one among settings would make them an object with methods. */
+/**
+ * Wraps the function in an object, because mergeLayers does not merge a section that contains
+ * functions.
+ */
 export type ResolvedIdempotencyKey = 'position' | HeaderKey | { readonly of: KeyFunction };
 
 /** Configures the idempotency store. A record whose handler has succeeded is not handled again. */
@@ -31,8 +34,9 @@ export class IdempotencyProperties {
   store?: IdempotencyStore | 'none';
 
   /**
-   * Selects what identifies a record. `'position'` is the place and time of its first write. A
-   * header or a function of the record also detects what a producer has sent twice.
+   * Selects what identifies a record. `'position'` is the topic, partition, offset and timestamp of
+   * its first write. A header or a function of the record also detects events that a producer has
+   * sent twice.
    *
    * @defaultValue `'position'`
    */
@@ -53,8 +57,8 @@ export class IdempotencyProperties {
   ttlMs?: Duration;
 
   /**
-   * Sets how long no other process works on a record that one has begun. It must be longer than the
-   * record takes, with all calls and waits.
+   * Sets how long other processes leave a record alone after one process has begun to handle it. It
+   * must be longer than all calls and waits of the record.
    *
    * @defaultValue `60000`
    */
@@ -62,7 +66,7 @@ export class IdempotencyProperties {
   leaseMs?: Duration;
 
   /**
-   * Limits one answer of the store.
+   * Limits how long the bus waits for a response of the store.
    *
    * @defaultValue `5000`
    */
@@ -70,8 +74,8 @@ export class IdempotencyProperties {
   timeoutMs?: Duration;
 
   /**
-   * Decides what happens while the store does not answer. `'fail'` lets the records wait,
-   * `'process'` handles them, some perhaps twice.
+   * Decides what happens while the store does not respond. `'fail'` lets the records wait,
+   * `'process'` handles them, so that some may be handled twice.
    *
    * @defaultValue `'fail'`
    */

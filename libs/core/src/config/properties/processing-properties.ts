@@ -3,8 +3,8 @@ import { IsFlag, IsOneOf, IsTextLike, IsWholeNumber } from './property-decorator
 /** Selects which records of a partition wait for each other. */
 export class ProcessingProperties {
   /**
-   * Selects which records of a partition wait for each other. `'partition'` handles one after the
-   * other, `'key'` keeps the order of each key, `'none'` keeps no order.
+   * Selects which records of a partition wait for each other. `'partition'` handles one record
+   * after the other, `'key'` keeps the order of each key, `'none'` keeps no order.
    *
    * @defaultValue `'partition'`
    */
@@ -12,8 +12,8 @@ export class ProcessingProperties {
   by?: 'partition' | 'key' | 'none';
 
   /**
-   * Limits the handlers at work at once in one session, with `by: 'key'` or `'none'`. A handler
-   * that exceeds `maxPollIntervalMs` no longer counts.
+   * Limits how many handlers run at the same time in one session, with `by: 'key'` or `'none'`. A
+   * handler that exceeds `maxPollIntervalMs` no longer counts.
    *
    * @defaultValue `64`
    */
@@ -24,8 +24,8 @@ export class ProcessingProperties {
 /** Configures the offset commits of a binding. */
 export class CommitProperties {
   /**
-   * Delivers nothing more until what is done is committed. With `processing.by: 'key'` only records
-   * of the same key wait. It is refused with `'none'`.
+   * Delivers the next record only after the finished records are committed. With `processing.by:
+   * 'key'` only records of the same key wait. It is refused with `'none'`.
    *
    * @defaultValue `false`
    */
@@ -47,8 +47,9 @@ export class TransactionProperties {
   enabled?: boolean;
 
   /**
-   * Begins the transactional ids; group, binding, host and index of the session follow. Two
-   * processes of one host need two prefixes, which stay over restarts.
+   * Sets the beginning of the transactional ids, to which group, binding, host and session index
+   * are added. Two processes on one host need two different prefixes, which must not change when a
+   * process restarts.
    *
    * @defaultValue `'eventbus-'`
    */

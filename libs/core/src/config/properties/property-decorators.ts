@@ -12,8 +12,8 @@ import { formatValue } from '../reading/format-value.js';
 export type PropertiesClass = new () => object;
 
 /**
- * Kind of a value. It decides what class-transformer gets to see, and how a text from the
- * environment is converted.
+ * Kind of a value. It decides in which form class-transformer gets the value, and how a text from
+ * the environment is converted.
  */
 export type PropertyKind =
   | 'text'
@@ -31,28 +31,28 @@ export type PropertyKind =
   | 'nested-list'
   | 'map';
 
-/** Description of an option, used by the validator, the reader and the loaders. */
+/** Describes an option for the validator, the reader and the loaders. */
 export interface PropertyShape {
   readonly kind: PropertyKind;
   /** Name of the rule that an invalid value breaks. */
   readonly rule: string;
   readonly accepts: (value: unknown) => boolean;
-  /** Returns the message for a value that is not accepted: the problem, and what is expected. */
+  /** Returns the message for a refused value: what is wrong, and what is expected. */
   readonly complaint: (value: unknown) => string;
   readonly choices?: readonly (string | boolean)[];
   /** Class of a nested object, of the items of a list, or of the entries of a map. */
   readonly type?: () => PropertiesClass;
   /** True if the value must not appear in messages. */
   readonly secret?: boolean;
-  /** Converts a reference before it is stored. Left out: the reference is stored as it is. */
+  /** Converts a reference before it is stored. If absent, the reference is stored unchanged. */
   readonly kept?: (value: unknown) => unknown;
 }
 
 export const PROPERTY_CONTEXT = 'eventBusProperty';
 
 /**
- * Declares an option. It is optional in each layer; required options are checked after the layers
- * are merged.
+ * Declares an option. No layer must set it: whether a required option is set is checked after the
+ * layers are merged.
  */
 export function Property(shape: PropertyShape): PropertyDecorator {
   const decorators = [
@@ -180,7 +180,10 @@ export function IsOneOf(
   });
 }
 
-/** Accepts a list of choices without duplicates; with `orOne` also a single choice. */
+/**
+ * Accepts a list of choices without duplicates. With `orOne` it also accepts a single choice that
+ * is not in a list.
+ */
 export function IsListOf(choices: readonly string[], { orOne = false } = {}): PropertyDecorator {
   const isChoice = (value: unknown): boolean => choices.some((choice) => choice === value);
   const isList = (value: unknown): boolean =>
@@ -235,7 +238,10 @@ export function IsReference(
   });
 }
 
-/** Hides a text in the message, because it may be a password in the wrong place. */
+/**
+ * Leaves a text out of the message, because it may be a password that was written to the wrong
+ * option.
+ */
 const mustBeSecretly = (expectation: string) => (value: unknown) =>
   `must be ${expectation}; got ${typeof value === 'string' ? 'a text' : formatValue(value)}.`;
 
@@ -265,8 +271,8 @@ export function IsNestedList(type: () => PropertiesClass): PropertyDecorator {
 }
 
 /**
- * Accepts an object with entries under names chosen by the user. class-validator skips them, so
- * each entry is read separately.
+ * Accepts an object whose keys the user chooses. class-validator ignores its entries, so each entry
+ * is read separately.
  */
 export function IsMapOf(type: () => PropertiesClass): PropertyDecorator {
   return Property({

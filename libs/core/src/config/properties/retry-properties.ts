@@ -12,12 +12,15 @@ import {
   IsOneOf,
   IsWholeNumber,
 } from './property-decorators.js';
-import { IsTopicSuffix } from '../resolving/topic-name.js';
+import { IsTopicSuffix } from '../resolving/legal-topic-name.js';
 
-/** Configures the calls in memory, before a record leaves its topic. */
+/**
+ * Configures the calls of the handler in this process, before a record goes to a retry topic or
+ * becomes a dead letter.
+ */
 export class Tier0Properties {
   /**
-   * Sets the calls in memory, the first one included.
+   * Sets how often the handler is called in one delivery, including the first call.
    *
    * @defaultValue `3`
    */
@@ -25,7 +28,7 @@ export class Tier0Properties {
   maxAttempts?: number;
 
   /**
-   * Sets the wait before the second call.
+   * Sets the wait before the second call of the handler.
    *
    * @defaultValue `100`
    */
@@ -49,8 +52,8 @@ export class Tier0Properties {
   maxBackoffMs?: Duration;
 
   /**
-   * Shortens each wait by a random part of up to a half, so that many clients do not call at the
-   * same moment. `'none'` switches that off.
+   * Shortens each wait by a random part of at most half of it, so that many clients do not call at
+   * the same moment. `'none'` switches that off.
    *
    * @defaultValue `'capped'`
    */
@@ -61,7 +64,7 @@ export class Tier0Properties {
 /** Configures one retry topic. */
 export class RetryTierProperties {
   /**
-   * Sets the time from the write to the tier to the delivery.
+   * Sets the time from the write to the retry topic to the delivery.
    *
    * @defaultValue none; required
    */
@@ -77,7 +80,8 @@ export class RetryTierProperties {
   multiplier?: number;
 
   /**
-   * Limits the growth of the delay. A `delayMs` that is longer stays as it is.
+   * Limits the growth of the delay. If `delayMs` is longer than this limit, the delay stays at
+   * `delayMs`.
    *
    * @defaultValue `3600000`
    */
@@ -85,7 +89,7 @@ export class RetryTierProperties {
   maxDelayMs?: Duration;
 
   /**
-   * Sets the deliveries in this tier. Each of them makes the calls of `retry.tier0`.
+   * Sets the number of deliveries in this tier. Each delivery makes the calls of `retry.tier0`.
    *
    * @defaultValue `3`
    */
@@ -129,9 +133,14 @@ export class SkipToTierProperties {
   tier!: number;
 }
 
-/** Configures the calls in memory and the retry topics. */
+/**
+ * Configures how often a handler is called again in this process, and the retry topics that follow.
+ */
 export class RetryProperties {
-  /** Configures the calls in memory, before a record leaves its topic. */
+  /**
+   * Configures the calls of the handler in this process, before a record goes to a retry topic or
+   * becomes a dead letter.
+   */
   @IsNested(() => Tier0Properties)
   tier0?: Tier0Properties;
 
@@ -145,8 +154,9 @@ export class RetryProperties {
   tiers?: readonly RetryTierProperties[];
 
   /**
-   * Selects how the bus waits between two calls in memory. `'in-line'` waits in the handler's
-   * place, `'seek'` gives the record back and reads it again. Batch handlers always use `'seek'`.
+   * Selects how the bus waits between two calls in one process. `'in-line'` waits before the next
+   * call, `'seek'` returns the record to its partition and reads it again. Batch handlers always
+   * use `'seek'`.
    *
    * @defaultValue `'in-line'`
    */
@@ -154,7 +164,7 @@ export class RetryProperties {
   mode?: 'in-line' | 'seek';
 
   /**
-   * Decides where a record goes whose next wait does not fit into `maxPollIntervalMs`.
+   * Decides where a record goes if its next wait does not fit into `maxPollIntervalMs`.
    *
    * @defaultValue `'DLT'`
    */
@@ -171,8 +181,9 @@ export class RetryProperties {
   poisonAfter?: number;
 
   /**
-   * Lists the errors that are tried again. Empty means all but those that are the fault of the
-   * message. If an error is in both lists, the entry that names it more closely counts.
+   * Lists the errors after which a record is tried again. An empty list means all errors except
+   * those that the message itself causes. For an error in both lists, the more specific entry
+   * decides.
    *
    * @defaultValue `[]`
    */
@@ -180,8 +191,8 @@ export class RetryProperties {
   retryableExceptions?: readonly ErrorMatcher[];
 
   /**
-   * Lists errors that get one call only. Their records become dead letters, and the circuit breaker
-   * does not count them.
+   * Lists errors after which a record is not tried again. Such a record becomes a dead letter, and
+   * the circuit breaker does not count its call.
    *
    * @defaultValue `[]`
    */
@@ -189,7 +200,7 @@ export class RetryProperties {
   nonRetryableExceptions?: readonly ErrorMatcher[];
 
   /**
-   * Lists errors whose records go to a certain tier.
+   * Lists errors whose records go directly to a certain tier.
    *
    * @defaultValue `[]`
    */

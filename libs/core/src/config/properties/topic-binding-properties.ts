@@ -29,16 +29,16 @@ import {
   IsWholeNumber,
 } from './property-decorators.js';
 import { RetryProperties } from './retry-properties.js';
-import { IsTopicName } from '../resolving/topic-name.js';
+import { IsTopicName } from '../resolving/legal-topic-name.js';
 import { isNamingStrategy } from '../resolving/topic-naming.js';
 import type { TopicNamingStrategy } from '../../model/extension-points/topic-naming-strategy.js';
 import { TopicsProperties } from './topics-properties.js';
 
-/** Configures what happens to running handlers when partitions move. */
+/** Configures what happens to running handlers at a rebalance. */
 export class RebalanceProperties {
   /**
-   * Limits how long running handlers may go on after their partition was revoked. After that their
-   * signals abort, and the new owner gets their records.
+   * Limits how long running handlers may continue after their partition was revoked. After that
+   * time their abort signals fire, and the new owner gets their records.
    *
    * @defaultValue `10000`
    */
@@ -46,10 +46,10 @@ export class RebalanceProperties {
   drainTimeoutMs?: Duration;
 }
 
-/** The options that may be set for all bindings at once: all but the topic. */
+/** Contains the options that may be set for all bindings at once: all options except the topic. */
 export class BindingDefaults extends FormatProperties {
   /**
-   * Selects a set of defaults, which copies the behaviour of an earlier system.
+   * Selects a set of defaults that reproduces the behaviour of an earlier system.
    *
    * @defaultValue `'connector'`
    */
@@ -74,8 +74,8 @@ export class BindingDefaults extends FormatProperties {
   cluster?: string;
 
   /**
-   * Sets the unit of progress. With `'BATCH'` whole slices are committed, and
-   * `batchFailureStrategy` counts. With `@EventHandler.Batch` it is `'BATCH'` and nothing else.
+   * Sets the unit of progress. With `'BATCH'` the bus commits whole slices, and
+   * `batchFailureStrategy` applies. `@EventHandler.Batch` requires `'BATCH'` and sets it.
    *
    * @defaultValue `'SINGLE'`
    */
@@ -84,7 +84,7 @@ export class BindingDefaults extends FormatProperties {
 
   /**
    * Sets when finished records are committed. `'MANUAL_IMMEDIATE'` commits while the next records
-   * run, `'MANUAL'` once per slice.
+   * are handled, `'MANUAL'` commits once per slice.
    *
    * @defaultValue `'MANUAL_IMMEDIATE'`
    */
@@ -95,8 +95,8 @@ export class BindingDefaults extends FormatProperties {
   ackMode?: AckMode;
 
   /**
-   * Sets when a record is done. With `'manual'` it is done when its handler calls
-   * `ctx.acknowledge()`; otherwise it is delivered again.
+   * Sets when a record is finished. With `'manual'` it is finished when its handler calls
+   * `ctx.acknowledge()`; without that call it is delivered again.
    *
    * @defaultValue `'auto'`
    */
@@ -104,8 +104,8 @@ export class BindingDefaults extends FormatProperties {
   ack?: 'auto' | 'manual';
 
   /**
-   * Sets how many members of the group run in this process. More members than partitions have
-   * nothing to read.
+   * Sets how many members of the group run in this process. Members beyond the number of partitions
+   * have nothing to read.
    *
    * @defaultValue `1`
    */
@@ -121,9 +121,9 @@ export class BindingDefaults extends FormatProperties {
   maxPollRecords?: number;
 
   /**
-   * Limits how long a handler may run. Beyond it health is DOWN, and the session leaves the group
-   * and joins again. The record is delivered again, and what the handler still does is not
-   * committed.
+   * Limits how long a handler may run. If it runs longer, health is DOWN, and the session leaves
+   * the group and joins again. The record is delivered again, and the result of the late handler is
+   * not committed.
    *
    * @defaultValue `600000`
    */
@@ -131,8 +131,8 @@ export class BindingDefaults extends FormatProperties {
   maxPollIntervalMs?: Duration;
 
   /**
-   * Sets when a running handler counts as stuck. The log then names its record, and health is
-   * DEGRADED.
+   * Sets after which time a running handler counts as stuck. The log then names its record, and
+   * health is DEGRADED.
    *
    * @defaultValue `300000`
    */
@@ -143,7 +143,7 @@ export class BindingDefaults extends FormatProperties {
   @IsNested(() => ProcessingProperties)
   processing?: ProcessingProperties;
 
-  /** Configures the commits. */
+  /** Configures the offset commits. */
   @IsNested(() => CommitProperties)
   commit?: CommitProperties;
 
@@ -181,7 +181,8 @@ export class BindingDefaults extends FormatProperties {
   idleBetweenPollsMs?: Duration;
 
   /**
-   * Starts the binding with the application. With `false` it waits for the command `start`.
+   * Starts the binding with the application. With `false` the binding waits for the command
+   * `start`.
    *
    * @defaultValue `true`
    */
@@ -198,8 +199,8 @@ export class BindingDefaults extends FormatProperties {
   staticMembership?: boolean;
 
   /**
-   * Names the static members. `{binding}`, `{hostname}` and `{index}` stand for those of the
-   * session. A second process with the same id fences the first.
+   * Names the static members. `{binding}`, `{hostname}` and `{index}` stand for the binding, the
+   * host and the index of the session. A second process with the same id fences the first.
    *
    * @defaultValue `'{binding}-{hostname}-{index}'`
    */
@@ -211,7 +212,8 @@ export class BindingDefaults extends FormatProperties {
 
   /**
    * Selects the group protocol. With `'consumer'` (KIP-848, Kafka 4) the broker assigns the
-   * partitions. A cluster without it is read by `'classic'`, with a warning.
+   * partitions. If the cluster does not support it, the binding uses `'classic'` and logs a
+   * warning.
    *
    * @defaultValue `'classic'`
    */
@@ -219,8 +221,8 @@ export class BindingDefaults extends FormatProperties {
   groupProtocol?: GroupProtocol;
 
   /**
-   * Sets where reading begins without a committed offset. With `'none'` the partition stops. A
-   * partition that is added later is read from its first record in any case.
+   * Sets where reading begins if the group has no committed offset. With `'none'` the partition
+   * stops. A partition that is added later is read from its first record in any case.
    *
    * @defaultValue `'earliest'`
    */
@@ -236,14 +238,17 @@ export class BindingDefaults extends FormatProperties {
   @IsListOf(['cooperative-sticky', 'sticky', 'range'], { orOne: true })
   assignmentStrategy?: AssignorName | readonly AssignorName[];
 
-  /** Configures the calls in memory and the retry topics. */
+  /**
+   * Configures how often a handler is called again in this process, and the retry topics that
+   * follow.
+   */
   @IsNested(() => RetryProperties)
   retry?: RetryProperties;
 
   /**
-   * Configures the circuit breaker, which all sessions and tiers of a binding share. One call is
-   * what the retries in memory make of a record. Records that cannot be decoded or validated, and
-   * errors in `retry.nonRetryableExceptions`, are not counted.
+   * Configures the circuit breaker, which all sessions and tiers of a binding share. One call in
+   * its window is one delivery with all its retries in memory. Records that cannot be decoded or
+   * validated, and errors in `retry.nonRetryableExceptions`, are not counted.
    */
   @IsNested(() => CircuitBreakerProperties)
   circuitBreaker?: CircuitBreakerProperties;
@@ -253,8 +258,8 @@ export class BindingDefaults extends FormatProperties {
   dlt?: DltProperties;
 
   /**
-   * Lists where records with certain errors go after their calls. It wins over all other rules but
-   * a classifier. Of several entries the one that names the error most closely counts.
+   * Lists where records with certain errors go after the last call of the handler. It overrides all
+   * other rules except a classifier. Of several entries the most specific one counts.
    *
    * @defaultValue `[]`
    */
@@ -262,8 +267,8 @@ export class BindingDefaults extends FormatProperties {
   exceptionRouting?: readonly ExceptionRouteProperties[];
 
   /**
-   * Decides where failed records go, instead of rules and lists. It has no state and answers at
-   * once.
+   * Decides where failed records go, instead of the rules and lists of the options. It must not
+   * keep state, and must answer synchronously.
    *
    * @defaultValue the provider of `EXCEPTION_CLASSIFIER`, if there is one
    */
@@ -271,8 +276,8 @@ export class BindingDefaults extends FormatProperties {
   classifier?: ExceptionClassifier;
 
   /**
-   * Decides about the topics of the binding at start. `'create'` creates what is missing,
-   * `'verify'` warns about problems, `'none'` does nothing.
+   * Decides what the bus does about the topics of the binding at start. `'create'` creates missing
+   * topics, `'verify'` warns about problems, `'none'` does nothing.
    *
    * @defaultValue `'verify'`
    */
@@ -280,7 +285,7 @@ export class BindingDefaults extends FormatProperties {
   provisioning?: 'create' | 'verify' | 'none';
 
   /**
-   * Names retry and dead-letter topics instead of the suffixes.
+   * Names the retry and dead-letter topics. The suffixes then have no effect.
    *
    * @defaultValue the provider of `TOPIC_NAMING_STRATEGY`, if there is one
    */
@@ -290,13 +295,15 @@ export class BindingDefaults extends FormatProperties {
   )
   naming?: TopicNamingStrategy;
 
-  /** Describes the topics that the bus creates. It has an effect with `provisioning: 'create'`. */
+  /**
+   * Describes the topics that the bus creates. It has an effect only with `provisioning: 'create'`.
+   */
   @IsNested(() => TopicsProperties)
   topics?: TopicsProperties;
 
   /**
    * Decides about a failed record of a BATCH listener. `'SEEK_TO_FAILED'` delivers it again before
-   * it goes to a retry topic. `'DLQ_AND_CONTINUE'` makes it a dead letter.
+   * it goes to a retry topic. `'DLQ_AND_CONTINUE'` dead-letters it at once.
    *
    * @defaultValue `'SEEK_TO_FAILED'`
    */
@@ -312,8 +319,8 @@ export class BindingDefaults extends FormatProperties {
   batchRedeliveries?: number;
 
   /**
-   * Decides about the records behind a failed one. With `'RELAXED_IN_RETRY'` they overtake it while
-   * it is in a retry topic. With `'STRICT'` there are no retry topics, and they wait.
+   * Decides about the records behind a failed record. With `'RELAXED_IN_RETRY'` they overtake it
+   * while it is in a retry topic. With `'STRICT'` there are no retry topics, and they wait.
    *
    * @defaultValue `'RELAXED_IN_RETRY'`
    */
@@ -321,8 +328,8 @@ export class BindingDefaults extends FormatProperties {
   orderingMode?: OrderingMode;
 
   /**
-   * Decides what STRICT does with a record after its last call. `'PAUSE_PARTITION'` lets its
-   * partition wait for `connector.decide`.
+   * Decides what STRICT ordering does with a record after its last call. `'PAUSE_PARTITION'` pauses
+   * its partition until `connector.decide` is called.
    *
    * @defaultValue `'DLT'`
    */
@@ -330,7 +337,7 @@ export class BindingDefaults extends FormatProperties {
   strictExhaustion?: 'DLT' | 'PAUSE_PARTITION';
 
   /**
-   * Decides about a record whose type no handler takes. `'skip'` discards it with a warning,
+   * Decides about a record for whose type there is no handler. `'skip'` discards it with a warning,
    * `'fail'` makes it a dead letter.
    *
    * @defaultValue `'skip'`
@@ -351,15 +358,15 @@ export class BindingDefaults extends FormatProperties {
   typeFrom?: string;
 
   /**
-   * Selects which guards, pipes, interceptors and filters apply. With `'all'` the global ones apply
-   * as well.
+   * Selects which guards, pipes, interceptors and filters apply. `'local'` means those of the
+   * handler, `'all'` also the global ones.
    *
    * @defaultValue `'local'`
    */
   @IsOneOf(['local', 'all'])
   enhancers?: 'local' | 'all';
 
-  /** Configures what happens when partitions move. */
+  /** Configures what happens to running handlers at a rebalance. */
   @IsNested(() => RebalanceProperties)
   rebalance?: RebalanceProperties;
 
@@ -377,8 +384,8 @@ export class BindingDefaults extends FormatProperties {
   transactions?: TransactionProperties;
 
   /**
-   * Sets for the checks at start how long the handler usually takes per record. It counts for the
-   * retry budget and for the lease of a batch handler.
+   * Sets how long the handler usually takes per record, for the checks at start. The checks use it
+   * for the retry budget and for the lease of a batch handler.
    *
    * @defaultValue `0`
    */
@@ -387,7 +394,8 @@ export class BindingDefaults extends FormatProperties {
 }
 
 /**
- * The options of one binding. What is left out comes from the other sources, then from the preset.
+ * Contains the options of one binding. An option that is not set comes from the other sources, and
+ * finally from the preset.
  */
 export class TopicBindingProperties extends BindingDefaults {
   /**

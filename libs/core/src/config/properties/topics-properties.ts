@@ -1,10 +1,10 @@
 import { IsNested, IsWholeNumber } from './property-decorators.js';
 
-/** Describes topics that the bus creates. A topic that exists is left as it is. */
+/** Describes topics that the bus creates. An existing topic is not changed. */
 export class TopicShapeProperties {
   /**
-   * Sets the partitions of a topic that is created. 0 means as many as the main topic has, and for
-   * the main topic the default of the cluster.
+   * Sets the number of partitions of a topic that the bus creates. 0 means as many as the main
+   * topic has; for the main topic it means the default of the cluster.
    *
    * @defaultValue `0`
    */
@@ -12,8 +12,8 @@ export class TopicShapeProperties {
   partitions?: number;
 
   /**
-   * Sets how long records are kept in a topic that is created. 0 means the default of the cluster.
-   * A retry topic needs more than its longest delay.
+   * Sets how long records are kept in a topic that the bus creates. 0 means the default of the
+   * cluster. A retry topic must keep them longer than its longest delay.
    *
    * @defaultValue `0`
    */
@@ -24,18 +24,19 @@ export class TopicShapeProperties {
 /** Describes the topics that the bus creates for a binding. */
 export class TopicsProperties extends TopicShapeProperties {
   /**
-   * Sets the replication factor of all topics that are created. 0 means the default of the cluster.
+   * Sets the replication factor of all topics that the bus creates. 0 means the default of the
+   * cluster.
    *
    * @defaultValue `0`
    */
   @IsWholeNumber({ min: 0, max: 1_000 })
   replicationFactor?: number;
 
-  /** Describes the retry topics that are created. */
+  /** Describes the retry topics that the bus creates. */
   @IsNested(() => TopicShapeProperties)
   retry?: TopicShapeProperties;
 
-  /** Describes the dead-letter topic that is created. */
+  /** Describes the dead-letter topic that the bus creates. */
   @IsNested(() => TopicShapeProperties)
   dlt?: TopicShapeProperties;
 }

@@ -4,7 +4,7 @@ import { below, Violations } from '../validation/violations.js';
 
 const BATCH = Object.freeze({ listenerType: 'BATCH' });
 
-/** Defaults that a batch handler implies for its binding. Every explicit option overrides them. */
+/** Defaults of a binding that has a batch handler. Every explicit option overrides them. */
 export const batchHandlerDefaults = (source: string): BindingLayer => ({
   source,
   properties: BATCH,
@@ -26,6 +26,6 @@ export function rejectSingleListener(
   violations.include(ownViolations.all);
 }
 
-/** Reads the value before it is validated, so it may be of any type. */
+/** Reads listenerType before it is validated, so the value may be of any type. */
 const listenerTypeOf = ({ properties }: BindingLayer): unknown =>
   isPlainObject(properties) ? properties['listenerType'] : undefined;

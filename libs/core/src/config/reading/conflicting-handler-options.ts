@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { HandlerLayer } from '../resolving/resolve-options.js';
 import { below, Violations } from '../validation/violations.js';
 
-/** Refuses handlers that set different values for the same option of their common binding. */
+/** Refuses handlers of one binding that set different values for the same option. */
 export function rejectConflictingHandlerOptions(
   handlers: readonly HandlerLayer[],
   violations: Violations,

@@ -36,7 +36,7 @@ function readDuration(value: unknown): number | string {
   if (typeof value !== 'string') return `A duration is ${EXPECTED}.`;
   const [, amount, unit] = FORMAT.exec(value.trim()) ?? [];
   if (amount !== undefined && unit !== undefined) {
-    // Rounded to the nanosecond: 1.1 * 60_000 is not 66_000 in binary.
+    // Rounds to nanoseconds, because 1.1 * 60_000 is not exactly 66_000 in binary.
     const exact = Math.round(Number(amount) * (MILLISECONDS[unit] ?? 1) * 1e6) / 1e6;
     return wholeMilliseconds(exact, `'${value}'`);
   }

@@ -1,11 +1,11 @@
 import type { EventBusProperties } from '../properties/event-bus-properties.js';
 import { isPlainObject } from './plain-object.js';
 
-/** A key that a loader found, but that is no option of the event bus. */
+/** Key that a loader found, but that is not an option of the event bus. */
 export interface UnusedKey {
   readonly source: string;
   readonly key: string;
-  /** Reason why the key is not used, or what is done instead. */
+  /** Says why the key is not used, or what is used in its place. */
   readonly reason: string;
 }
 

@@ -10,20 +10,22 @@ export interface Layer {
   /** Path of the layer, to which its keys are relative: `bindings.orders`, `defaults`. */
   readonly path: string;
   readonly values: PlainObject;
-  /** Keys with invalid values, which are missing from `values`. `''` means all keys. */
+  /**
+   * Keys with invalid values. `values` does not contain them. `''` means that all keys are invalid.
+   */
   readonly broken?: readonly string[];
 }
 
 export interface Merged {
   readonly values: PlainObject;
-  /** Layer of each value, by the path of its key. */
+  /** Maps the path of each key to the layer that set its value. */
   readonly origins: ReadonlyMap<string, Layer>;
 }
 
 /**
- * Merges layers key by key; the first layer is the highest and wins. A list counts as one value, and so
- * does an object with methods: they are never merged. But if one layer has a plain section under a key,
- * the other layers have a section there as well, and a function in it is an ordinary option.
+ * Merges layers key by key; the first layer is the highest and wins. A list is never merged: it is
+ * one value. An object with methods is also one value, unless another layer has a section under the
+ * same key. Then that object is merged as a section, and a function in it is an ordinary option.
  */
 export function mergeLayers(layers: readonly Layer[]): Merged {
   const origins = new Map<string, Layer>();

@@ -5,8 +5,8 @@ import type { Violations } from '../validation/violations.js';
 const LEGAL = /^[A-Za-z0-9_][A-Za-z0-9._-]{0,99}$/;
 
 /**
- * Checks the name of a binding or a cluster. It becomes part of metrics, URLs and member ids, and
- * must not be a member of every object.
+ * Checks the name of a binding or a cluster. The name becomes part of metrics, URLs and member ids.
+ * It must not be a property that every object inherits, such as `toString`.
  */
 export const isName = (name: unknown): name is string =>
   typeof name === 'string' &&

@@ -1,6 +1,9 @@
 export type PlainObject = Readonly<Record<string, unknown>>;
 
-/** Accepts an object literal or a result of JSON.parse, of any realm, but no class instance and no list. */
+/**
+ * Accepts an object literal or a result of JSON.parse, also from another realm. Refuses class
+ * instances and lists.
+ */
 export function isPlainObject(value: unknown): value is PlainObject {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
   const prototype: unknown = Object.getPrototypeOf(value);
@@ -8,8 +11,8 @@ export function isPlainObject(value: unknown): value is PlainObject {
 }
 
 /**
- * Accepts a section of options. An object that contains functions or classes is not a section, but
- * a value of the application.
+ * Accepts a section of options. An object with functions or classes is not a section but a single
+ * value of the application.
  */
 export const isSettings = (value: unknown): value is PlainObject =>
   isPlainObject(value) && !Object.values(value).some((inner) => typeof inner === 'function');
@@ -20,7 +23,7 @@ const FORBIDDEN_KEYS: ReadonlySet<string> = new Set(['__proto__', 'constructor',
 export const isForbiddenKey = (key: string): boolean => FORBIDDEN_KEYS.has(key);
 
 /**
- * Freezes sections and lists recursively. Objects with methods are left alone, because they belong
+ * Freezes sections and lists recursively. Objects with methods are not frozen, because they belong
  * to the application.
  */
 export function deepFreeze<T>(value: T): T {
@@ -30,7 +33,10 @@ export function deepFreeze<T>(value: T): T {
   return Object.freeze(value);
 }
 
-/** Freezes like `deepFreeze`, but also a section that contains functions, because the library created it. */
+/**
+ * Freezes like `deepFreeze`, and also a section that contains functions, because the library itself
+ * created it.
+ */
 export function freezeSettings<T extends object>(settings: T): T {
   Object.values(settings).forEach(deepFreeze);
   return Object.freeze(settings);

@@ -3,7 +3,7 @@ import { resolvedOrders } from '../configuration.spec-support.js';
 import { PRESET_NAMES, type PresetName } from './preset-name.js';
 import { PRESETS } from './presets.js';
 
-/** Values of part A of the requirements, as far as there are options for them. */
+/** Documented values of each preset, for those that are options of the bus. */
 const PART_A = {
   connector: {
     jitter: 'capped',
@@ -92,37 +92,34 @@ const PART_A = {
 } as const satisfies Record<PresetName, unknown>;
 
 describe('A preset', () => {
-  it.each(PRESET_NAMES)(
-    '%s passes validation and has the values of part A of the requirements',
-    (preset) => {
-      const binding = resolvedOrders({ preset });
-      const { tier0, tiers, mode } = binding.retry;
-      const backoff = [tier0.initialBackoffMs, tier0.multiplier, tier0.maxBackoffMs];
-      const expected = PART_A[preset];
-      expect({
-        deadLetters: binding.dlt.topic,
-        calls: tier0.maxAttempts,
-        // The backoff of a single call is never used, so its default values do not matter.
-        backoff: tier0.maxAttempts === 1 ? undefined : backoff,
-        jitter: tier0.jitter,
-        tiers: tiers.map(({ topic }) => topic),
-        mode,
-        concurrency: binding.concurrency,
-        maxPollRecords: binding.maxPollRecords,
-        session: [binding.sessionTimeoutMs, binding.heartbeatIntervalMs],
-        headers: binding.dlt.headerProfile,
-      }).toEqual(expected);
-      expect(binding).toMatchObject({
-        preset,
-        offsetReset: 'earliest',
-        ackMode: 'MANUAL_IMMEDIATE',
-        circuitBreaker: { enabled: false },
-      });
-    },
-  );
+  it.each(PRESET_NAMES)('%s passes validation and has the documented values', (preset) => {
+    const binding = resolvedOrders({ preset });
+    const { tier0, tiers, mode } = binding.retry;
+    const backoff = [tier0.initialBackoffMs, tier0.multiplier, tier0.maxBackoffMs];
+    const expected = PART_A[preset];
+    expect({
+      deadLetters: binding.dlt.topic,
+      calls: tier0.maxAttempts,
+      // With a single call there is no backoff, so its default values do not matter.
+      backoff: tier0.maxAttempts === 1 ? undefined : backoff,
+      jitter: tier0.jitter,
+      tiers: tiers.map(({ topic }) => topic),
+      mode,
+      concurrency: binding.concurrency,
+      maxPollRecords: binding.maxPollRecords,
+      session: [binding.sessionTimeoutMs, binding.heartbeatIntervalMs],
+      headers: binding.dlt.headerProfile,
+    }).toEqual(expected);
+    expect(binding).toMatchObject({
+      preset,
+      offsetReset: 'earliest',
+      ackMode: 'MANUAL_IMMEDIATE',
+      circuitBreaker: { enabled: false },
+    });
+  });
 
   it.each(PRESET_NAMES)(
-    '%s passes as the default of the application and for a batch listener',
+    '%s passes validation if all bindings use it, and for a batch listener',
     (preset) => {
       expect(resolvedOrders({ listenerType: 'BATCH' }, { defaults: { preset } }).preset).toBe(
         preset,
@@ -139,16 +136,16 @@ describe('A preset', () => {
     'notifications.outbox',
     'deal.deadlines',
     'reconciliation.triggers',
-  ])('strategy gives %s its own dead-letter topic', (topic) => {
+  ])("'strategy' names the dead-letter topic of %s after that topic", (topic) => {
     expect(resolvedOrders({ preset: 'strategy', topic }).dlt.topic).toBe(`${topic}.DLT`);
   });
 
-  it('connector reads 200 records per poll for a batch listener', () => {
+  it("'connector' reads 200 records per poll for a batch listener", () => {
     const batch = { preset: 'connector', listenerType: 'BATCH' } as const;
     expect(resolvedOrders(batch).maxPollRecords).toBe(200);
   });
 
-  it('brokers trusts only the types of its own system by default', () => {
+  it("'brokers' trusts only the types of its own system by default", () => {
     const types = { 'com.extractor.unraveldocs.ocr.Done': class {} };
     const { deserializer, typedJson } = resolvedOrders({ preset: 'brokers', typedJson: { types } });
     expect(deserializer).toBe('typed-json');
@@ -157,7 +154,7 @@ describe('A preset', () => {
     expect(resolvedOrders({ preset: 'brokers', typedJson: own }).typedJson).toEqual(own);
   });
 
-  it('brokers never retries the errors that S3 does not retry', () => {
+  it("'brokers' never retries programming errors, by name or by predicate", () => {
     expect(resolvedOrders({ preset: 'brokers' }).retry.nonRetryableExceptions).toEqual([
       'IllegalArgumentException',
       'NullPointerException',
@@ -166,7 +163,7 @@ describe('A preset', () => {
     ]);
   });
 
-  it('names tiers that a binding adds by its own suffix', () => {
+  it('gives its topic suffix also to the tiers that a binding sets', () => {
     const topics = (preset: PresetName, delays: readonly number[]) =>
       resolvedOrders({
         preset,
@@ -180,7 +177,7 @@ describe('A preset', () => {
     expect(topics('strategy', [1_000])).toEqual([['orders.events.retry-1', 3]]);
   });
 
-  it('cannot be changed', () => {
+  it('is deeply frozen', () => {
     expect(Object.isFrozen(PRESETS)).toBe(true);
     expect(Object.isFrozen(PRESETS.brokers.binding.retry?.tier0)).toBe(true);
   });

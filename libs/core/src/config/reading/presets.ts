@@ -4,14 +4,14 @@ import type { PresetName } from './preset-name.js';
 import type { RetryTierProperties } from '../properties/retry-properties.js';
 import type { BindingDefaults } from '../properties/topic-binding-properties.js';
 
-/** Behaviour of an earlier system, as data. Attempts include the first call. */
+/** Describes the behaviour of an earlier system as data. Attempts include the first call. */
 export interface Preset {
   readonly binding: Readonly<BindingDefaults>;
   /** Defaults of a tier that sets only its delay. */
   readonly tier: Readonly<Omit<RetryTierProperties, 'delayMs' | 'maxDelayMs'>>;
   /**
-   * Rule for the delays of successive tiers. `resilient` has several tiers with one fixed delay, so
-   * equal delays are allowed there. A shorter delay is always a mistake.
+   * Says how the delays of successive tiers may change. Preset `resilient` has several tiers with
+   * the same delay, so it allows equal delays. A shorter delay is always a mistake.
    */
   readonly tierDelays: 'increasing' | 'not-decreasing';
   /** Value of `enabled` for an application whose `defaults` name this preset. */
@@ -29,7 +29,8 @@ const strategy = (
     sessionTimeoutMs: 45_000,
     heartbeatIntervalMs: 10_000,
     offsetReset: 'earliest',
-    // Jitter is off, because only the connector's earlier system used random delays.
+    // Switches jitter off, because only the earlier system of preset `connector` used random
+    // delays.
     retry: { mode, tier0: { ...tier0, jitter: 'none' }, tiers: [] },
     dlt: { topicSuffix: 'DLT', headerProfile: ['spring'] },
   },
@@ -38,7 +39,10 @@ const strategy = (
 });
 
 export const PRESETS: Readonly<Record<PresetName, Preset>> = deepFreeze({
-  /** Empty, because the library's defaults are those of S0. */
+  /**
+   * Preset `connector` is empty, because the library's defaults are those of its earlier system,
+   * S0.
+   */
   connector: { binding: {}, tier: {}, tierDelays: 'increasing' },
 
   strategy: strategy({
@@ -70,8 +74,8 @@ export const PRESETS: Readonly<Record<PresetName, Preset>> = deepFreeze({
       heartbeatIntervalMs: 10_000,
       offsetReset: 'earliest',
       retry: {
-        // S3 also stops retrying after maxIntervalMs x maxAttempts. Three delays, each at most
-        // maxIntervalMs, never take longer than that, so maxAttempts always ends the retries first.
+        // The earlier system S3 also stops retrying after maxIntervalMs x maxAttempts. Three delays
+        // of at most maxIntervalMs never take longer, so maxAttempts always ends the retries first.
         mode: 'seek',
         tier0: {
           maxAttempts: 4,
@@ -85,13 +89,13 @@ export const PRESETS: Readonly<Record<PresetName, Preset>> = deepFreeze({
           'IllegalArgumentException',
           'NullPointerException',
           'ClassCastException',
-          // Matches the errors that JavaScript throws in these cases.
+          // Stands for the errors that JavaScript throws where Java throws the three above.
           { matches: isProgrammingError },
         ],
       },
       dlt: { topicSuffix: '-dlq', headerProfile: ['plain'] },
       typedJson: { trustedPackages: ['com.extractor.unraveldocs.*'] },
-      // S3 creates missing topics when it starts.
+      // The earlier system S3 creates missing topics when it starts.
       provisioning: 'create',
       topics: {
         retry: { partitions: 1, retentionDays: 1 },

@@ -22,7 +22,7 @@ export function readLayer(
   return { source, path, values, broken };
 }
 
-/** Returns a section of a layer as a layer: the `defaults` of the options. */
+/** Returns a section of a layer, such as the `defaults` of the options, as a layer of its own. */
 export function sectionOf(layer: Layer, key: string): Layer {
   const section = layer.values[key];
   return {
@@ -36,8 +36,8 @@ export function sectionOf(layer: Layer, key: string): Layer {
 }
 
 /**
- * Returns true if some layer has an invalid value for the key. The value of a lower layer was not meant
- * to apply then, so a rule that reads it would report a value that the user did not choose.
+ * Returns true if some layer has an invalid value for the key. A rule that reads this key is then
+ * skipped: it would see the value of a lower layer, which the user did not choose.
  */
 export const isBrokenIn = (layers: readonly Layer[], key: string): boolean =>
   layers.some(({ broken = [] }) =>

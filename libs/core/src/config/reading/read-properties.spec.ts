@@ -44,9 +44,9 @@ const MATCHER =
 interface Kind {
   readonly key: string;
   readonly rule: string;
-  /** Returns the whole message for a value. */
+  /** Returns the complete message for a value of the wrong type. */
   readonly message: (shown: string, value: unknown) => string;
-  /** Accepts values of VALUES that are valid for this key. */
+  /** Accepts those items of VALUES that are valid for this key. */
   readonly takes?: (value: unknown) => boolean;
 }
 
@@ -236,7 +236,7 @@ const ROOT_KINDS: readonly (Kind & { readonly secret?: boolean })[] = [
   },
 ];
 
-/** Accepts `{ a: 1 }`, because only its unknown key is invalid, which another test covers. */
+/** Accepts `{ a: 1 }`: only its unknown key is invalid, and another test covers unknown keys. */
 function isPlainObjectOnly(value: unknown): boolean {
   return isPlain(value) && !(value instanceof Foreign);
 }
@@ -264,7 +264,7 @@ describe('A value of the wrong type', () => {
     ),
   );
 
-  it.each(ofTheRoot)('%s of the root cannot be %s', (path, shown, given, kind) => {
+  it.each(ofTheRoot)('option %s of the application cannot be %s', (path, shown, given, kind) => {
     const { rule, message, secret } = kind;
     const value = secret ? undefined : given;
     expect(violationsOf(() => resolveOptions(orders({}, nest(path, given))))).toEqual([
@@ -272,13 +272,13 @@ describe('A value of the wrong type', () => {
     ]);
   });
 
-  it('undefined counts as not given', () => {
+  it('undefined counts as an option that is not set', () => {
     const nothing = { concurrency: undefined, retry: undefined, dlt: { topic: undefined } };
     expect(resolvedOrders(nothing)).toEqual(resolvedOrders());
   });
 
   it.each(['enable.auto.commit', 'enableAutoCommit', 'autoCommit', 'autoCommitInterval'])(
-    '%s is refused as an unknown key, so that the client never commits by itself',
+    'option %s, which would let the client commit by itself, is refused as unknown',
     (key) => {
       expect(violationsOf(() => resolvedOrders({ [key]: false }))).toMatchObject([
         { rule: 'UNKNOWN_KEY', path: `bindings.orders.${key}` },
@@ -319,7 +319,7 @@ describe('A value of the wrong type', () => {
       { retry: { skipToTierMapping: [{ match: Foreign, tier: 1 }] } },
       `ERROR_MATCHER bindings.orders.retry.skipToTierMapping[0].match: must be ${MATCHER}; got the class Foreign.`,
     ],
-  ])('%j is refused with a specific message', (properties, message) => {
+  ])('%j is refused with a message that names the expected value', (properties, message) => {
     expect(complaintsOf(() => resolvedOrders(properties))).toEqual([message]);
   });
 });

@@ -40,7 +40,10 @@ export function readProperties(
   return valuesOf(type, instance, path, violations);
 }
 
-/** Returns undefined if class-validator itself throws, which happens because it reads the constructor of every object it finds. */
+/**
+ * Returns undefined if class-validator itself throws. It does so for some values, because it reads
+ * the constructor of every object.
+ */
 function errorsIn(instance: object): readonly ValidationError[] | undefined {
   try {
     return validateSync(instance, { validationError: { target: false } });
@@ -57,7 +60,10 @@ interface Reading {
 const isPropertiesObject = (value: unknown, type: PropertiesClass): value is PlainObject =>
   isPlainObject(value) || value instanceof type;
 
-/** Returns a copy that contains only literals, lists and primitives, which class-transformer cannot damage. */
+/**
+ * Returns a copy that contains only literals, lists and primitives, because class-transformer would
+ * change other values.
+ */
 function copyForTransformer(
   type: PropertiesClass,
   given: PlainObject,
@@ -115,7 +121,10 @@ function copyNested(
   return reading.byReference.takeOut(value);
 }
 
-/** Checks values that are passed by reference, too, such as TLS options, because they come from the same files. */
+/**
+ * Also checks values that are passed by reference, such as TLS options, because they may come from
+ * the same configuration file.
+ */
 function rejectForbiddenKeys(
   value: unknown,
   path: string,
@@ -156,14 +165,15 @@ function reportErrors(
     const at = /^\d+$/.test(property) ? `${path}[${property}]` : below(path, property);
     const shape = contexts?.[PROPERTY_CONTEXT] as PropertyShape | undefined;
     const message = constraints?.[PROPERTY_CONTEXT];
-    // If the value itself is invalid, the errors of its children are meaningless.
+    // Reports only the value itself if it is invalid: the errors of its children would then be
+    // meaningless.
     if (shape && message !== undefined) {
       violations.add(shape.rule, at, shape.secret ? undefined : (value as unknown), message);
     } else reportErrors(children ?? [], at, violations);
   }
 }
 
-/** Converts instances back to literals, without invalid values. */
+/** Converts class instances back to literals, and leaves out invalid values. */
 function valuesOf(
   type: PropertiesClass,
   instance: object,
@@ -199,7 +209,7 @@ function valueOf(
   return copyOf(value);
 }
 
-/** Copies lists and literals of the caller, because the result will be frozen. */
+/** Copies lists and literals of the caller, because the result is frozen later. */
 function copyOf(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(copyOf);
   return isPlainObject(value) ? { ...value } : value;

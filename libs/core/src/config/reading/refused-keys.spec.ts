@@ -68,7 +68,7 @@ describe('A key that could change every object of the process', () => {
     },
   );
 
-  it.each(FORBIDDEN)('%s is refused as the name of a binding or cluster', (name) => {
+  it.each(FORBIDDEN)('%s is also refused as the name of a binding or cluster', (name) => {
     const json = `{"brokers":"a:1","bindings":{"${name}":{}},"clusters":{"${name}":{}}}`;
     const violations = complaintsOf(() => resolveOptions(JSON.parse(json) as object));
     const refusal = `'${name}' cannot be the name of a`;
@@ -78,7 +78,7 @@ describe('A key that could change every object of the process', () => {
     expect(violations).toContain(`NAME clusters.${name}: ${refusal} cluster. ${remedy}`);
   });
 
-  it('is also refused as the prototype of a literal', () => {
+  it('has no effect by a prototype: an object whose prototype was replaced is refused', () => {
     const given = JSON.parse('{"topic":"t"}') as object;
     Object.setPrototypeOf(given, { groupId: 'inherited' });
     const run = () => resolveOptions({ brokers: 'a:1', bindings: { orders: given as never } });

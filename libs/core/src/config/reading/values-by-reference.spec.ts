@@ -4,7 +4,7 @@ import { resolveOptions } from '../resolving/resolve-options.js';
 describe('An object of the caller', () => {
   class NotFound extends Error {}
 
-  it('is passed by reference if it is a class, a function, a driver or a runtime', () => {
+  it('is passed by reference, not copied, if it is a class, a function, a driver or a runtime', () => {
     const matches = (error: Error) => error.message === 'x';
     const driver = new (class MyDriver {
       buffer = Buffer.from('x');
@@ -32,7 +32,7 @@ describe('An object of the caller', () => {
     expect(bindings[0]?.retry.skipToTierMapping[0]?.match).toBe(TypeError);
   });
 
-  it('is passed by reference if it contains TLS or SASL settings', () => {
+  it('is passed by reference, not copied, if it contains TLS or SASL settings', () => {
     const ca = Buffer.from('certificate');
     const ssl = { ca: [ca], checkServerIdentity: () => undefined };
     const sasl = { mechanism: 'oauthbearer', oauthBearerProvider: async () => ({ value: 't' }) };
@@ -58,7 +58,7 @@ describe('An object of the caller', () => {
     expect(Object.isFrozen(orderBinding?.retry?.retryableExceptions?.[0])).toBe(false);
   });
 
-  it('may be frozen itself', () => {
+  it('is accepted if the caller has frozen it', () => {
     const given = Object.freeze(orders(Object.freeze({ retry: Object.freeze({ tiers: [] }) })));
     expect(resolveOptions(given).bindings[0]?.retry.tiers).toEqual([]);
   });

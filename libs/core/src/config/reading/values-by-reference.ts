@@ -1,12 +1,14 @@
 /**
- * Protects values from class-transformer, which runs constructors, clones Buffers and Maps, and calls
- * functions. Every value that is not a literal is replaced by a symbol and put back afterwards, so that
- * the result refers to the same object.
+ * Protects values from class-transformer, which runs constructors, clones Buffers and Maps, and
+ * calls functions. Every value that is not a literal is replaced by a symbol before the conversion
+ * and restored afterwards, so that the result refers to the original object.
  */
 export class ValuesByReference {
   readonly #hidden = new Map<symbol, unknown>();
 
-  /** Returns texts, numbers and flags unchanged, and a placeholder for everything else. */
+  /**
+   * Returns a text, number, flag or null unchanged, and returns a placeholder for any other value.
+   */
   takeOut(value: unknown): unknown {
     if (value === null || ['string', 'number', 'boolean'].includes(typeof value)) return value;
     const placeholder = Symbol('opaque');
@@ -14,7 +16,10 @@ export class ValuesByReference {
     return placeholder;
   }
 
-  /** Replaces the placeholders in the given tree, which class-transformer has just created. */
+  /**
+   * Replaces the placeholders by the original values, in the tree that class-transformer has
+   * created.
+   */
   putBack<T extends object>(tree: T): T {
     for (const [key, value] of Object.entries(tree) as [string, unknown][]) {
       if (typeof value === 'symbol') Reflect.set(tree, key, this.#hidden.get(value));

@@ -55,11 +55,11 @@ describe('The layers of a binding', () => {
     ],
   ];
 
-  it.each(LAYERS)('win in this order: %s', (_, given, expected) => {
+  it.each(LAYERS)('override each other in this order: %s', (_, given, expected) => {
     expect(resolvedOrders(...given).concurrency).toBe(expected);
   });
 
-  it('are merged key by key inside a section, and a list is one value', () => {
+  it('are merged key by key inside a section, but a list replaces a list as a whole', () => {
     const binding = resolvedOrders(
       { retry: { tier0: { maxAttempts: 4 }, tiers: [{ delayMs: '2s' }] } },
       {
@@ -78,7 +78,7 @@ describe('The layers of a binding', () => {
     expect(binding.retry.tiers.map(({ delayMs }) => delayMs)).toEqual([2_000]);
   });
 
-  it('let the first of several loaders win', () => {
+  it('take a value from the first of several loaders that set it', () => {
     const loaders = [{ defaults: {} }, { defaults: concurrency(5) }, { defaults: concurrency(6) }];
     expect(resolvedOrders({}, {}, { loaders }).concurrency).toBe(5);
   });

@@ -11,7 +11,7 @@ describe('The options of a feature', () => {
   const source = 'forFeature in OrdersModule';
   const feature = { source, options: { bindings: { orders: binding } } };
 
-  it('add its bindings', () => {
+  it('add bindings to those of the application', () => {
     const { bindings } = resolveOptions({ brokers: 'a:1' }, { features: [feature] });
     expect(bindings.map(({ name }) => name)).toEqual(['orders']);
   });
@@ -40,7 +40,7 @@ describe('The options of a feature', () => {
       'UNKNOWN_KEY',
       ".binding: there is no option 'binding' here. Did you mean 'bindings'?",
     ],
-  ])('are validated like the options: %j is %s', (options, rule, message) => {
+  ])('are validated like those of the application: %j breaks rule %s', (options, rule, message) => {
     const features = [{ source, options: options as never }];
     expect(complaints(orders(), { features })).toEqual([
       `${rule} forFeature in OrdersModule${message}`,
@@ -49,7 +49,7 @@ describe('The options of a feature', () => {
 });
 
 describe('The options of a decorator', () => {
-  it('may define a binding or add to one; an unknown binding is left to discovery', () => {
+  it('may define a binding or add to one; options for an unknown binding are ignored here', () => {
     const handlers = [
       { binding: 'orders', source: '@A', properties: { concurrency: 2 } },
       { binding: 'fresh', source: '@B', properties: { topic: 'fresh', groupId: 'g' } },
@@ -68,7 +68,7 @@ describe('The options of a decorator', () => {
     ] as const;
     const single = { listenerType: 'SINGLE' } as const;
 
-    it('make its binding a BATCH listener, with the defaults of one', () => {
+    it('make its binding a BATCH listener, with the defaults of a BATCH listener', () => {
       const batchOptions = { batchFailureStrategy: 'DLQ_AND_CONTINUE' };
       const { bindings, ineffective } = resolveOptions(
         orders({ ...batchOptions, retry: { tiers: [] } }),
@@ -82,7 +82,7 @@ describe('The options of a decorator', () => {
       expect(ineffective).toEqual([]);
     });
 
-    it('override the listener type in the defaults of all bindings', () => {
+    it('override the listenerType that the defaults of all bindings set', () => {
       const options = orders({}, { defaults: single });
       expect(resolveOptions(options, { handlers }).bindings).toMatchObject([
         { listenerType: 'BATCH' },
@@ -92,13 +92,13 @@ describe('The options of a decorator', () => {
     it.each([
       ['the options', orders(single), handlers, 'bindings.orders'],
       ['its own options', orders(), [{ ...handlers[0], properties: single }], '@A (orders)'],
-    ])('cannot be combined with single records set by %s', (_, options, refused, path) => {
+    ])('are refused if %s sets listenerType SINGLE', (_, options, refused, path) => {
       expect(complaints(options, { handlers: refused })).toEqual([
         `LISTENER_TYPE ${path}.listenerType: must be 'BATCH', since @EventHandler.Batch on @A takes whole slices; got 'SINGLE'. Leave it out, or use @EventHandler for single records.`,
       ]);
     });
 
-    it('are named in the violation if another option conflicts with them', () => {
+    it('are named in the violation if an option conflicts with the batch handler', () => {
       expect(complaints(orders({ processing: { by: 'key' } }), { handlers })).toEqual([
         expect.stringContaining("listenerType is 'BATCH' (from @EventHandler.Batch on @A)"),
       ]);
@@ -112,7 +112,7 @@ describe('The options of two decorators of one binding', () => {
     { binding: 'orders', source: '@B', properties: second },
   ];
 
-  it('may complete each other or be equal', () => {
+  it('may set different options, or the same options to equal values', () => {
     const layers = {
       handlers: handlers(
         { concurrency: 2, retry: { tiers: [] } },
@@ -125,7 +125,7 @@ describe('The options of two decorators of one binding', () => {
     });
   });
 
-  it('must not contradict each other', () => {
+  it('are refused if they set one option to different values', () => {
     expect(
       complaints(orders(), { handlers: handlers({ concurrency: 2 }, { concurrency: 3 }) }),
     ).toEqual([
@@ -147,7 +147,7 @@ describe('The options of a loader', () => {
     ]);
   });
 
-  it('may be listed in `loaders`, and unused keys are handed on', () => {
+  it('are used if `loaders` lists the loader, and its unused keys are returned', () => {
     const good = { ...loaded, options: { bindings: { orders: binding } } };
     const { bindings, unusedKeys } = resolveOptions({ brokers: 'a:1', loaders: [good] });
     expect(bindings.map(({ name }) => name)).toEqual(['orders']);

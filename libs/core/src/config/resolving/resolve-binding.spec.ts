@@ -22,7 +22,7 @@ const tier = (topic: string, group: string, number: number, delayMs: number) => 
   concurrency: 1,
 });
 
-/** A binding with every key and its default, as in S0-A-03. */
+/** A binding that has every key with its default value. */
 const NOTIFICATIONS: ResolvedBinding = {
   name: 'notifications',
   preset: 'connector',
@@ -130,11 +130,11 @@ const { bindings } = resolveOptions({
 });
 
 describe('resolveOptions() with the sample bindings', () => {
-  it('gives notifications, which sets only required options, every default', () => {
+  it('gives every default to a binding that sets only required options', () => {
     expect(bindings[2]).toStrictEqual(NOTIFICATIONS);
   });
 
-  it('resolves orders, a batch listener with everything enabled', () => {
+  it('resolves a batch listener that enables every feature', () => {
     expect(bindings[0]).toStrictEqual({
       ...NOTIFICATIONS,
       name: 'orders',
@@ -179,7 +179,7 @@ describe('resolveOptions() with the sample bindings', () => {
     });
   });
 
-  it('gives payments no retry topics, because its ordering is STRICT', () => {
+  it('gives no retry topics to a binding with STRICT ordering', () => {
     expect(bindings[1]).toStrictEqual({
       ...NOTIFICATIONS,
       name: 'payments',
@@ -216,7 +216,7 @@ describe('resolveOptions() with the sample bindings', () => {
 describe('A function among options', () => {
   const redact = () => ({ message: '' });
 
-  it('is passed by reference, while the options around it are merged and frozen', () => {
+  it('is passed by reference, but the options around it are merged and frozen', () => {
     const { dlt } = resolvedOrders(
       { dlt: { replay: { batchSize: 7 }, headerProfile: ['spring'] } },
       { defaults: { dlt: { redact, topicSuffix: 'dead' } } },
@@ -250,11 +250,11 @@ describe('A default that depends on another option', () => {
     expect(resolvedOrders({ listenerType: 'BATCH', maxPollRecords: 7 }).maxPollRecords).toBe(7);
   });
 
-  it('retry.tiers stays empty if the list is empty', () => {
+  it('retry.tiers stays empty if the binding sets an empty list', () => {
     expect(resolvedOrders({ retry: { tiers: [] } }).retry.tiers).toEqual([]);
   });
 
-  it('the first three tiers have default delays, and a fourth requires one', () => {
+  it('the first three tiers have default delays, but a fourth tier requires delayMs', () => {
     const tiers = (count: number) => ({
       retry: { tiers: Array.from({ length: count }, () => ({})) },
     });
@@ -266,7 +266,7 @@ describe('A default that depends on another option', () => {
     ]);
   });
 
-  it('the dead-letter topic is derived from the topic unless it has a name', () => {
+  it('the dead-letter topic is named after the main topic if dlt.topic is not set', () => {
     const dlt = (given: object) => resolvedOrders({ dlt: given }).dlt.topic;
     expect(dlt({ topicSuffix: 'dead' })).toBe('orders.events.dead');
     expect(dlt({ topicSuffix: '-dlq' })).toBe('orders.events-dlq');
@@ -277,7 +277,7 @@ describe('A default that depends on another option', () => {
     );
   });
 
-  it('a binding has no classifier by default, and one is passed by reference', () => {
+  it('a binding has no classifier by default, and a given classifier is passed by reference', () => {
     expect(resolvedOrders().classifier).toBeUndefined();
     const classifier = { classify: () => ExceptionRoutingDecision.nextTier(), calls: 0 };
     const defaults = { classifier: { classify: () => ExceptionRoutingDecision.deadLetter() } };

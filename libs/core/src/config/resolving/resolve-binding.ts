@@ -14,6 +14,7 @@ import { requireGroupProtocol } from '../validation/require-group-protocol.js';
 import { requireIdempotencyStore } from '../validation/require-idempotency-store.js';
 import { requireProcessing } from '../validation/require-processing.js';
 import { requireTransactions } from '../validation/require-transactions.js';
+import { allLayers } from './precedence.js';
 import { requireRoutes, resolveRoutes } from './resolve-exception-routes.js';
 import { requireFormatParts, resolveFormats } from './resolve-formats.js';
 import type { ResolvedBinding, ResolvedTier } from './resolved-binding.js';
@@ -32,11 +33,11 @@ export interface BindingLayer {
   readonly properties: Partial<TopicBindingProperties>;
 }
 
-/** Result of resolving a binding: either the binding or its violations, never both. */
+/** Result of resolving a binding: `binding` is undefined if and only if there are violations. */
 export interface BindingDraft {
   readonly binding: ResolvedBinding | undefined;
   readonly layers: readonly Layer[];
-  /** Warnings about options without effect that are not certainly a mistake. */
+  /** Warnings about options without effect that may be intended. */
   readonly ineffective: readonly string[];
   readonly violations: readonly ConfigurationViolation[];
 }
@@ -48,12 +49,11 @@ const LIBRARY: Layer = Object.freeze({
 });
 
 /**
- * Resolves all options of one binding. The layers come from the options, a decorator or a registration,
- * highest first. Below them are, in this order, the defaults of the application, its preset and the
- * library's defaults.
- *
- * The preset is the one that the highest layer names. The application's `defaults` override the preset
- * even if the binding names it, because they were written for this application.
+ * Resolves all options of one binding. The given layers come from the options, a decorator or a
+ * registration, the highest first. Below them are, in this order: the defaults of the application,
+ * the preset, and the defaults of the library. The highest layer that names a preset chooses it.
+ * The `defaults` of the application override the preset even if the binding names it, because they
+ * were written for this application.
  */
 export function resolveBinding(
   name: string,
@@ -80,7 +80,7 @@ export function resolveDraft(
   return { ...draft, binding: binding as ResolvedBinding };
 }
 
-/** Resolves like `resolveBinding`, but returns the violations instead of throwing them. */
+/** Resolves like `resolveBinding`, but returns the violations and does not throw them. */
 export function draftBinding(
   name: string,
   given: readonly BindingLayer[],
@@ -97,8 +97,13 @@ export function draftBinding(
     ),
   );
   const preset = presetOf([...own, ...context.defaults]);
-  const layers = [...own, ...context.defaults, presetLayer(preset)];
-  const merged = mergeLayers([...layers, LIBRARY]);
+  const ordered = allLayers(own, {
+    defaults: context.defaults,
+    preset: presetLayer(preset),
+    library: LIBRARY,
+  });
+  const merged = mergeLayers(ordered);
+  const layers = ordered.filter((layer) => layer !== LIBRARY);
   const isBroken = (key: string) => isBrokenIn(layers, key);
 
   requireKeys(merged, path, isBroken, violations);
@@ -158,7 +163,10 @@ function requireKeys(
   }
 }
 
-/** Requires a delay from the fourth tier on, because the library has default delays for three tiers only. */
+/**
+ * Requires a delay for every tier from the fourth on, because the library has default delays for
+ * three tiers only.
+ */
 function requireDelays(
   merged: Merged,
   preset: PresetName,
@@ -213,8 +221,8 @@ type TierDraft = Omit<ResolvedTier, 'delayMs' | 'number' | 'topic' | 'groupId'> 
 };
 
 /**
- * Returns the configured tiers. Default tiers apply only if none are configured and the ordering
- * allows them.
+ * Returns the configured tiers. The default tiers are used only if no tiers are configured and the
+ * ordering is not STRICT.
  */
 function tiersOf({ values, origins }: Merged, preset: PresetName): readonly TierDraft[] {
   const areDefaults = origins.get('retry.tiers') === LIBRARY;
@@ -243,7 +251,8 @@ function complete(
   violations: Violations,
 ): ResolvedBinding {
   const values = merged.values as unknown as MergedValues;
-  // Missing or invalid values were reported; rules that read them are skipped, so '' does no harm.
+  // Uses '' for a missing or invalid text, which is already reported. Rules that read such a key
+  // are skipped.
   const { topic = '', groupId = '', listenerType, retry, dlt, naming } = values;
   const tiers = tiersOf(merged, preset);
   const names = topicNames(

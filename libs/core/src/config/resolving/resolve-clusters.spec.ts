@@ -31,7 +31,7 @@ describe('A cluster', () => {
     });
   });
 
-  it('is named by its alias, and `brokers` is short for the cluster default', () => {
+  it("is named by its alias, and the option `brokers` configures the cluster 'default'", () => {
     const { clusters, bindings } = resolveOptions({
       brokers: ['a:1'],
       clusters: {
@@ -119,11 +119,11 @@ describe('A cluster', () => {
       { clusters: { eu: { brokers: 'a:1' } }, bindings: { orders: binding } },
       "UNKNOWN_CLUSTER bindings.orders.cluster: there is no cluster 'default'. Known are: eu.",
     ],
-  ])('%# is refused with a remedy', (options, message) => {
+  ])('with a wrong option is refused with a remedy (case %#)', (options, message) => {
     expect(complaints(options)).toEqual([message]);
   });
 
-  it('driver of a test replaces the brokers of the environment without a conflict', () => {
+  it('uses the driver in the options, and then ignores the brokers of a loader', () => {
     const driver = memory({ runtime: new VirtualRuntime() });
     const loaders = [{ brokers: 'a:1', clusters: { default: { ssl: true } } }];
     const { clusters } = resolveOptions({ driver }, { loaders });
@@ -132,7 +132,7 @@ describe('A cluster', () => {
     expect(reversed.clusters['default']).toMatchObject({ driver: undefined, brokers: ['b:1'] });
   });
 
-  it('takes options from a loader that the application leaves open', () => {
+  it('takes from a loader the options that the application does not set', () => {
     const loaders = [{ brokers: 'a:1', clusters: { default: { clientId: 'loaded', ssl: true } } }];
     const { clusters } = resolveOptions(
       { clusters: { default: { clientId: 'own' } } },
@@ -141,7 +141,7 @@ describe('A cluster', () => {
     expect(clusters['default']).toMatchObject({ brokers: ['a:1'], clientId: 'own', ssl: true });
   });
 
-  it('merges producer options key by key, also beside its own driver', () => {
+  it('merges producer options of options and loaders key by key, also if it has a driver', () => {
     const driver = memory({ runtime: new VirtualRuntime() });
     const own = { clusters: { default: { driver, producer: { lingerMs: '20ms' } } } } as const;
     const loaded = { brokers: 'a:1', clusters: { default: { producer: { batchBytes: 1_000 } } } };

@@ -15,9 +15,9 @@ interface ClusterLayer {
 }
 
 /**
- * Resolves the clusters of all layers by alias; the highest layer comes first. The first layer that names
- * brokers or a driver decides how the cluster is reached: `driver: memory()` of a test overrides the
- * brokers of the environment and is no conflict.
+ * Resolves the clusters of all layers by alias; the highest layer comes first. The first layer that
+ * names brokers or a driver decides how a cluster is reached. So `driver: memory()` of a test
+ * overrides the brokers of the environment, without a conflict.
  */
 export function resolveClusters(
   layers: readonly Layer[],
@@ -53,7 +53,9 @@ function producerOf(
   return Object.freeze(producer);
 }
 
-/** Refuses clusters without brokers and driver. Called only if the bus is enabled. */
+/**
+ * Refuses clusters without brokers and without a driver. It is called only if the bus is enabled.
+ */
 export function requireReachable(
   clusters: readonly ResolvedCluster[],
   layers: readonly Layer[],
@@ -77,7 +79,10 @@ export function requireReachable(
   }
 }
 
-/** Returns true if a layer has an invalid connection, which was already reported. */
+/**
+ * Returns true if a layer has an invalid connection. The missing connection is then not reported a
+ * second time.
+ */
 const isAttempted = ({ path }: Layer, violations: Violations): boolean =>
   violations.all.some((violation) => violation.path === path) ||
   ['brokers', 'driver', 'clusters'].some((key) => violations.touches(below(path, key)));
@@ -149,7 +154,10 @@ const pick = (values: PlainObject, keys: readonly string[]): PlainObject =>
     keys.flatMap((key) => (values[key] === undefined ? [] : [[key, values[key]]])),
   );
 
-/** Reads one cluster of one layer. Blank brokers, as from an unset variable, count as not given. */
+/**
+ * Reads one cluster of one layer. Blank brokers, as from an empty environment variable, count as
+ * not set.
+ */
 function read(values: PlainObject, path: string, violations: Violations): ClusterLayer {
   const { brokers, ...rest } = values;
   const addresses = brokers === undefined ? [] : addressesOf(brokers);
@@ -168,7 +176,8 @@ const addressesOf = (brokers: unknown): readonly string[] =>
 function checkAddress(address: string, path: string, violations: Violations): void {
   const [, port] = /^(?:\[[0-9A-Fa-f:.]+\]|[^:\s/@]+):(\d{1,5})$/.exec(address) ?? [];
   if (Number(port) >= 1 && Number(port) <= 65_535) return;
-  // A pasted URL may contain a password, which must not appear in a log.
+  // Hides an address with credentials, because a pasted URL may contain a password, which must not
+  // be logged.
   const shown = address.includes('@')
     ? 'an address with credentials'
     : `'${address.slice(0, 100)}'`;

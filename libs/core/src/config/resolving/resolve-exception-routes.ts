@@ -3,7 +3,7 @@ import type { Merged } from '../reading/merge-layers.js';
 import type { ResolvedExceptionRoute } from './resolved-binding.js';
 import { below, type Violations } from '../validation/violations.js';
 
-/** Returns the routes with names of errors replaced by their classes. */
+/** Returns the exception routes. Names of errors are replaced by their registered classes. */
 export function resolveRoutes(
   merged: Merged,
   types: ErrorTypes | undefined,

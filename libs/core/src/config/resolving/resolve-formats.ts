@@ -14,7 +14,7 @@ import { below, type Violations } from '../validation/violations.js';
 /** Formats in which the values of a binding are read and written. */
 export interface ResolvedFormats {
   readonly deserializer: FormatName | Deserializer;
-  /** Left out if it is the format of the deserializer. */
+  /** Absent if the serializer is that of the deserializer's format. */
   readonly serializer?: Serializer;
   readonly typedJson: Resolved<TypedJsonProperties>;
   readonly schemaRegistry: ResolvedSchemaRegistry | undefined;
@@ -26,8 +26,8 @@ export interface ResolvedSchemaRegistry {
   readonly timeoutMs: number;
   readonly cacheSize: number;
   /**
-   * Returns the headers including credentials. A function, so that printing the binding reveals no
-   * secret.
+   * Returns the headers, which contain the credentials. They are behind a function, so that
+   * printing the binding reveals no secret.
    */
   readonly requestHeaders: () => Readonly<Record<string, string>>;
 }

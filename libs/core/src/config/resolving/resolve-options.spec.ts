@@ -57,13 +57,13 @@ describe('The option enabled', () => {
   });
 
   it.each([[{}], [{ enabled: true, brokers: '' }], [{ brokers: [] }], [{ clusters: {} }]])(
-    'reports an enabled bus without brokers together with the remedies: %j',
+    'is refused without brokers, with the remedies in the message: %j',
     (options) => {
       expect(complaints(options)).toEqual([`BROKERS_MISSING brokers: ${REMEDIES}`]);
     },
   );
 
-  it('does not disable the validation of other options if it is false', () => {
+  it('set to false does not disable the validation of other options', () => {
     expect(complaints({ enabled: false, bindings: { orders: { topic: 't' } } })).toEqual([
       "REQUIRED bindings.orders.groupId: is missing: every binding reads in a consumer group. Add groupId: 'the-group' here, or in defaults for all bindings.",
     ]);
@@ -71,7 +71,7 @@ describe('The option enabled', () => {
 });
 
 describe('The option bindingsWithoutHandler', () => {
-  it("is 'fail' unless the options or a loader set it", () => {
+  it("is 'fail' by default, and may be set by the options or a loader", () => {
     const resolvedValue = (options: object, layers?: OptionLayers) =>
       resolveOptions({ brokers: 'a:1', ...options }, layers).bindingsWithoutHandler;
     expect(resolvedValue({})).toBe('fail');
@@ -95,7 +95,7 @@ describe('The options of the application', () => {
     });
   });
 
-  it('accept durations as texts, and fall back key by key', () => {
+  it('accept durations as texts, and take the default of each key that is not set', () => {
     const options = { brokers: 'a:1', shutdown: { drainTimeoutMs: '1m' } } as const;
     const loaders = [
       {
@@ -112,7 +112,7 @@ describe('The options of the application', () => {
     expect(resolved.metrics.enabled).toBe(false);
   });
 
-  it('may be an instance of their class, with bindings of their classes', () => {
+  it('may be instances of the options classes instead of plain objects', () => {
     const orderBinding = Object.assign(new TopicBindingProperties(), binding);
     const options = Object.assign(new EventBusProperties(), {
       brokers: 'a:1',
@@ -156,7 +156,7 @@ describe('The options of the application', () => {
     ]);
   });
 
-  it('may set the group in the defaults, but never the topic', () => {
+  it('may set groupId in the defaults, but never topic', () => {
     const options = { brokers: 'a:1', defaults: { groupId: 'g' }, bindings: { a: { topic: 't' } } };
     expect(resolveOptions(options as never).bindings[0]?.groupId).toBe('g');
     expect(complaints({ brokers: 'a:1', defaults: { topic: 't' } })[0]).toContain(
@@ -164,10 +164,13 @@ describe('The options of the application', () => {
     );
   });
 
-  it.each([[null], [undefined], ['text'], [[]], [new Map()]])('cannot be %p', (given) => {
-    const [first] = violationsOf(() => resolveOptions(given as never));
-    expect(first).toMatchObject({ rule: 'OBJECT', path: '' });
-  });
+  it.each([[null], [undefined], ['text'], [[]], [new Map()]])(
+    'are refused if they are %p',
+    (given) => {
+      const [first] = violationsOf(() => resolveOptions(given as never));
+      expect(first).toMatchObject({ rule: 'OBJECT', path: '' });
+    },
+  );
 
   it('refuse two bindings that share topic and group', () => {
     expect(complaints({ brokers: 'a:1', bindings: { a: binding, b: binding } })).toEqual([
@@ -175,7 +178,7 @@ describe('The options of the application', () => {
     ]);
   });
 
-  it('allow one group for several topics in several bindings', () => {
+  it('allow several bindings to use one group for different topics', () => {
     const other = { ...binding, topic: 'other' };
     const { bindings } = resolveOptions({ brokers: 'a:1', bindings: { a: binding, b: other } });
     expect(bindings).toHaveLength(2);
@@ -203,7 +206,7 @@ describe('The options of the application', () => {
       expect(both({ concurrency: 11 }, one, two)[0]).toContain("makes 'x-10'");
     });
 
-    it('are refused if sessions of their retry topics would have the same id', () => {
+    it('are refused if two sessions of retry topics would have the same id', () => {
       const tiers = [{ concurrency: 2 }];
       const [one, two] = [{ groupInstanceId: 'x-1{index}' }, { groupInstanceId: 'x-{index}' }];
       expect(both({ retry: { tiers: [{ concurrency: 11 }] } }, one, two)).toEqual([
@@ -229,12 +232,12 @@ describe('The options of the application', () => {
 });
 
 describe('resolveOptions() with random input', () => {
-  it('survives values that class-validator itself cannot handle', () => {
+  it('reports values on which class-validator itself throws', () => {
     const shutdown = [[[{ constructor: null }]]];
     expect(complaintsOf(() => resolveOptions({ shutdown } as never))[0]).toContain('OBJECT');
   });
 
-  it('resolves or throws a ConfigurationValidationException, and nothing else', () => {
+  it('resolves or throws a ConfigurationValidationException, never another error', () => {
     const key = fc.constantFrom(
       ...Object.keys(EVENTBUS_DEFAULTS.binding),
       ...Object.keys(new EventBusProperties()),

@@ -2,8 +2,7 @@ import { ConfigurationValidator } from '../validation/configuration-validator.js
 import { EVENTBUS_DEFAULTS } from '../defaults.js';
 import { errorTypesOf, rejectUnknownErrors } from '../error-matching/error-types.js';
 import { EventBusProperties } from '../properties/event-bus-properties.js';
-import { readFeature, type FeatureProperties } from '../properties/feature-properties.js';
-import { rejectConflictingHandlerOptions } from '../reading/conflicting-handler-options.js';
+import type { FeatureProperties } from '../properties/feature-properties.js';
 import { unusedTrustedPackages } from '../validation/ineffective-settings.js';
 import { keysWithoutEffect } from '../validation/key-register.js';
 import { isLoadedOptions, type LoadedOptions } from '../reading/loaded-options.js';
@@ -12,23 +11,26 @@ import { deepFreeze, isPlainObject, type PlainObject } from '../reading/plain-ob
 import type { PresetName } from '../reading/preset-name.js';
 import { PRESETS } from '../reading/presets.js';
 import { readLayer, sectionOf } from '../reading/read-layer.js';
-import { draftBinding, type BindingDraft, type BindingLayer } from './resolve-binding.js';
+import { bindingLayers } from './precedence.js';
+import { draftBinding, type BindingDraft } from './resolve-binding.js';
 import { isReachable, requireReachable, resolveClusters } from './resolve-clusters.js';
 import type { ResolvedBinding } from './resolved-binding.js';
 import type { BindingContext, ResolvedCluster, ResolvedOptions } from './resolved-options.js';
-import { batchHandlerDefaults, rejectSingleListener } from '../reading/batch-handler-defaults.js';
+import { rejectSingleListener } from '../reading/batch-handler-defaults.js';
 import type { TopicBindingProperties } from '../properties/topic-binding-properties.js';
 import { below, Violations } from '../validation/violations.js';
 
-/** Sources besides the options of the module. */
+/** Sources of options besides those of the module. */
 export interface OptionLayers {
   /** Loaders that rank below the `loaders` of the options; the first one wins. */
   readonly loaders?: readonly (LoadedOptions | Partial<EventBusProperties>)[];
-  /** Options of `EventBusModule.forFeature`. They rank as high as the options themselves. */
+  /**
+   * Options of `EventBusModule.forFeature`. They have the same rank as the options of the module.
+   */
   readonly features?: readonly { readonly source: string; readonly options: FeatureProperties }[];
   /**
-   * Options of decorators. They rank below options and loaders, which may differ by environment,
-   * while code does not.
+   * Options of decorators. They rank below options and loaders, because those may differ between
+   * environments and code does not.
    */
   readonly handlers?: readonly HandlerLayer[];
   /** True if there is a lifecycle manager, which a circuit breaker needs to pause a binding. Default true. */
@@ -39,7 +41,7 @@ export interface OptionLayers {
 export interface HandlerLayer {
   readonly binding: string;
   readonly source: string;
-  /** `slice` if one call takes a whole slice. */
+  /** `slice` if one call of the handler takes a whole slice. */
   readonly form?: 'record' | 'slice';
   readonly properties: Partial<TopicBindingProperties>;
 }
@@ -102,7 +104,7 @@ function rootLayers(
   return [own, ...loaded];
 }
 
-/** Keys that a loader cannot set, and the reason. */
+/** Keys that a loader cannot set, each with the reason. */
 const OPTIONS_ONLY = {
   runtime: 'the bus needs its clock before it reads a loader',
   loaders: 'a loader cannot add other loaders',
@@ -118,7 +120,7 @@ function rejectOptionsOnly({ path, values }: Layer, violations: Violations): voi
 
 function loadersOf(options: EventBusProperties, layers: OptionLayers): readonly LoadedOptions[] {
   const own: unknown = isPlainObject(options) ? options.loaders : undefined;
-  // Invalid values were reported with the options.
+  // Leaves out invalid loaders, which are already reported with the options.
   const given = [
     ...(Array.isArray(own) ? own.filter(isLoadedOptions) : []),
     ...(layers.loaders ?? []),
@@ -130,7 +132,7 @@ function loadersOf(options: EventBusProperties, layers: OptionLayers): readonly 
 
 /**
  * Selects the sections that are merged key by key. Maps and references are read from their layers
- * instead.
+ * without a merge.
  */
 const mergeable = ({
   values: { enabled, bindingsWithoutHandler, defaults, shutdown, startup, intake, metrics },
@@ -159,7 +161,8 @@ function contextOf(
   { lifecycleManager = true }: OptionLayers,
   violations: Violations,
 ): BindingContext {
-  // Missing clusters were already reported, or the bus is disabled.
+  // Skips the clusters of the bindings if the bus is disabled or its clusters are already reported
+  // as missing.
   const isChecked = enabled === 'enabled' && clusters.length > 0;
   const errorTypes = errorTypesOf(roots);
   return deepFreeze({
@@ -191,58 +194,6 @@ function draftAll(
     earlier.push(draft.binding);
   }
   return drafts;
-}
-
-type LayersByName = Map<string, BindingLayer[]>;
-
-function bindingLayers(
-  roots: readonly Layer[],
-  { features = [], handlers = [] }: OptionLayers,
-  violations: Violations,
-): LayersByName {
-  rejectConflictingHandlerOptions(handlers, violations);
-  const [options, ...loaders] = roots;
-  const byName: LayersByName = new Map();
-  if (options) addAll(byName, options.source, options.path, options.values['bindings']);
-  for (const { source, options: given } of features) {
-    const bindings = readFeature(source, given, violations);
-    for (const name of Object.keys(bindings)) rejectDuplicate(name, byName, source, violations);
-    addAll(byName, source, '', bindings);
-  }
-  for (const { source, path, values } of loaders) addAll(byName, source, path, values['bindings']);
-  for (const { binding, source, form, properties } of handlers) {
-    // A handler of a binding that is not configured is reported by matchHandlers.
-    if (!byName.has(binding) && properties.topic === undefined) continue;
-    add(byName, binding, { source, path: `${source} (${binding})`, properties });
-    if (form === 'slice')
-      add(byName, binding, batchHandlerDefaults(`@EventHandler.Batch on ${source}`));
-  }
-  return byName;
-}
-
-function addAll(byName: LayersByName, source: string, path: string, bindings: unknown): void {
-  if (!isPlainObject(bindings)) return;
-  for (const [name, properties] of Object.entries(bindings)) {
-    if (properties === undefined) continue;
-    const at = below(below(path, 'bindings'), name);
-    add(byName, name, { source, path: at, properties: properties as TopicBindingProperties });
-  }
-}
-
-function add(byName: LayersByName, name: string, layer: BindingLayer): void {
-  byName.set(name, [...(byName.get(name) ?? []), layer]);
-}
-
-function rejectDuplicate(
-  name: string,
-  byName: LayersByName,
-  source: string,
-  violations: Violations,
-): void {
-  const first = byName.get(name)?.[0];
-  if (!first) return;
-  const message = `is configured twice, by ${first.source} and by ${source}. Configure it once, or rename one of the two.`;
-  violations.add('DUPLICATE_BINDING', below('bindings', name), name, message);
 }
 
 const pendingKeys = (drafts: readonly BindingDraft[]): ResolvedOptions['pendingKeys'] =>

@@ -32,7 +32,7 @@ import type {
 } from '../properties/topic-binding-properties.js';
 import type { TopicShapeProperties, TopicsProperties } from '../properties/topics-properties.js';
 
-/** Properties with all keys set, and durations in milliseconds. */
+/** Makes all keys required, and replaces durations by milliseconds. */
 export type Resolved<T> = {
   readonly [K in keyof T]-?: Duration extends NonNullable<T[K]> ? number : NonNullable<T[K]>;
 };
@@ -56,7 +56,10 @@ export interface ResolvedRetry extends Omit<
   readonly skipToTierMapping: readonly Resolved<SkipToTierProperties>[];
 }
 
-/** Dead-letter options. `topic` is the full name, whether it was set or derived from the suffix. */
+/**
+ * Resolved options of the dead-letter topic. `topic` is the full name, whether it was set or
+ * derived from the suffix.
+ */
 export interface ResolvedDlt extends Omit<Resolved<DltProperties>, 'replay' | 'redact'> {
   readonly redact?: ErrorRedaction;
   readonly replay: Resolved<DltReplayProperties>;

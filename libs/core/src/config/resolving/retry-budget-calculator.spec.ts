@@ -27,7 +27,7 @@ describe('RetryBudgetCalculator.totalWaitMs()', () => {
     expect(calculator.longestWaitMs(given)).toBe(Math.max(0, ...waits));
   });
 
-  it('is the sum of the single delays, and jitter never exceeds it', () => {
+  it('is the sum of all delays without jitter, and delays with jitter never exceed it', () => {
     const any = fc.record({
       maxAttempts: fc.integer({ min: 1, max: 40 }),
       initialBackoffMs: fc.nat({ max: 5_000 }),
@@ -47,7 +47,7 @@ describe('RetryBudgetCalculator.totalWaitMs()', () => {
     );
   });
 
-  it('is calculated at once for a million calls', () => {
+  it('takes no noticeable time for a million calls', () => {
     expect(calculator.totalWaitMs(tier0(1_000_000, 1, 2, 4))).toBe(1 + 2 + 4 * 999_997);
   });
 });
@@ -63,7 +63,7 @@ describe('RetryBudgetCalculator.calculate()', () => {
       ...more,
     });
 
-  it('requires less than 70 % of the poll interval; equality is too much', () => {
+  it('accepts less than 70 % of the poll interval, and refuses exactly 70 %', () => {
     expect(budget()).toEqual({
       recordMs: 8_400,
       sliceMs: 420_000,
@@ -85,7 +85,7 @@ describe('RetryBudgetCalculator.calculate()', () => {
     });
   });
 
-  it('counts only the longest delay if the record is read again between two calls', () => {
+  it('counts only the longest delay if the record is delivered again between two calls', () => {
     const financial = tier0(6, 5_000, 2, 60_000);
     expect(budget({ tier0: financial })).toMatchObject({ sliceMs: 6_750_000, fits: false });
     expect(budget({ tier0: financial, mode: 'seek' })).toMatchObject({
@@ -102,13 +102,13 @@ describe('RetryBudgetCalculator.calculate()', () => {
   it.each([
     ['strategy-financial', tier0(6, 5_000, 2, 60_000), 3],
     ['brokers', tier0(4, 1_000, 2, 30_000), 59],
-  ])('would allow %s %d records per slice with in-line retries', (_, given, records) => {
+  ])('allows %s, with retries inside one delivery, %d records per slice', (_, given, records) => {
     expect(budget({ tier0: given }).largestMaxPollRecords).toBe(records);
     expect(budget({ tier0: given, maxPollRecords: records }).fits).toBe(true);
     expect(budget({ tier0: given, maxPollRecords: records + 1 }).fits).toBe(false);
   });
 
-  it('returns the largest slice that fits, and one record more does not fit', () => {
+  it('returns the largest number of records per slice that fits, so that one more does not fit', () => {
     const any = fc.record({
       tier0: fc.record({
         maxAttempts: fc.integer({ min: 1, max: 10 }),
@@ -131,7 +131,7 @@ describe('RetryBudgetCalculator.calculate()', () => {
     );
   });
 
-  it('calculateAll() returns the same budget for the main topic and each tier', () => {
+  it('returns the same budget for the main topic and each tier with calculateAll()', () => {
     const retry = {
       tier0: tier0(3, 100, 2, 2_000),
       mode: 'in-line' as const,

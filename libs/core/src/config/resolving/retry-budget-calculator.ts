@@ -1,6 +1,9 @@
 import type { ResolvedBinding, ResolvedTier0 } from './resolved-binding.js';
 
-/** Backoff without jitter. Jitter only shortens delays, so the worst case does not depend on it. */
+/**
+ * Backoff options without jitter. Jitter only shortens delays, so the worst case does not depend on
+ * it.
+ */
 type Backoffs = Omit<ResolvedTier0, 'jitter'>;
 
 export interface RetryBudgetInput {
@@ -25,13 +28,12 @@ export interface RetryBudget {
 }
 
 /**
- * Calculates how long retries may delay a slice in the worst case: every record fails until its attempts
- * are used up, and every delay has its full length. Jitter only shortens a delay, so the plain
- * exponential series up to its cap is the worst case.
- *
- * The rule: `totalRetryTime x maxPollRecords < maxPollIntervalMs x 0.7`. With n calls there are
- * n - 1 delays. In mode `seek` the record is returned and read again between two calls, so a slice ends
- * with the first delay: then only the longest single delay counts, once.
+ * Calculates how long retries may delay a slice in the worst case: every record fails until its
+ * attempts are used up, and every delay has its full length. Jitter only shortens a delay, so the
+ * worst case is the exponential series with its upper limit, without jitter. The rule is
+ * `totalRetryTime x maxPollRecords < maxPollIntervalMs x 0.7`. With n calls there are n - 1 delays.
+ * In mode `seek` the record is returned and read again between two calls, so a slice ends with the
+ * first delay: only the longest delay is added, and only once.
  */
 export class RetryBudgetCalculator {
   calculate(input: RetryBudgetInput): RetryBudget {
@@ -42,7 +44,7 @@ export class RetryBudgetCalculator {
     return {
       recordMs,
       sliceMs,
-      limitMs: (maxPollIntervalMs * 7) / 10,
+      limitMs: budgetLimitMs(maxPollIntervalMs),
       fits: isBelowLimit(sliceMs, maxPollIntervalMs),
       largestMaxPollRecords: largestThatFits(recordMs, onceMs, maxPollIntervalMs),
     };
@@ -92,7 +94,13 @@ export class RetryBudgetCalculator {
   }
 }
 
-/** Compares whole numbers, because 0.7 has no exact binary form and the comparison is strict. */
+/**
+ * Returns the time limit of a slice with its retries. It is checked at start and again while the
+ * slice is handled.
+ */
+export const budgetLimitMs = (maxPollIntervalMs: number): number => (maxPollIntervalMs * 7) / 10;
+
+/** Compares integers, because 0.7 has no exact binary form and equal values must be refused. */
 const isBelowLimit = (milliseconds: number, maxPollIntervalMs: number): boolean =>
   milliseconds * 10 < maxPollIntervalMs * 7;
 

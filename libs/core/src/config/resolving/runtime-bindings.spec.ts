@@ -15,7 +15,7 @@ describe('resolveBinding() for a binding registered at run time', () => {
     expect(Object.isFrozen(late.retry.tier0)).toBe(true);
   });
 
-  it('refuses it with the same messages as at startup', () => {
+  it('refuses wrong options with the same messages as at startup', () => {
     const invalid = { topik: 'x', groupId: 'g', cluster: 'us', heartbeatIntervalMs: '40s' };
     const atStart = complaintsOf(() =>
       resolveOptions({
@@ -44,7 +44,7 @@ describe('resolveBinding() for a binding registered at run time', () => {
     expect(register({ ...same, groupId: 'other' }).groupId).toBe('other');
   });
 
-  it('refuses to read the retry topic of another binding in its retry group', () => {
+  it('refuses the retry topic and the retry group of another binding as topic and group', () => {
     const trap = { topic: 'orders.events.retry-1', groupId: 'order-service.retry-1' };
     expect(violationsOf(() => register(trap)).map(({ rule }) => rule)).toEqual(['GROUP_TOPIC']);
   });
@@ -54,7 +54,7 @@ describe('resolveBinding() for a binding registered at run time', () => {
     expect(violations.map(({ rule }) => rule)).toEqual(['NAME']);
   });
 
-  it('takes the layers highest first, and names the source of an invalid value', () => {
+  it('prefers the first layer that sets a value, and names the source of an invalid value', () => {
     const layers = [
       { source: 'an operator', properties: { topic: 't', groupId: 'g', concurrency: 2 } },
       {

@@ -25,7 +25,8 @@ export function staticMemberId(
       .replaceAll(/\{(\w+)\}/g, (_, key: string) => parts[key] ?? '')
       .replaceAll(/[^A-Za-z0-9._-]/g, '-');
   };
-  // A long id is shortened in the host name, because the index has to stay: it distinguishes the sessions.
+  // Shortens a long id in its host name. The index must stay complete, because it distinguishes the
+  // sessions.
   const hosts = groupInstanceId.split('{hostname}').length - 1;
   const hostLength = Math.floor((MAX_LENGTH - idOn('').length) / Math.max(hosts, 1));
   return idOn(hostLength > 0 ? hostname.slice(-hostLength) : '').slice(-MAX_LENGTH);

@@ -2,7 +2,9 @@ import type { TopicNamingStrategy } from '../../model/extension-points/topic-nam
 import { complaintsOf, orders, resolvedOrders } from '../configuration.spec-support.js';
 import { resolveOptions } from './resolve-options.js';
 
-/** Names topics by group, so that two groups of one topic do not share them. */
+/**
+ * Names retry and dead-letter topics by group, so that two groups of one main topic have their own.
+ */
 const byGroup: TopicNamingStrategy = {
   retryTopic: (topic, tier) => `${topic}.shop.again-${tier}`,
   deadLetterTopic: (topic) => `${topic}.shop.dead`,
@@ -43,7 +45,7 @@ describe('topicNames()', () => {
     );
   });
 
-  it('uses the strategy for all bindings, which the strategy of a binding overrides', () => {
+  it('uses the naming strategy of a binding, otherwise that of all bindings', () => {
     const dashes: TopicNamingStrategy = {
       retryTopic: (topic, tier) => `${topic}-r${tier}`,
       deadLetterTopic: (topic) => `${topic}-d`,
@@ -59,13 +61,13 @@ describe('topicNames()', () => {
     ['a text', 'orders.dead', "'orders.dead'"],
     ['a class', class Names {}, 'the class Names'],
     ['an object with one method only', { retryTopic: () => 'x' }, 'an object'],
-  ])('refuses a strategy that is %s', (_, naming, shown) => {
+  ])('refuses a naming strategy that is %s', (_, naming, shown) => {
     expect(complaintsOf(() => resolvedOrders({ naming: naming as never }))).toEqual([
       `REFERENCE bindings.orders.naming: must be an object with the methods retryTopic(topic, tier) and deadLetterTopic(topic); got ${shown}.`,
     ]);
   });
 
-  it('refuses every illegal name of a strategy', () => {
+  it('refuses every illegal name that a naming strategy returns', () => {
     const naming = { retryTopic: () => 'a b', deadLetterTopic: () => undefined as never };
     expect(complaintsOf(() => resolvedOrders({ retry: tiers, naming }))).toEqual([
       `NAMING bindings.orders.naming: retryTopic('orders.events', 1) must return ${NAME}; it returned 'a b'.`,
@@ -74,7 +76,7 @@ describe('topicNames()', () => {
     ]);
   });
 
-  it('reports the error if the strategy throws', () => {
+  it('reports the error that a naming strategy throws', () => {
     const naming = {
       ...byGroup,
       deadLetterTopic: () => {

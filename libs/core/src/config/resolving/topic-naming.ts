@@ -1,6 +1,6 @@
 import type { TopicNamingStrategy } from '../../model/extension-points/topic-naming-strategy.js';
 import { formatValue } from '../reading/format-value.js';
-import { isTopicName, joinSuffix, TOPIC_NAME, tierTopic } from './topic-name.js';
+import { isTopicName, TOPIC_NAME } from './legal-topic-name.js';
 import { below, type Violations } from '../validation/violations.js';
 
 /** Options of a binding that decide the names of its topics. */
@@ -25,8 +25,8 @@ export function isNamingStrategy(value: unknown): value is TopicNamingStrategy {
 }
 
 /**
- * Derives the names of the topics. An explicit name wins over the strategy, and the strategy over
- * the suffixes.
+ * Derives the names of the topics. An explicit name overrides the naming strategy, and the strategy
+ * overrides the suffixes.
  */
 export function topicNames(source: NamingSource, violations: Violations): TopicNames {
   const { topic, naming, retrySuffixes, deadLetter } = source;
@@ -48,6 +48,22 @@ export function topicNames(source: NamingSource, violations: Violations): TopicN
           )
         : joinSuffix(topic, deadLetter.topicSuffix)),
   };
+}
+
+/**
+ * Joins `orders` and `DLT` to `orders.DLT`. A suffix that begins with '.', '-' or '_' has its own
+ * separator: `orders` and `-dlq` become `orders-dlq`.
+ */
+function joinSuffix(topic: string, suffix: string): string {
+  return /^[._-]/.test(suffix) ? `${topic}${suffix}` : `${topic}.${suffix}`;
+}
+
+/**
+ * Derives the name from the main topic, not from the previous tier, so that tier 2 is never
+ * `orders.retry-1.retry-2`.
+ */
+function tierTopic(topic: string, suffix: string, tier: number): string {
+  return joinSuffix(topic, suffix.replaceAll('{n}', String(tier)));
 }
 
 function validName(

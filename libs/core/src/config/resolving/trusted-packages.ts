@@ -1,4 +1,7 @@
-/** Checks a type id: `com.shop` trusts that package, `com.shop.*` it and its subpackages, `*` everything. */
+/**
+ * Returns true if a type id is in a trusted package: `com.shop` is that package, `com.shop.*` also
+ * its subpackages, `*` every package.
+ */
 export function isTrusted(packages: readonly string[], id: string): boolean {
   return packages.some((trusted) => isIn(trusted, id));
 }

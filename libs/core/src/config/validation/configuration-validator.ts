@@ -31,7 +31,7 @@ export interface ValidatorOptions {
   readonly lifecycleManager?: boolean;
 }
 
-/** Origin of the values of a binding, if known. It improves the messages. */
+/** Sources of the values of a binding. If they are known, the messages name them. */
 export interface BindingOrigin {
   /** Returns true for keys with invalid values. Rules that read such a key are skipped. */
   readonly isBroken?: (key: string) => boolean;
@@ -79,7 +79,7 @@ export class ConfigurationValidator {
     const violations = new Violations(binding.name);
     const ownReads = readsOf(binding);
     for (const other of others) {
-      // A binding with the same name is refused elsewhere, as a duplicate and by the registry.
+      // Skips a binding with the same name, which is refused as a duplicate elsewhere.
       if (other.cluster !== binding.cluster || other.name === binding.name) continue;
       rejectSharedId(binding, other, violations);
       const shared = ownReads.find(({ topic, groupId }) =>
@@ -136,8 +136,8 @@ interface StaticMember {
 }
 
 /**
- * Returns the static members of this process. Their ids are compared with a fixed host name,
- * because all bindings run on the same host.
+ * Returns the static members of this process. All ids get the same host name for the comparison,
+ * because all bindings run on one host.
  */
 function membersOf(binding: ResolvedBinding): readonly StaticMember[] {
   const { groupId, concurrency, retry } = binding;

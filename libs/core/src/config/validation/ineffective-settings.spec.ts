@@ -11,7 +11,9 @@ const complaints = (...given: Parameters<typeof resolvedOrders>) =>
 const warnings = (properties: object, options: object = {}, layers: OptionLayers = {}) =>
   resolveOptions(orders(properties, options), layers).ineffective;
 
-/** Rows: key, properties, message, and the change that gives the option an effect. */
+/**
+ * Rows: key, properties, message, and a change of the properties that gives the option an effect.
+ */
 const MISTAKES: readonly (readonly [string, object, string, object])[] = [
   [
     'strictExhaustion',
@@ -129,7 +131,7 @@ describe('An option without effect because of another option', () => {
   });
 
   it.each([...MISTAKES, ...WARNINGS].filter(([key]) => !key.startsWith('retry.tiers')))(
-    'is not reported if it is a common default of all bindings: %s',
+    'is not reported if it is set in the defaults of all bindings: %s',
     (_, given) => {
       expect(complaints({}, { defaults: given })).toEqual([]);
       const reported = warnings({}, { defaults: given }).filter(
@@ -150,7 +152,7 @@ describe('An option without effect because of another option', () => {
     expect(warnings(usual)).toEqual([]);
   });
 
-  it('is not reported if code sets both options and an environment changes one', () => {
+  it('is not reported if a decorator sets it together with the other option, and the application overrides the other option', () => {
     const properties = { strictExhaustion: 'PAUSE_PARTITION', orderingMode: 'STRICT' } as const;
     const handlers = [{ binding: 'orders', source: '@EventHandler on Orders.on', properties }];
     const relaxed = { orderingMode: 'RELAXED_IN_RETRY' } as const;
@@ -158,7 +160,7 @@ describe('An option without effect because of another option', () => {
     expect(complaints({}, {}, { handlers })).toEqual([]);
   });
 
-  it('causes a warning if the naming strategy is one for all bindings', () => {
+  it('causes a warning if a naming strategy for all bindings makes it ineffective', () => {
     const loaders = [{ defaults: { naming } }];
     const rest = 'has no effect: naming names the topics: leave the suffix out, or the strategy.';
     const given = { dlt: { topicSuffix: 'dead' }, retry: { tiers: [{ topicSuffix: 'soon' }] } };
@@ -168,7 +170,7 @@ describe('An option without effect because of another option', () => {
     ]);
   });
 
-  it('causes one warning if all bindings trust packages that none of them reads', () => {
+  it('causes one warning if the defaults set trustedPackages and no binding reads typed JSON', () => {
     const defaults = { typedJson: { trustedPackages: ['com.shop.*'] } };
     const types = { 'com.shop.Order': class {} };
     const bindings = { other: { topic: 'other', groupId: 'other' } };

@@ -8,14 +8,14 @@ import { below, type Violations } from './violations.js';
 /** A rule for options of a binding that have no effect because of another option. */
 interface IneffectiveRule {
   readonly keys: readonly string[];
-  /** Key of the option that removes the effect. */
+  /** Key of the other option, which removes the effect. */
   readonly because: string;
   readonly isIneffective: (binding: ResolvedBinding, origins: Merged['origins']) => boolean;
   readonly why: string;
   /**
-   * Set if the option is certainly a mistake and refused: always, or unless the option `because` was set
-   * explicitly, since an environment may switch that one. Left out, there is only a warning, because
-   * the option may be intended for later or for other bindings.
+   * Says when the option is refused, because it can only be a mistake: always, or unless `because`
+   * was set explicitly, since an environment may set that option differently. If absent, the option
+   * only causes a warning, because it may be intended for later or for other bindings.
    */
   readonly isRefused?: 'always' | 'unless-explicit';
 }
@@ -101,7 +101,10 @@ const RULES: readonly IneffectiveRule[] = [
   },
 ];
 
-/** Warns of trusted packages in the defaults if no binding reads typed JSON, so that they have no effect. */
+/**
+ * Warns of trusted packages in the defaults that have no effect, because no binding reads typed
+ * JSON.
+ */
 export function unusedTrustedPackages(
   defaults: readonly Layer[],
   bindings: readonly ResolvedBinding[],
@@ -128,7 +131,10 @@ export interface EffectiveLayers {
   readonly isBroken: (key: string) => boolean;
 }
 
-/** Adds a violation for each option that is certainly a mistake, and returns warnings for the others. */
+/**
+ * Adds a violation for each ineffective option that can only be a mistake, and returns warnings for
+ * the others.
+ */
 export function ineffectiveSettings(
   parts: EffectiveLayers,
   violations: Violations,
@@ -183,8 +189,8 @@ function ineffectiveTierSuffixes(parts: EffectiveLayers): readonly IneffectiveKe
 }
 
 /**
- * Decides between refusal and warning. A naming strategy for all bindings only causes a warning,
- * because a suffix may be meant for bindings without it.
+ * Decides between a refusal and a warning. If the naming strategy is one for all bindings, a suffix
+ * only causes a warning: it may be meant for bindings that have no strategy.
  */
 function refusalOf(
   { because, why, isRefused }: Pick<IneffectiveRule, 'because' | 'why' | 'isRefused'>,
@@ -197,8 +203,8 @@ function refusalOf(
 }
 
 /**
- * Returns the layer that sets the key for this binding. Returns undefined if a higher layer sets the
- * option that removes the effect: code may set both, and an environment change one of them.
+ * Returns the layer that sets the key for this binding. Returns undefined if a higher layer sets
+ * `because`: then code may have set both options, and an environment has overridden one of them.
  */
 function layerOf(key: string, because: string, parts: EffectiveLayers): Layer | undefined {
   const { merged, own, layers, isBroken } = parts;

@@ -11,8 +11,8 @@ const pendingKeys = (properties: object, options: object = {}) =>
   resolveOptions(orders(properties, options)).pendingKeys;
 
 /**
- * Words that must occur in the test of a key. The last word alone is ambiguous, as `maxAttempts` of
- * tier0 and of a tier; `[]` and `*` are no words.
+ * Words that must occur in the spec of a key. The last word alone would be ambiguous: `maxAttempts`
+ * is an option of tier0 and of a tier. `[]` and `*` are left out.
  */
 const lastTwo = (key: string): readonly string[] =>
   key
@@ -21,12 +21,12 @@ const lastTwo = (key: string): readonly string[] =>
     .slice(-2);
 
 describe('KEY_REGISTER', () => {
-  it('has exactly the keys of the options', () => {
+  it('contains every key of the options, and no other key', () => {
     const declared = keyPaths(EventBusProperties).filter((key) => !key.startsWith('defaults.'));
     expect(KEY_REGISTER.map(({ key }) => key).sort()).toEqual([...declared].sort());
   });
 
-  it('has defaults for every key of a binding except the topic', () => {
+  it('names a test of the default for every key of a binding except the topic', () => {
     const keys = keyPaths(EventBusProperties);
     const below = (prefix: string) =>
       keys.filter((key) => key.startsWith(prefix)).map((key) => key.slice(prefix.length));
@@ -34,7 +34,7 @@ describe('KEY_REGISTER', () => {
   });
 
   it.each([...new Set(KEY_REGISTER.map((entry) => entry.default))])(
-    'names the test of a default: %s',
+    'names %s as the test of defaults only for keys that this test mentions',
     (file) => {
       const text = readFileSync(join(source, file), 'utf8');
       const keys = KEY_REGISTER.filter((entry) => entry.default === file).map(({ key }) => key);
@@ -52,7 +52,7 @@ describe('KEY_REGISTER', () => {
     },
   );
 
-  it('has a test for every effect', () => {
+  it('names a test for every key that has an effect', () => {
     const untested = KEY_REGISTER.filter(({ effect }) => !/^pending$|\.spec\.ts$/.test(effect));
     expect(untested).toEqual([]);
   });
@@ -69,13 +69,13 @@ describe('keysWithoutEffect()', () => {
     ]);
   });
 
-  it('reports a single value that has no effect yet', () => {
+  it('reports a value that has no effect yet although other values of its key have one', () => {
     const keys = pendingKeys({ dlt: { strategy: 'SCHEDULED_REPLAY' } });
     expect(keys.map(({ path }) => path)).toEqual(['bindings.orders.dlt.strategy']);
     expect(pendingKeys({ dlt: { strategy: 'CUSTOM' } })).toEqual([]);
   });
 
-  it('reports an option of the defaults and a preset once, regardless of the bindings', () => {
+  it('reports an option of the defaults once, however many bindings use the defaults', () => {
     const options = {
       brokers: 'a:1',
       defaults: { preset: 'strategy-reconciliation', dlt: { replay: { batchSize: 7 } } },

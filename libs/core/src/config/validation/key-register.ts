@@ -2,7 +2,7 @@ import { DltStrategy } from '../../model/outcomes/dlt-strategy.js';
 import type { Layer } from '../reading/merge-layers.js';
 import { deepFreeze, isPlainObject } from '../reading/plain-object.js';
 
-/** Tests of one option: of its default and of its effect. Paths are relative to libs/core/src. */
+/** Specs that test one option: its default and its effect. Paths are relative to libs/core/src. */
 export interface RegisteredKey {
   /**
    * Path of the option: `bindings.*.retry.tiers[].delayMs`. Options of `defaults` are listed as
@@ -11,15 +11,16 @@ export interface RegisteredKey {
   readonly key: string;
   readonly default: string;
   /**
-   * The test of the effect, or the source that reads the option if there is no test yet.
-   * `pending` means that it is accepted without effect in this version, which the module logs at startup.
+   * Spec that tests the effect, or the source that reads the option if there is no spec yet.
+   * `pending` means that the option is accepted but has no effect in this version; the module logs
+   * that at startup.
    */
   readonly effect: string;
-  /** A value that has no effect in this version. */
+  /** Value that has no effect in this version, although other values of the option have one. */
   readonly pendingAs?: unknown;
 }
 
-/** An option that was set and has no effect yet. */
+/** An option that was set although it has no effect yet. */
 export interface PendingKey {
   readonly key: string;
   readonly path: string;
@@ -221,7 +222,9 @@ const PENDING_KEYS: ReadonlyMap<string, RegisteredKey> = new Map(
   ),
 );
 
-/** Returns the options in the layers of bindings that have no effect yet, each path once. */
+/**
+ * Returns the options in the layers of bindings that have no effect yet. Each path is listed once.
+ */
 export function keysWithoutEffect(layers: readonly Layer[]): readonly PendingKey[] {
   const pendingKeys = layers.flatMap(({ values, source, path }) =>
     leaves(values)
@@ -237,7 +240,7 @@ function isPending(key: string, value: unknown): boolean {
   return entry !== undefined && (entry.effect === PENDING || entry.pendingAs === value);
 }
 
-/** Lists whose items have keys. Any other list is one value. */
+/** Paths of lists whose items have keys of their own. Any other list is one value. */
 const LISTS: ReadonlySet<string> = new Set(
   KEY_REGISTER.flatMap(({ key }) => /^bindings\.\*\.(.+)\[\]/.exec(key)?.[1] ?? []),
 );

@@ -16,20 +16,20 @@ describe("requireGroupProtocol() with groupProtocol 'consumer'", () => {
     ['assignmentStrategy', 'group.consumer.assignors'],
     ['sessionTimeoutMs', 'group.consumer.session.timeout.ms'],
     ['heartbeatIntervalMs', 'group.consumer.heartbeat.interval.ms'],
-  ] as const)('refuses %s, because the broker decides by %s', (key, setting) => {
+  ] as const)('refuses %s, because the broker decides it by its setting %s', (key, setting) => {
     expect(complaints({ groupProtocol: 'consumer', [key]: OF_THE_BROKER[key] })).toEqual([
       refused(key, setting),
     ]);
   });
 
-  it('refuses options of a binding if all bindings have the protocol', () => {
+  it('refuses the option of a binding also if the defaults choose the protocol', () => {
     const defaults = { groupProtocol: 'consumer' } as const;
     expect(complaints({ sessionTimeoutMs: '60s' }, { defaults })).toEqual([
       refused('sessionTimeoutMs', 'group.consumer.session.timeout.ms'),
     ]);
   });
 
-  it('allows common options of all bindings and options of a preset', () => {
+  it('allows options that the defaults or a preset set for several bindings', () => {
     const binding = resolvedOrders(
       { groupProtocol: 'consumer', preset: 'strategy' },
       { defaults: OF_THE_BROKER },
@@ -37,7 +37,7 @@ describe("requireGroupProtocol() with groupProtocol 'consumer'", () => {
     expect(binding).toMatchObject({ groupProtocol: 'consumer', sessionTimeoutMs: 60_000 });
   });
 
-  it('refuses nothing with the classic protocol', () => {
+  it("refuses none of these options if groupProtocol is 'classic'", () => {
     expect(resolvedOrders(OF_THE_BROKER)).toMatchObject({ groupProtocol: 'classic' });
   });
 });

@@ -1,7 +1,10 @@
 import type { Layer, Merged } from '../reading/merge-layers.js';
 import { below, type Violations } from './violations.js';
 
-/** Options that the broker decides in this protocol, with the names of its settings. */
+/**
+ * Options that have no effect with groupProtocol 'consumer', and the settings by which the broker
+ * decides instead.
+ */
 const DECIDED_BY_BROKER = {
   assignmentStrategy: 'group.consumer.assignors',
   sessionTimeoutMs: 'group.consumer.session.timeout.ms',
@@ -9,8 +12,8 @@ const DECIDED_BY_BROKER = {
 } as const;
 
 /**
- * Refuses options without effect in the protocol of Kafka 4, where the broker decides heartbeats,
- * session timeout and assignment.
+ * Refuses options that have no effect with groupProtocol 'consumer', where the broker decides
+ * heartbeats, session timeout and assignment.
  */
 export function requireGroupProtocol(
   { values, origins }: Merged,
@@ -23,7 +26,8 @@ export function requireGroupProtocol(
   if (values['groupProtocol'] !== 'consumer' || !protocolLayer || isBroken('groupProtocol')) return;
   for (const [key, setting] of Object.entries(DECIDED_BY_BROKER)) {
     const keyLayer = layers.indexOf(origins.get(key) as Layer);
-    // Common options of all bindings may stay if a single binding chooses the protocol.
+    // An option that is set for all bindings is not refused because one binding chose the protocol:
+    // the other bindings still use it.
     if (keyLayer < 0 || keyLayer > layers.indexOf(protocolLayer) || isBroken(key)) continue;
     const message = `has no effect while groupProtocol is 'consumer': the broker decides (${setting}). Leave it out, or set groupProtocol to 'classic'.`;
     violations.add('GROUP_PROTOCOL', below(path, key), values[key], message);

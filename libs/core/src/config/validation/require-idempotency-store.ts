@@ -2,8 +2,8 @@ import type { Layer, Merged } from '../reading/merge-layers.js';
 import { below, type Violations } from './violations.js';
 
 /**
- * Requires a store as soon as any idempotency option is set, because without a store none of them
- * has an effect.
+ * Requires a store if any other idempotency option is set, because these options have no effect
+ * without a store.
  */
 export function requireIdempotencyStore(
   { origins }: Merged,

@@ -1,7 +1,9 @@
 import type { Layer, Merged } from '../reading/merge-layers.js';
 import { below, type Violations } from './violations.js';
 
-/** Refuses an id prefix without effect: without transactions no producer needs an id. */
+/**
+ * Refuses an id prefix without effect: a producer needs a transactional id only with transactions.
+ */
 export function requireTransactions(
   { values, origins }: Merged,
   library: Layer,
@@ -14,7 +16,8 @@ export function requireTransactions(
   const keyLayer = origins.get(key);
   const enabledLayer = origins.get('transactions.enabled');
   if (enabled !== false || !keyLayer || keyLayer === library || isBroken('transactions')) return;
-  // Common options of all bindings may stay if a single binding disables transactions.
+  // An option that is set for all bindings is not refused because one binding disabled
+  // transactions: the other bindings still use it.
   if (enabledLayer !== library && enabledLayer !== keyLayer) return;
   const message = `has no effect while transactions.enabled is false. Set it to true, or leave the prefix out.`;
   violations.add('TRANSACTIONS', below(path, key), idPrefix, message);

@@ -3,7 +3,7 @@ import {
   type ConfigurationViolation,
 } from '../../errors/configuration-validation-exception.js';
 
-/** Collects violations, so that all of them are reported together. */
+/** Collects violations, so that one error can report all of them. */
 export class Violations {
   readonly #violations: ConfigurationViolation[] = [];
 
@@ -35,7 +35,7 @@ export const isWithin = (path: string, parent: string): boolean =>
   path === parent || (path.startsWith(parent) && /^[.[]/.test(path.slice(parent.length)));
 
 /**
- * Appends a key to a path: `bindings.orders`. Keys with dots are not quoted, so that the path stays
- * readable.
+ * Appends a key to a path, as in `bindings.orders`. A key with dots is not quoted, so that the path
+ * stays readable.
  */
 export const below = (path: string, key: string): string => (path === '' ? key : `${path}.${key}`);

@@ -9,16 +9,16 @@ import {
 } from '../session/consuming-test-bed.spec-support.js';
 import type { ConsumingSettings } from '../session/consuming-session.js';
 
-/** Records the calls of the handler and the stored commits, in their order. */
-async function courseOf(
+/** Records the handler calls and the stored commits in their order. */
+async function eventsOf(
   records: number,
   settings: Partial<ConsumingSettings>,
   processor?: (say: (what: string) => void) => RecordProcessor,
 ) {
   const testBed = await ConsumingTestBed.of(1);
   await testBed.write(records);
-  const course: string[] = [];
-  const say = (what: string): void => void course.push(what);
+  const events: string[] = [];
+  const say = (what: string): void => void events.push(what);
   const handle: Handle = ({ record }) => {
     say(`${record.offset}`);
     return succeeded;
@@ -31,7 +31,7 @@ async function courseOf(
   await testBed.done(underTest.session.start());
   await testBed.untilCommitted(records);
   await testBed.end();
-  return course;
+  return events;
 }
 
 const slices = (say: (what: string) => void): RecordProcessor => ({
@@ -43,14 +43,14 @@ const slices = (say: (what: string) => void): RecordProcessor => ({
 });
 
 describe('a completed record', () => {
-  it('is committed while the next ones run, with MANUAL_IMMEDIATE', async () => {
-    const course = await courseOf(4, { ackMode: 'MANUAL_IMMEDIATE' });
-    expect(course.slice(0, 4)).toEqual(['0', '1', '2', '3']);
-    expect(course.at(-1)).toBe('stored 4');
+  it('is committed while the next records run, with MANUAL_IMMEDIATE', async () => {
+    const events = await eventsOf(4, { ackMode: 'MANUAL_IMMEDIATE' });
+    expect(events.slice(0, 4)).toEqual(['0', '1', '2', '3']);
+    expect(events.at(-1)).toBe('stored 4');
   });
 
-  it('is committed before the next one begins, with strict commits', async () => {
-    expect(await courseOf(3, { ackMode: 'MANUAL_IMMEDIATE', strictCommits: true })).toEqual([
+  it('is committed before the next record begins, with strict commits', async () => {
+    expect(await eventsOf(3, { ackMode: 'MANUAL_IMMEDIATE', strictCommits: true })).toEqual([
       '0',
       'stored 1',
       '1',
@@ -60,40 +60,40 @@ describe('a completed record', () => {
     ]);
   });
 
-  it('is committed with its slice before the next slice begins, with strict MANUAL', async () => {
+  it('is committed with its slice before the next slice begins, with MANUAL and strict commits', async () => {
     const settings = { ackMode: 'MANUAL', strictCommits: true, maxPollRecords: 2 } as const;
-    expect(await courseOf(4, settings)).toEqual(['0', '1', 'stored 2', '2', '3', 'stored 4']);
+    expect(await eventsOf(4, settings)).toEqual(['0', '1', 'stored 2', '2', '3', 'stored 4']);
   });
 
   it('is committed before the next record of its key begins, with strict commits', async () => {
     const processing = { by: 'key', maxConcurrency: 4 } as const;
     const settings = { processing, strictCommits: true } as const;
-    expect(await courseOf(2, settings)).toEqual(['0', 'stored 1', '1', 'stored 2']);
+    expect(await eventsOf(2, settings)).toEqual(['0', 'stored 1', '1', 'stored 2']);
   });
 });
 
 describe('a slice of a BATCH listener', () => {
   const batch = { listenerType: 'BATCH', maxPollRecords: 2 } as const;
 
-  it('is committed as a whole before the next one begins, with MANUAL_IMMEDIATE', async () => {
-    const course = ['0', '1', 'stored 2', '2', '3', 'stored 4'];
-    expect(await courseOf(4, { ...batch, ackMode: 'MANUAL_IMMEDIATE' })).toEqual(course);
+  it('is committed as a whole before the next slice begins, with MANUAL_IMMEDIATE', async () => {
+    const events = ['0', '1', 'stored 2', '2', '3', 'stored 4'];
+    expect(await eventsOf(4, { ...batch, ackMode: 'MANUAL_IMMEDIATE' })).toEqual(events);
   });
 
-  it('is committed as a whole, too, if one call takes the whole slice', async () => {
+  it('is committed as a whole with MANUAL_IMMEDIATE if one handler call takes the whole slice', async () => {
     const settings = { ackMode: 'MANUAL_IMMEDIATE', maxPollRecords: 2 } as const;
-    expect(await courseOf(4, settings, slices)).toEqual(['0-1', 'stored 2', '2-3', 'stored 4']);
+    expect(await eventsOf(4, settings, slices)).toEqual(['0-1', 'stored 2', '2-3', 'stored 4']);
   });
 
-  it('is committed while the next one runs, with MANUAL', async () => {
-    const course = await courseOf(4, { ...batch, ackMode: 'MANUAL' });
-    expect(course.indexOf('stored 2')).toBeGreaterThan(course.indexOf('2'));
-    expect(course.at(-1)).toBe('stored 4');
+  it('is committed while the next slice runs, with MANUAL', async () => {
+    const events = await eventsOf(4, { ...batch, ackMode: 'MANUAL' });
+    expect(events.indexOf('stored 2')).toBeGreaterThan(events.indexOf('2'));
+    expect(events.at(-1)).toBe('stored 4');
   });
 });
 
 describe('a wait for a commit', () => {
-  it('ends with the session, whatever the broker does', async () => {
+  it('ends when the session closes, even if the broker refuses every commit', async () => {
     const testBed = await ConsumingTestBed.of(1);
     await testBed.write(3);
     const refusal = 'COORDINATOR_LOAD_IN_PROGRESS';
@@ -137,11 +137,11 @@ describe('PollIntervalSafetyValve in a lane', () => {
     ['SINGLE', { ackMode: 'MANUAL' }, [3, 6, 7]],
     ['SINGLE', { ackMode: 'MANUAL_IMMEDIATE' }, upTo(7, 1)],
   ])(
-    'ends a slice of a %s listener with %o at 70 %% of maxPollIntervalMs: commits what is done, and redelivers the rest',
+    'ends a slice of a %s listener with %o at 70 %% of maxPollIntervalMs: commits its completed records, and redelivers the others',
     async (listenerType, settings, commits) => {
       const { testBed, member, received, committed } = await slow({ listenerType, ...settings });
       expect(member.offsets()).toEqual(upTo(7));
-      // The first slice has three records in nine seconds. The next slice has a clock of its own.
+      // The first slice has three records in nine seconds. The time of the next slice begins anew.
       const begins = received.map((time) => Math.round(time / 1_000));
       expect(begins).toEqual([0, 0, 0, 9, 9, 9, 18]);
       expect(committed).toEqual(commits);
@@ -156,21 +156,24 @@ describe('PollIntervalSafetyValve in a lane', () => {
   it.each<[ConsumingSettings['ackMode'], Partial<ConsumingSettings>]>([
     ['MANUAL_IMMEDIATE', {}],
     ['MANUAL', { listenerType: 'SINGLE' }],
-  ])('ends a slice that its processor takes record by record, by %s', async (ackMode, given) => {
-    const { testBed, member, calls, committed } = await inCalls({ ackMode, ...given });
-    const begins = calls.map(({ at }) => Math.round(at / 1_000));
-    expect(calls.map(({ offset }) => offset)).toEqual(upTo(7));
-    expect(begins).toEqual([0, 3, 6, 9, 12, 15, 18]);
-    // The retry budget of each record starts with its own slice.
-    expect(calls.map(({ turn }) => Math.round(turn / 1_000))).toEqual([0, 0, 0, 9, 9, 9, 18]);
-    expect(committed).toEqual([3, 6, 7]);
-    expect(member.session.counts).toMatchObject({ slicesCut: 2, membershipsGivenUp: 0 });
-    expect(reconciles(member.session.counts)).toBe(true);
-    expect(member.log.filter(({ level }) => level === 'warn')).toEqual([]);
-    await testBed.end();
-  });
+  ])(
+    'ends a slice at 70 %% of maxPollIntervalMs if the batch processor makes one call per record, by %s',
+    async (ackMode, given) => {
+      const { testBed, member, calls, committed } = await inCalls({ ackMode, ...given });
+      const begins = calls.map(({ at }) => Math.round(at / 1_000));
+      expect(calls.map(({ offset }) => offset)).toEqual(upTo(7));
+      expect(begins).toEqual([0, 3, 6, 9, 12, 15, 18]);
+      // The retry budget of each record starts with its own slice.
+      expect(calls.map(({ turn }) => Math.round(turn / 1_000))).toEqual([0, 0, 0, 9, 9, 9, 18]);
+      expect(committed).toEqual([3, 6, 7]);
+      expect(member.session.counts).toMatchObject({ slicesCut: 2, membershipsGivenUp: 0 });
+      expect(reconciles(member.session.counts)).toBe(true);
+      expect(member.log.filter(({ level }) => level === 'warn')).toEqual([]);
+      await testBed.end();
+    },
+  );
 
-  /** Starts a processor of slices whose calls take three seconds per record. */
+  /** Starts a batch processor whose calls take three seconds per record. */
   async function inCalls(settings: Partial<ConsumingSettings>) {
     const testBed = await ConsumingTestBed.of(1);
     await testBed.write(7);
@@ -199,7 +202,7 @@ describe('PollIntervalSafetyValve in a lane', () => {
   }
 
   it.each(['BATCH', 'SINGLE'] as const)(
-    'does not cut a slice of a %s listener that is within its time',
+    'does not cut a slice of a %s listener that ends before 70 %% of maxPollIntervalMs',
     async (listenerType) => {
       const { testBed, member } = await slow({ listenerType, maxPollIntervalMs: 60_000 });
       expect(member.session.counts).toMatchObject({ slicesCut: 0, handedBack: 0 });

@@ -5,7 +5,7 @@ import type { CommitSource } from './committer.js';
 export interface CommitRetryParts {
   readonly runtime: Runtime;
   readonly logger: DriverLogger;
-  /** Reports why progress cannot be committed; undefined when it can again. */
+  /** Reports why progress cannot be committed, and undefined when commits succeed again. */
   onError(error: Error | undefined): void;
 }
 
@@ -13,7 +13,10 @@ const BACKOFF = { initialMs: 100, maxMs: 5_000 };
 /** Delay after an error that only an operator can repair, such as a missing permission. */
 const OPERATOR_RETRY_MS = 30_000;
 
-/** Remembers lanes whose last commit was not stored, and delays the next commit because of them. */
+/**
+ * Remembers lanes whose last commit was not stored, and delays the next commit while there are such
+ * lanes.
+ */
 export class CommitRetry {
   readonly #refused = new Set<CommitSource>();
   readonly #backoff: Backoff;
@@ -32,7 +35,10 @@ export class CommitRetry {
     this.#refused.add(lane);
   }
 
-  /** Ends the error with the last refused lane, so that other commits need not wait for a retry. */
+  /**
+   * Removes a lane. With the last refused lane the error ends, so that commits of other lanes need
+   * not wait for the retry.
+   */
   remove(lane: CommitSource): void {
     this.#refused.delete(lane);
     if (!this.#error || this.#refused.size > 0) return;
@@ -42,7 +48,7 @@ export class CommitRetry {
     this.endDelay();
   }
 
-  /** Reports the error, and waits until the commit is to be repeated. */
+  /** Reports the error, and waits until the commit should be repeated. */
   async delay(error: Error & { readonly retriable?: boolean }): Promise<void> {
     const { runtime, logger } = this.parts;
     const isFence = error instanceof FencedError;
@@ -58,7 +64,7 @@ export class CommitRetry {
     await sleep(runtime, delayMs, this.#delay.signal).catch(() => undefined);
   }
 
-  /** Repeats the commit at once. */
+  /** Ends the wait, so that the commit is repeated at once. */
   endDelay(): void {
     this.#delay.abort();
   }

@@ -8,7 +8,7 @@ import { watched } from '../session/consuming-test-bed.spec-support.js';
 import { Bench, of, Progress } from './committer.spec-support.js';
 
 describe('Committer.whenStored', () => {
-  it('resolves when the present progress is stored, and at once if nothing is new', async () => {
+  it('resolves when the present progress is stored, and at once if nothing is left to store', async () => {
     const bench = new Bench();
     const zero = new Progress(0);
     await bench.committer.whenStored(zero);
@@ -26,7 +26,7 @@ describe('Committer.whenStored', () => {
     expect([one.ended, two.ended]).toEqual([true, true]);
   });
 
-  it('waits until a repeated commit is stored', async () => {
+  it('waits until a refused commit is stored by its repetition', async () => {
     const bench = new Bench();
     const zero = new Progress(0);
     bench.answers.push(new CommitRefusedError(of(0), 'not now', true));
@@ -41,7 +41,7 @@ describe('Committer.whenStored', () => {
   it.each([
     ['its assignment ends', (bench: Bench, zero: Progress) => bench.committer.forget(zero)],
     ['the committer closes', (bench: Bench) => bench.committer.close()],
-  ])('resolves when %s', async (_, end) => {
+  ])('resolves without a stored commit when %s', async (_, end) => {
     const bench = new Bench();
     const zero = new Progress(0);
     bench.answers.push(new CommitRefusedError(of(0), 'not now', true));
@@ -53,7 +53,7 @@ describe('Committer.whenStored', () => {
     expect(stored.ended).toBe(true);
   });
 
-  it('resolves when another member owns the partition', async () => {
+  it('resolves without a stored commit when a fence shows that another member owns the partition', async () => {
     const bench = new Bench();
     const zero = new Progress(0);
     bench.owned.clear();
@@ -65,8 +65,8 @@ describe('Committer.whenStored', () => {
   });
 });
 
-describe('commit metadata that is too long', () => {
-  it('is shortened at once, without a reported error', async () => {
+describe('commit metadata that the broker refuses as too long', () => {
+  it('is shortened and committed again at once, without a reported error', async () => {
     const bench = new Bench();
     const zero = new Progress(0);
     zero.metadata = 3_000;
@@ -77,7 +77,7 @@ describe('commit metadata that is too long', () => {
     expect(bench.budget.units).toBe(1_500);
   });
 
-  it('is an error like any other if there is no metadata to shorten', async () => {
+  it('is reported as an error if the commit had no metadata to shorten', async () => {
     const bench = new Bench();
     const zero = new Progress(0);
     bench.answers.push(new OffsetMetadataTooLargeError(of(0), 'too long'));

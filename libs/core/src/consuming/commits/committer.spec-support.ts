@@ -5,7 +5,7 @@ import { type LogLine, recordingLogger } from '../session/consuming-test-bed.spe
 import { MetadataBudget } from './metadata-budget.js';
 import { partitionName } from '../lanes/partition-name.js';
 
-/** A lane whose progress the test moves. */
+/** A lane whose progress is changed by the test. */
 export class Progress implements CommitSource {
   readonly topic = 't';
   readonly name: string;
@@ -13,7 +13,7 @@ export class Progress implements CommitSource {
   confirmed = 0;
   /** Length of the metadata. */
   metadata = 0;
-  /** Where an internal error is thrown, once. */
+  /** Method that throws an internal error once. */
   breaksAt: 'commitPoint' | 'confirm' | undefined;
 
   constructor(readonly partition: number) {
@@ -48,7 +48,7 @@ export class Bench {
   readonly owned = new Set([0, 1, 2]);
   /** Answers of the broker, one per commit. A commit without an answer is stored. */
   readonly answers: (Promise<void> | Error)[] = [];
-  /** Time that the broker takes for a commit. */
+  /** Time until the broker answers a commit. */
   takesMs = 0;
   readonly budget = new MetadataBudget();
   readonly committer = new Committer({

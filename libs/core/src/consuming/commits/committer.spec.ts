@@ -4,7 +4,7 @@ import { watched } from '../session/consuming-test-bed.spec-support.js';
 import { Bench, of, Progress } from './committer.spec-support.js';
 
 describe('Committer', () => {
-  it('keeps one commit in flight, and puts later progress into the next one', async () => {
+  it('keeps one commit in flight, and puts progress made meanwhile into the next one', async () => {
     const bench = new Bench();
     const [zero, one] = [new Progress(0), new Progress(1)];
     const first = new Deferred();
@@ -20,7 +20,7 @@ describe('Committer', () => {
     expect([zero.confirmed, one.confirmed]).toEqual([4, 9]);
   });
 
-  it('repeats a refused commit with the newest offset, and reports the error and its end', async () => {
+  it('repeats a refused commit with the newest offset, and reports when the error begins and ends', async () => {
     const bench = new Bench();
     const zero = new Progress(0);
     const refused = new CommitRefusedError(of(0), 'not now', true);
@@ -34,7 +34,7 @@ describe('Committer', () => {
     expect(zero.confirmed).toBe(5);
   });
 
-  it('repeats only what was not stored', async () => {
+  it('repeats only the partitions of a commit that were not stored', async () => {
     const bench = new Bench();
     const [zero, one, two] = [new Progress(0), new Progress(1), new Progress(2)];
     const gate = new Deferred();
@@ -47,7 +47,7 @@ describe('Committer', () => {
     expect(bench.sent).toEqual(['2:1', '0:1 1:1', '1:1']);
   });
 
-  it('drops the commit of a partition that is fenced and no longer owned', async () => {
+  it('drops a fenced commit of a partition that this member no longer owns', async () => {
     const bench = new Bench();
     const zero = new Progress(0);
     bench.owned.delete(0);
@@ -58,7 +58,7 @@ describe('Committer', () => {
     expect(bench.errors).toEqual([]);
   });
 
-  it('repeats a fenced commit while the partition is still owned', async () => {
+  it('repeats a fenced commit of a partition that this member still owns', async () => {
     const bench = new Bench();
     const zero = new Progress(0);
     bench.answers.push(new FencedError(of(0, 7), '7 is not yours, 0 had no answer'));
@@ -67,7 +67,7 @@ describe('Committer', () => {
     expect(zero.confirmed).toBe(1);
   });
 
-  it('repeats a commit rarely after a non-retriable error, and never gives up', async () => {
+  it('repeats a commit every 30 s after a non-retriable error, without a limit', async () => {
     const bench = new Bench();
     const zero = new Progress(0);
     bench.answers.push(...Array.from({ length: 3 }, () => new AuthorizationError('no right')));
@@ -78,7 +78,7 @@ describe('Committer', () => {
     expect(zero.confirmed).toBe(1);
   });
 
-  it('flush waits for the commit in flight and the one after it, within its timeout', async () => {
+  it('flush() waits for the commit in flight and the one after it, within its timeout', async () => {
     const bench = new Bench();
     const zero = new Progress(0);
     const answer = new Deferred();
@@ -95,7 +95,7 @@ describe('Committer', () => {
     await expect(bench.committer.flush([zero], 500)).resolves.toBe(true);
   });
 
-  it('flush does not wait for partitions that always have more to commit', async () => {
+  it('flush() of one partition does not wait for other partitions that always have more to commit', async () => {
     const bench = new Bench();
     bench.takesMs = 6;
     const [busy, leaving] = [new Progress(0), new Progress(1)];
@@ -112,7 +112,7 @@ describe('Committer', () => {
   });
 
   it.each(['commitPoint', 'confirm'] as const)(
-    'continues after an internal error in %s',
+    'continues to commit after an internal error in %s',
     async (where) => {
       const bench = new Bench();
       const zero = new Progress(0);
@@ -128,7 +128,7 @@ describe('Committer', () => {
     },
   );
 
-  it('commits the other lanes if the commit point of one throws', async () => {
+  it('commits the other partitions if commitPoint() of one throws', async () => {
     const bench = new Bench();
     const [zero, one] = [new Progress(0), new Progress(1)];
     const gate = new Deferred();
@@ -146,7 +146,7 @@ describe('Committer', () => {
     expect(bench.errors.at(-1)).toBeUndefined();
   });
 
-  it('ends the error when the refused partition has left', async () => {
+  it('ends the reported error when the assignment of the refused partition ends', async () => {
     const bench = new Bench();
     const [zero, one] = [new Progress(0), new Progress(1)];
     const refused = new AuthorizationError('no right');
@@ -157,11 +157,11 @@ describe('Committer', () => {
     bench.done(one, 1);
     await bench.runtime.settle();
     expect(bench.errors).toEqual([refused, undefined]);
-    // The other commit does not wait for a lane that was forgotten.
+    // The commit of the other lane does not wait for the forgotten lane.
     expect([bench.sent, one.confirmed]).toEqual([['0:1', '1:1'], 1]);
   });
 
-  it('keeps the error while another partition is refused', async () => {
+  it('keeps the reported error while another partition is refused', async () => {
     const bench = new Bench();
     const [zero, one] = [new Progress(0), new Progress(1)];
     const refused = new CommitRefusedError(of(0, 1), 'not now', true);
@@ -179,7 +179,7 @@ describe('Committer', () => {
     expect([bench.errors, one.confirmed]).toEqual([[refused, undefined], 1]);
   });
 
-  it('ends the error when a fence shows that another member owns the partition', async () => {
+  it('ends the reported error when a fence shows that another member owns the partition', async () => {
     const bench = new Bench();
     const zero = new Progress(0);
     const refused = new CommitRefusedError(of(0), 'not now', true);
@@ -191,7 +191,7 @@ describe('Committer', () => {
     expect(bench.errors).toEqual([refused, undefined]);
   });
 
-  it('repeats a refused commit at once when a flush waits for it', async () => {
+  it('repeats a refused commit at once when flush() waits for it', async () => {
     const bench = new Bench();
     const zero = new Progress(0);
     bench.answers.push(new AuthorizationError('no right'));
@@ -208,21 +208,24 @@ describe('Committer', () => {
       'fenced by the generation before, with the partition ours again',
       new FencedError(of(0), 'late'),
     ],
-  ])('does not repeat a commit that was forgotten in flight: %s', async (_, refusal) => {
-    const bench = new Bench();
-    const [old, anew] = [new Progress(0), new Progress(0)];
-    const gate = new Deferred();
-    bench.answers.push(gate.promise);
-    bench.done(old, 50);
-    await bench.runtime.settle();
-    bench.committer.forget(old);
-    bench.done(anew, 7);
-    gate.reject(refusal);
-    await bench.runtime.advance(60_000);
-    expect(bench.sent).toEqual(['0:50', '0:7']);
-  });
+  ])(
+    'does not repeat a commit if its partition was forgotten while the commit was in flight: %s',
+    async (_, refusal) => {
+      const bench = new Bench();
+      const [old, reassigned] = [new Progress(0), new Progress(0)];
+      const gate = new Deferred();
+      bench.answers.push(gate.promise);
+      bench.done(old, 50);
+      await bench.runtime.settle();
+      bench.committer.forget(old);
+      bench.done(reassigned, 7);
+      gate.reject(refusal);
+      await bench.runtime.advance(60_000);
+      expect(bench.sent).toEqual(['0:50', '0:7']);
+    },
+  );
 
-  it('sends nothing for a forgotten lane, and nothing once it is closed', async () => {
+  it('sends no commit for a forgotten partition, and none after close()', async () => {
     const bench = new Bench();
     const [zero, one] = [new Progress(0), new Progress(1)];
     const gate = new Deferred();

@@ -12,10 +12,10 @@ import { partitionName } from '../lanes/partition-name.js';
 import { CommitRetry, type CommitRetryParts } from './commit-retry.js';
 import type { MetadataBudget } from './metadata-budget.js';
 
-/** A lane, as far as the committer has to know it. */
+/** The part of a lane that the committer uses. */
 export interface CommitSource extends TopicPartition {
   readonly name: string;
-  /** undefined when nothing is new. */
+  /** Returns the offset to commit; undefined if nothing changed since the last commit. */
   commitPoint(): OffsetCommit | undefined;
   confirm(commit: OffsetCommit): void;
 }
@@ -31,17 +31,24 @@ interface PendingCommit {
 }
 
 /**
- * Commits the progress of lanes: changed lanes, their commit points, one commit, confirmation.
+ * Commits the progress of lanes:
  *
- * The consumer session coalesces, retries and orders its requests. Lanes that change during a commit
- * are only collected for the next one, so handlers never wait for the broker. A lane whose commit
- * the session gave up stays changed until it is stored, or until its assignment ends.
+ * 1. Changed lanes are collected.
+ * 2. Their commit points are sent in one commit.
+ * 3. The stored offsets are confirmed to the lanes.
+ *
+ * The consumer session combines, retries and orders its requests. Lanes that change during a commit
+ * are collected for the next commit, so handlers never wait for the broker. If the session gives up
+ * the commit of a lane, the lane stays changed until it is stored, or until its assignment ends.
  */
 export class Committer {
   readonly #changed = new Set<CommitSource>();
   readonly #forgotten = new WeakSet<CommitSource>();
   readonly #retry: CommitRetry;
-  /** Resolves when the next commit, with all lanes that are changed by then, has been answered. */
+  /**
+   * Resolves when the next commit has been answered. It contains all lanes that have changed by
+   * then.
+   */
   #nextCommit = new Deferred();
   #isRunning = false;
   #isClosed = false;
@@ -50,14 +57,19 @@ export class Committer {
     this.#retry = new CommitRetry(parts);
   }
 
-  /** Commits the progress of a lane, with the next commit if one is under way. */
+  /**
+   * Requests a commit of the lane's progress. If a commit is under way, the next one contains it.
+   */
   request(lane: CommitSource): void {
     if (this.#isClosed) return;
     this.#changed.add(lane);
     if (!this.#isRunning) void this.#run();
   }
 
-  /** Resolves when the present progress is stored, or never will be because the assignment has ended. */
+  /**
+   * Resolves when the present progress is stored, or when it never will be because the assignment
+   * has ended.
+   */
   async whenStored(lane: CommitSource): Promise<void> {
     if (!lane.commitPoint()) return;
     do {
@@ -68,14 +80,17 @@ export class Committer {
     } while (this.#retry.has(lane));
   }
 
-  /** Returns whether the present progress of these lanes was stored in time, without waiting for other lanes. */
+  /**
+   * Returns whether the present progress of these lanes was stored within the timeout. Does not
+   * wait for other lanes.
+   */
   async flush(lanes: readonly CommitSource[], timeoutMs: number): Promise<boolean> {
     const stored = Promise.all(lanes.map((lane) => this.whenStored(lane)));
     this.#retry.endDelay();
     return resolvesWithin(this.parts.runtime, timeoutMs, stored);
   }
 
-  /** Commits nothing of this lane any more: its assignment has ended. */
+  /** Stops committing for this lane, because its assignment has ended. */
   forget(lane: CommitSource): void {
     this.#forgotten.add(lane);
     this.#changed.delete(lane);
@@ -102,12 +117,13 @@ export class Committer {
       if (error) await this.#retry.delay(error);
     }
     this.#isRunning = false;
-    // The lane that somebody waits for may have been forgotten before its turn.
+    // A lane may have been forgotten before its commit, so callers that wait for it have to check
+    // again.
     this.#nextCommit.resolve();
     this.#nextCommit = new Deferred();
   }
 
-  /** Returns the error after which the commit is to be repeated later. */
+  /** Sends one commit. Returns the error if the commit should be repeated after a delay. */
   async #commitChanged(): Promise<Error | undefined> {
     const { pending, bug } = this.#takeChanged();
     try {
@@ -119,7 +135,10 @@ export class Committer {
     }
   }
 
-  /** Takes the commit points. A lane whose commit point throws does not keep the others from committing. */
+  /**
+   * Takes the commit points of all changed lanes. If one of them throws, the other lanes are
+   * committed all the same.
+   */
   #takeChanged(): { readonly pending: readonly PendingCommit[]; readonly bug: Error | undefined } {
     const pending: PendingCommit[] = [];
     let bug: Error | undefined;
@@ -147,7 +166,10 @@ export class Committer {
     this.#retry.remove(lane);
   }
 
-  /** Repeats what was not stored and is still ours. A CommitError names the partitions that were not stored. */
+  /**
+   * Keeps the lanes whose commit was not stored and whose partitions this member still owns. A
+   * CommitError names the partitions that were not stored.
+   */
   #onRefused(error: Error, pending: readonly PendingCommit[]): Error | undefined {
     const named = error instanceof CommitError ? error.partitions : pending.map(({ lane }) => lane);
     const names = new Set(named.map(({ topic, partition }) => partitionName(topic, partition)));
@@ -166,15 +188,15 @@ export class Committer {
   }
 
   /**
-   * A FencedError may also name partitions that only have to be tried again. So it counts only if the
-   * session does not own the partition either.
+   * Returns whether the partition belongs to another member. A FencedError may also name partitions
+   * whose commit only has to be repeated, so the session must not own the partition either.
    */
   #isGone(error: Error, lane: CommitSource): boolean {
     if (this.#isOver(lane) || error instanceof ClosedError) return true;
     return error instanceof FencedError && this.parts.session.position(lane) === undefined;
   }
 
-  /** Returns true if the commit can be repeated at once, with shorter metadata. */
+  /** Returns true if the commit can be repeated at once with shorter metadata. */
   #shortensMetadata(error: Error, refused: readonly PendingCommit[]): boolean {
     if (!(error instanceof OffsetMetadataTooLargeError)) return false;
     const lengths = refused.map(({ commit }) => commit.metadata?.length ?? 0);

@@ -10,7 +10,7 @@ interface EpochStart {
 export class LeaderEpochs {
   #starts: EpochStart[];
 
-  /** `epoch` is the committed epoch; -1 when unknown. */
+  /** `epoch` is the leader epoch of the committed offset; -1 if it is unknown. */
   constructor(epoch: number) {
     this.#starts = [{ from: -1, epoch }];
   }
@@ -24,12 +24,12 @@ export class LeaderEpochs {
     if (last?.epoch !== epoch) this.#starts.push({ from: offset, epoch });
   }
 
-  /** Returns the epoch in which the record at this offset was written; -1 when unknown. */
+  /** Returns the epoch in which the record at this offset was written; -1 if it is unknown. */
   at(offset: number): number {
     return this.#starts.findLast(({ from }) => from <= offset)?.epoch ?? -1;
   }
 
-  /** Returns the epoch of the last record before this offset. */
+  /** Returns the epoch of the last record before this offset; -1 if it is unknown. */
   before(offset: number): number {
     const index = this.#starts.findLastIndex(({ from }) => from < offset);
     if (index > 0) this.#starts = this.#starts.slice(index);

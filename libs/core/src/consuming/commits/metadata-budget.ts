@@ -1,16 +1,16 @@
 /** The broker's default limit (offset.metadata.max.bytes). The broker counts UTF-16 units. */
 const DEFAULT_UNITS = 4_096;
-/** Less than this has room for hardly one range. */
+/** Smallest useful budget. A shorter text could hardly contain one range. */
 const LEAST_UNITS = 40;
 
 /**
- * Limits the length of commit metadata. The broker does not tell its limit, so the budget shrinks
- * after each refusal.
+ * Limits the length of commit metadata. The broker does not publish its limit, so the budget is
+ * halved after each refusal.
  */
 export class MetadataBudget {
   #units = DEFAULT_UNITS;
 
-  /** 0 means that no metadata is written. */
+  /** Maximal length in UTF-16 units. 0 means that no metadata is written. */
   get units(): number {
     return this.#units;
   }

@@ -3,7 +3,10 @@ import { type Outcome, succeeded } from '../../model/outcomes/outcome.js';
 import type { ConsumingSettings } from '../session/consuming-session.js';
 import { ConsumingTestBed, upTo } from '../session/consuming-test-bed.spec-support.js';
 
-/** Completes every second of many records by key. The others run until the test ends them. */
+/**
+ * Completes every second record of a partition with processing by key. The handlers of the others
+ * run until the test ends them.
+ */
 async function everySecondDone(
   offsetMetadataLimit: number,
   settings: Partial<ConsumingSettings> = {},
@@ -36,7 +39,7 @@ async function everySecondDone(
   return { testBed, member, gates, endAll };
 }
 
-describe('a broker with a smaller metadata limit', () => {
+describe('a broker with a smaller limit for commit metadata', () => {
   it('gets shorter metadata, and stores every commit', async () => {
     const { testBed, member, endAll } = await everySecondDone(150);
     await testBed.runtime.advance(5_000);
@@ -50,7 +53,7 @@ describe('a broker with a smaller metadata limit', () => {
     await testBed.end();
   });
 
-  it('gets no metadata if it accepts none, and records are still handled', async () => {
+  it('gets commits without metadata if it accepts none, and records are still handled', async () => {
     const { testBed, member, gates, endAll } = await everySecondDone(3);
     await testBed.runtime.advance(5_000);
     expect((await testBed.commitOf())?.metadata ?? '').toBe('');
@@ -62,7 +65,7 @@ describe('a broker with a smaller metadata limit', () => {
 });
 
 describe('full commit metadata', () => {
-  it('stops fetching the partition until there is room', async () => {
+  it('stops fetching the partition until the metadata has room again', async () => {
     const { testBed, member, gates, endAll } = await everySecondDone(150);
     await testBed.runtime.advance(5_000);
     expect(gates.size).toBeLessThan(100);
@@ -73,7 +76,7 @@ describe('full commit metadata', () => {
     await testBed.end();
   });
 
-  it('stops fetching the partition no longer than necessary with MANUAL, too', async () => {
+  it('stops fetching the partition with MANUAL, but only until the metadata has room again', async () => {
     const keys = ['first', ...upTo(1_198).map(String), 'first'];
     keys[2] = 'first';
     const settings = { ackMode: 'MANUAL', maxPollRecords: 50 } as const;
@@ -84,7 +87,7 @@ describe('full commit metadata', () => {
       for (const [offset, gate] of gates) if (offset > 0) gate.resolve(succeeded);
       await testBed.runtime.advance(100);
     }
-    // All records were handed out, except those in line.
+    // All records were handed out, except those in line behind a running record of their key.
     expect(member.handled.length).toBe(1_198);
     await endAll();
     await testBed.end();

@@ -27,7 +27,7 @@ describe('OffsetTracker', () => {
     expect(tracker.watermark).toBe(12);
   });
 
-  it('does not move past a record that was given back, nor past later ones', () => {
+  it('does not move the watermark past a record that was handed back, even if later ones completed', () => {
     const tracker = received(0, [0, 1, 2, 3]);
     tracker.complete(0);
     tracker.rewindTo(2);
@@ -35,7 +35,7 @@ describe('OffsetTracker', () => {
     expect([tracker.watermark, tracker.next]).toEqual([2, 2]);
   });
 
-  it('does not receive records again that completed behind a rewind', () => {
+  it('does not receive a record again after a rewind if it had completed before', () => {
     const tracker = received(0, [0, 1, 2]);
     tracker.complete(1);
     tracker.rewindTo(0);
@@ -44,11 +44,11 @@ describe('OffsetTracker', () => {
     expect(tracker.watermark).toBe(2);
   });
 
-  it('never receives a record that is in flight', () => {
+  it('never receives a record a second time while it is in flight', () => {
     expect(received(0, [0, 1]).receive(1)).toBe(false);
   });
 
-  it('separates completed ranges beyond the gap from unfinished records', () => {
+  it('lists the completed ranges beyond the first unfinished record', () => {
     const tracker = received(0, [0, 1, 2, 3, 4, 6]);
     for (const offset of [1, 2, 4, 6]) tracker.complete(offset);
     expect(tracker.completedBeyondGap()).toEqual([
@@ -87,7 +87,7 @@ describe('OffsetTracker', () => {
     expect(received(0, []).completedBeyondGap()).toEqual([]);
   });
 
-  it('rewinds around records in flight, which are not received again', () => {
+  it('does not receive records in flight again after a rewind to an earlier offset', () => {
     const tracker = received(0, [0, 1, 2, 3, 4]);
     tracker.rewindTo(1, new Set([2, 4]));
     tracker.complete(4);
@@ -102,7 +102,7 @@ describe('OffsetTracker', () => {
     expect(tracker.watermark).toBe(5);
   });
 
-  it('agrees with a plain model for any sequence of operations', () => {
+  it('has the same watermark and ranges as a simple model after any sequence of operations', () => {
     fc.assert(
       fc.property(gaps, fc.array(step, { maxLength: 150 }), (holes, steps) => {
         const model = new Model(holes);
@@ -113,7 +113,7 @@ describe('OffsetTracker', () => {
     );
   });
 
-  it('stays exact and small over many records', () => {
+  it('keeps an exact watermark and few ranges over 10,000 records', () => {
     const tracker = new OffsetTracker(0);
     for (let offset = 0; offset < 10_000; offset++) {
       tracker.receive(offset);
@@ -142,13 +142,16 @@ const step = fc.record({
 /** Distances between the offsets of a log. */
 const gaps = fc.array(fc.constantFrom(1, 1, 1, 2, 4), { minLength: 40, maxLength: 40 });
 
-/** A log with a reader and handlers that remembers everything and computes results the slow way. */
+/**
+ * Model of a log with a reader and handlers. It keeps every record and computes each result from
+ * all of them.
+ */
 class Model {
   readonly broken: string[] = [];
   readonly #log: readonly number[];
   #tracker = new OffsetTracker(0);
   #pending: number[] = [];
-  #atWork: number[] = [];
+  #inFlight: number[] = [];
   readonly #done = new Set<number>();
 
   constructor(gapsOfLog: readonly number[]) {
@@ -162,25 +165,25 @@ class Model {
         this.#read(1 + (pick % 4));
         return this.#check();
       case 'start':
-        this.#atWork.push(...this.#pending.splice(pick % (this.#pending.length || 1), 1));
+        this.#inFlight.push(...this.#pending.splice(pick % (this.#pending.length || 1), 1));
         return;
       case 'complete':
-        for (const offset of this.#atWork.splice(pick % (this.#atWork.length || 1), 1)) {
+        for (const offset of this.#inFlight.splice(pick % (this.#inFlight.length || 1), 1)) {
           this.#done.add(offset);
           this.#tracker.complete(offset);
         }
         return this.#check();
       case 'give back': {
-        const [offset] = this.#atWork.splice(pick % (this.#atWork.length || 1), 1);
+        const [offset] = this.#inFlight.splice(pick % (this.#inFlight.length || 1), 1);
         if (offset === undefined) return;
         const first = Math.min(offset, ...this.#pending);
         this.#pending = [];
-        this.#tracker.rewindTo(first, new Set(this.#atWork));
+        this.#tracker.rewindTo(first, new Set(this.#inFlight));
         return this.#check();
       }
       case 'hold':
         if (this.#pending.length > 0)
-          this.#tracker.rewindTo(Math.min(...this.#pending), new Set(this.#atWork));
+          this.#tracker.rewindTo(Math.min(...this.#pending), new Set(this.#inFlight));
         this.#pending = [];
         return this.#check();
       default: {
@@ -188,7 +191,7 @@ class Model {
         const ranges = this.#tracker.completedBeyondGap();
         this.#tracker = new OffsetTracker(watermark);
         this.#tracker.markCompleted(ranges);
-        [this.#pending, this.#atWork] = [[], []];
+        [this.#pending, this.#inFlight] = [[], []];
         return this.#check();
       }
     }
@@ -197,7 +200,7 @@ class Model {
   #read(count: number): void {
     const from = this.#tracker.next;
     for (const offset of this.#log.filter((each) => each >= from).slice(0, count)) {
-      const isWanted = !this.#done.has(offset) && !this.#atWork.includes(offset);
+      const isWanted = !this.#done.has(offset) && !this.#inFlight.includes(offset);
       if (offset < this.#tracker.next && isWanted) this.broken.push(`${offset} is passed over`);
       if (this.#tracker.receive(offset) !== isWanted) this.broken.push(`${offset} is ${isWanted}`);
       if (isWanted) this.#pending.push(offset);

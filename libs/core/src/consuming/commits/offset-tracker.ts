@@ -30,7 +30,10 @@ export class OffsetTracker {
     this.#next = start;
   }
 
-  /** The offset to receive next. The log may continue at a higher one. */
+  /**
+   * The offset to receive next. If offsets are missing from the log, the next record has a higher
+   * one.
+   */
   get next(): number {
     return this.#next;
   }
@@ -44,7 +47,7 @@ export class OffsetTracker {
     return this.#unfinished.length - this.#head;
   }
 
-  /** Distance between the watermark and the end of the last completed record. */
+  /** Number of offsets between the watermark and the end of the last completed record. */
   get distanceBeyondGap(): number {
     return Math.max(this.#completedUpTo - this.watermark, 0);
   }
@@ -63,8 +66,8 @@ export class OffsetTracker {
   }
 
   /**
-   * Marks ranges as completed that the commit metadata names. They lie beyond every received
-   * record, and `receive` refuses their records.
+   * Marks ranges as completed that the commit metadata of an earlier owner names. They lie beyond
+   * every received record, and `receive` refuses their records.
    */
   markCompleted(ranges: readonly OffsetRange[]): void {
     this.#completedAhead = [...ranges];
@@ -72,7 +75,7 @@ export class OffsetTracker {
     this.#skipCompleted();
   }
 
-  /** Withdraws all marks from this offset on, where nothing was received yet. */
+  /** Removes the completed ranges from this offset on, if no record was received there yet. */
   unmarkFrom(offset: number): void {
     this.#completedAhead = this.#completedAhead
       .filter(({ from }) => from < offset)
@@ -81,7 +84,10 @@ export class OffsetTracker {
     this.#completedUpTo = Math.min(this.#completedUpTo, offset);
   }
 
-  /** Returns false for a record that is in flight or completed: it must not be handed out again. */
+  /**
+   * Receives a record. Returns false if it is in flight or completed, because it must not be handed
+   * out again.
+   */
   receive(offset: number): boolean {
     if (offset < this.#next) return false;
     const isDone = this.#completedAhead.length > 0 && this.#isCompletedAhead(offset);
@@ -91,8 +97,8 @@ export class OffsetTracker {
   }
 
   /**
-   * Moves to the position of the driver. Offsets below it that were not received are not in the
-   * log.
+   * Moves to the position of the driver. Offsets below that position that were not received are
+   * missing from the log.
    */
   advanceTo(position: number): void {
     if (position <= this.#next) return;
@@ -103,13 +109,14 @@ export class OffsetTracker {
   complete(offset: number): void {
     if (this.#unfinished[this.#head] === offset) this.#removeFirst();
     else this.#remove(offset);
-    // After a rewind, offsets from `#next` on are read again.
+    // The record was received before a rewind. It is completed now, so it is skipped when it is
+    // read again.
     if (offset >= this.#next) this.#addCompletedAhead(offset);
   }
 
   /**
    * Rewinds, so that the records from this offset on are received again, except completed records
-   * and those `atWork`.
+   * and those in `atWork`, whose handlers still run.
    */
   rewindTo(offset: number, atWork: ReadonlySet<number> = NO_OFFSETS): void {
     if (offset < this.#next) {
@@ -181,7 +188,7 @@ export class OffsetTracker {
     }
   }
 
-  /** Ranges between these offsets that were received and are not unfinished. */
+  /** Returns the ranges between these offsets that were received and are not unfinished. */
   #completedBetween(from: number, to: number): OffsetRange[] {
     const ranges: OffsetRange[] = [];
     let start = from;
@@ -209,5 +216,8 @@ export class OffsetTracker {
 
 const NO_OFFSETS: ReadonlySet<number> = new Set();
 
-/** Compaction copies the rest of the array, so it only runs after this many finished records. */
+/**
+ * Number of finished records after which the array is compacted. A compaction copies all unfinished
+ * entries, so it must be rare.
+ */
 const COMPACT_AFTER = 1_024;

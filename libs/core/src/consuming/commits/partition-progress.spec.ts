@@ -1,6 +1,6 @@
 import type { AssignedPartition, BrokerRecord } from '@nest-event-bus/broker';
 import fc from 'fast-check';
-import { decodeMetadata } from './commit-metadata.js';
+import { decodeMetadata } from './commit-metadata-format.js';
 import { MetadataBudget } from './metadata-budget.js';
 import { PartitionProgress } from './partition-progress.js';
 import { recordsOf } from '../session/lane-test-bed.spec-support.js';
@@ -23,7 +23,7 @@ function receive(progress: PartitionProgress, ...offsets: readonly number[]): re
   return wanted.map(({ offset }) => offset);
 }
 
-/** Completes one of five records out of order. */
+/** Creates the progress of a partition in which one of five records completed out of order. */
 function withGap(given?: Given): PartitionProgress {
   const progress = progressWith(given);
   receive(progress, 0, 1, 2, 3, 4);
@@ -32,7 +32,7 @@ function withGap(given?: Given): PartitionProgress {
 }
 
 describe('PartitionProgress.commitPoint', () => {
-  it('returns the watermark once, and nothing more without new progress', () => {
+  it('returns the watermark once, and undefined until there is new progress', () => {
     const progress = progressWith();
     receive(progress, 0, 1);
     expect(progress.commitPoint()).toBeUndefined();
@@ -66,13 +66,13 @@ describe('PartitionProgress.commitPoint', () => {
     expect(progress.commitPoint()).toEqual({ topic: 't', partition: 0, offset: 5, leaderEpoch: 0 });
   });
 
-  it('returns nothing once its offsets belong to another log', () => {
+  it('returns undefined after stopCommitting(): the offsets belong to another log', () => {
     const progress = withGap();
     progress.stopCommitting();
     expect(progress.commitPoint()).toBeUndefined();
   });
 
-  it('reports full metadata, and omits metadata without a budget', () => {
+  it('reports that the metadata is full, and omits metadata without a budget', () => {
     const budget = new MetadataBudget();
     const progress = withGap({ budget, topicId: 'i'.repeat(90) });
     progress.tracker.complete(4);
@@ -100,10 +100,10 @@ describe('PartitionProgress.commitPoint', () => {
   });
 });
 
-describe('the metadata of an earlier owner', () => {
+describe('commit metadata of an earlier owner', () => {
   const metadata = 'eb1 0/0 one CB';
 
-  it('keeps completed records away from the handler', () => {
+  it('keeps records that it lists as completed away from the handler', () => {
     const progress = progressWith({ metadata });
     expect(progress.commitPoint()).toBeUndefined();
     expect(receive(progress, 0, 1, 2, 3)).toEqual([0, 1, 3]);
@@ -134,14 +134,14 @@ describe('the metadata of an earlier owner', () => {
   const inEpochs = (...epochs: readonly number[]): readonly BrokerRecord[] =>
     epochs.map((leaderEpoch, offset) => ({ ...recordsOf(offset)[0]!, leaderEpoch }));
 
-  it('names the epoch of the last completed record', () => {
+  it('names the leader epoch of the last completed record', () => {
     const progress = progressWith();
     for (const record of inEpochs(0, 0, 2, 3)) progress.receive(record);
     progress.tracker.complete(2);
     expect(progress.commitPoint()).toMatchObject({ offset: 0, metadata: 'eb1 0/2 one CB' });
   });
 
-  it('keeps the epoch of the earlier owner until its records are read again', () => {
+  it('keeps the last epoch of the earlier owner until records beyond the offset are read', () => {
     const progress = progressWith({ metadata: 'eb1 0/3 one CB' });
     for (const record of inEpochs(0, 0)) progress.receive(record);
     progress.tracker.complete(0);
@@ -153,13 +153,16 @@ describe('the metadata of an earlier owner', () => {
     ['a log that was cut before them', 'eb1 0/3 one CBBB', [0, 4, 4, 4, 4], [0, 1, 2, 3, 4]],
     ['a log that was cut at the next record', 'eb1 0/3 one BD', [0, 4, 4, 4, 4], [0, 1, 2, 3, 4]],
     ['a log that was cut in between', 'eb1 0/3 one CBBB', [0, 0, 3, 4, 4], [0, 1, 3, 4]],
-  ])('applies only to records that were there then: %s', (_, said, epochs, expected) => {
-    const progress = progressWith({ metadata: said });
-    const received = inEpochs(...epochs).filter((record) => progress.receive(record));
-    expect(received.map(({ offset }) => offset)).toEqual(expected);
-    for (const { offset } of received) progress.tracker.complete(offset);
-    expect(progress.commitPoint()).toMatchObject({ offset: epochs.length });
-  });
+  ])(
+    'applies only to records that the log had when it was written: %s',
+    (_, said, epochs, expected) => {
+      const progress = progressWith({ metadata: said });
+      const received = inEpochs(...epochs).filter((record) => progress.receive(record));
+      expect(received.map(({ offset }) => offset)).toEqual(expected);
+      for (const { offset } of received) progress.tracker.complete(offset);
+      expect(progress.commitPoint()).toMatchObject({ offset: epochs.length });
+    },
+  );
 
   it('is discarded if the log has no record at its offset', () => {
     const progress = progressWith({ metadata });
@@ -186,7 +189,7 @@ describe('the metadata of an earlier owner', () => {
 describe('metadata passed from one owner to the next', () => {
   const log = recordsOf(...Array.from({ length: 60 }, (_, index) => 2 * index));
 
-  it('hides no unfinished record, and redelivers no recorded one', () => {
+  it('hides no unfinished record, and no recorded one is redelivered', () => {
     const owners = fc.array(fc.array(fc.nat(59), { maxLength: 40 }), { maxLength: 6 });
     fc.assert(
       fc.property(owners, fc.integer({ min: 20, max: 300 }), (turns, units) => {

@@ -1,31 +1,38 @@
 import type { AssignedPartition, BrokerRecord, OffsetCommit } from '@nest-event-bus/broker';
-import { decodeMetadata, type CompletedRanges, encodeMetadata } from './commit-metadata.js';
+import { type CompletedRanges, encodeMetadata } from './commit-metadata-format.js';
+import {
+  committedRanges,
+  isOfLog,
+  isOfTopic,
+  isTruncatedAt,
+  type VerifiedRanges,
+} from './commit-metadata-verification.js';
 import { LeaderEpochs } from './leader-epochs.js';
 import type { MetadataBudget } from './metadata-budget.js';
 import { OffsetTracker, type OffsetRange } from './offset-tracker.js';
 
 export interface ProgressParts {
-  /** null if the broker knows no topic ids. */
+  /** Topic id; null if the broker knows no topic ids. */
   readonly topicId: string | null;
   readonly budget: MetadataBudget;
 }
 
-/** Progress of a partition in one assignment, and what the group has stored of it. */
+/** Progress of a partition in one assignment, and the part of it that the group has stored. */
 export class PartitionProgress {
   readonly tracker: OffsetTracker;
   readonly #epochs: LeaderEpochs;
   #committed: number;
   #metadata: string | null;
   /**
-   * Completed ranges that an earlier owner has committed. The first record shows whether they
-   * belong to this log.
+   * Completed ranges that an earlier owner has committed. The first record that is read shows
+   * whether they belong to this log.
    */
   #unverifiedMetadata: CompletedRanges | undefined;
   /**
-   * Ranges that were accepted. A record of a later epoch than all of them shows that the log was
-   * truncated since.
+   * Completed ranges of an earlier owner that belong to this log. A record with a later epoch than
+   * `lastEpoch` shows that the log was truncated after they were committed.
    */
-  #verifiedMetadata: { readonly lastEpoch: number; readonly end: number } | undefined;
+  #verifiedMetadata: VerifiedRanges | undefined;
   #isCommittingStopped = false;
   #beginning: OffsetCommit | undefined;
   #isMetadataFull = false;
@@ -38,10 +45,9 @@ export class PartitionProgress {
     this.tracker = new OffsetTracker(position);
     this.#epochs = new LeaderEpochs(committed?.leaderEpoch ?? -1);
     this.#committed = position;
-    const heard =
-      committed?.offset === position ? decodeMetadata(position, committed.metadata) : undefined;
-    this.#unverifiedMetadata = heard?.topicId === parts.topicId ? heard : undefined;
-    this.#metadata = heard ? (committed?.metadata ?? null) : null;
+    const ranges = committedRanges(assigned);
+    this.#unverifiedMetadata = isOfTopic(ranges, parts.topicId) ? ranges : undefined;
+    this.#metadata = ranges ? (committed?.metadata ?? null) : null;
   }
 
   /** The last known committed offset, or the start position. */
@@ -50,14 +56,16 @@ export class PartitionProgress {
   }
 
   /**
-   * More is completed beyond the gap than the metadata can hold. Nothing new begins until the gap
-   * is smaller.
+   * True if the completed records beyond the first unfinished one do not fit into the metadata. No
+   * further record begins until they fit.
    */
   get isMetadataFull(): boolean {
     return this.#isMetadataFull;
   }
 
-  /** Returns false for a record that must not be handed out. */
+  /**
+   * Returns false for a record that must not be handed out, because it is completed or in flight.
+   */
   receive(record: BrokerRecord): boolean {
     if (this.#unverifiedMetadata) this.#verify(this.#unverifiedMetadata, record);
     else if (this.#verifiedMetadata) this.#checkForTruncation(this.#verifiedMetadata, record);
@@ -66,21 +74,24 @@ export class PartitionProgress {
   }
 
   /**
-   * Stops committing, because the offsets belong to another log: a commit would hide records of the
+   * Stops committing, because the offsets belong to another log. A commit would hide records of the
    * present one.
    */
   stopCommitting(): void {
     this.#isCommittingStopped = true;
   }
 
-  /** Commits offset 0 of a recreated topic, once. A late commit for its predecessor would hide records of the new topic. */
+  /**
+   * Commits offset 0 of a recreated topic once. A late commit for the deleted topic would otherwise
+   * hide records of the new one.
+   */
   commitBeginning(): void {
     const { topic, partition } = this.assigned;
     this.stopCommitting();
     this.#beginning = { topic, partition, offset: 0 };
   }
 
-  /** Returns what is to be committed; undefined when nothing is new. */
+  /** Returns the offset to commit; undefined if nothing changed since the last commit. */
   commitPoint(): OffsetCommit | undefined {
     if (this.#isCommittingStopped) return this.#beginning;
     const { watermark } = this.tracker;
@@ -99,7 +110,8 @@ export class PartitionProgress {
   }
 
   #metadataAt(watermark: number): string | null {
-    // The committed metadata still holds, since no record was read. If the log has none here, none ever will be.
+    // The committed metadata stays valid as long as no record was read. Once the watermark has
+    // moved without a record at the committed offset, the metadata can never be verified.
     if (this.#unverifiedMetadata && watermark === this.#committed) return this.#metadata;
     this.#unverifiedMetadata = undefined;
     const { topicId, budget } = this.parts;
@@ -115,35 +127,26 @@ export class PartitionProgress {
     return encoded?.text ?? null;
   }
 
-  /** Ranges of an earlier owner that were not read again keep the epoch that he has committed. */
+  /**
+   * Returns the last epoch for the metadata. Ranges of an earlier owner that were not read again
+   * keep the epoch that the earlier owner committed.
+   */
   #lastEpochOf(ranges: readonly OffsetRange[]): number {
     const { lastEpoch = -1 } = this.#verifiedMetadata ?? {};
     return Math.max(this.#epochs.at((ranges.at(-1)?.to ?? 0) - 1), lastEpoch);
   }
 
-  /**
-   * A truncated and rewritten log has another epoch at this offset. A compacted log has no record
-   * there.
-   */
-  #verify({ leaderEpoch, lastEpoch, ranges }: CompletedRanges, record: BrokerRecord): void {
+  #verify(unverified: CompletedRanges, record: BrokerRecord): void {
     this.#unverifiedMetadata = undefined;
-    const { next } = this.tracker;
-    if (record.offset !== next || record.leaderEpoch !== leaderEpoch) return;
+    if (!isOfLog(unverified, record, this.tracker.next)) return;
+    const { lastEpoch, ranges } = unverified;
     this.tracker.markCompleted(ranges);
     this.#verifiedMetadata = { lastEpoch, end: ranges.at(-1)?.to ?? 0 };
   }
 
-  /**
-   * Epochs only grow along a log. A record of a later epoch inside the completed ranges shows that
-   * those were cut off.
-   */
-  #checkForTruncation(
-    { lastEpoch, end }: { lastEpoch: number; end: number },
-    record: BrokerRecord,
-  ): void {
-    const isBehind = record.offset >= end;
-    const isOfAnotherLog = !isBehind && record.leaderEpoch > lastEpoch;
-    if (isBehind || isOfAnotherLog) this.#verifiedMetadata = undefined;
-    if (isOfAnotherLog) this.tracker.unmarkFrom(record.offset);
+  #checkForTruncation(verified: VerifiedRanges, record: BrokerRecord): void {
+    const isTruncated = isTruncatedAt(verified, record);
+    if (isTruncated || record.offset >= verified.end) this.#verifiedMetadata = undefined;
+    if (isTruncated) this.tracker.unmarkFrom(record.offset);
   }
 }

@@ -11,8 +11,8 @@ const failed = (rest: object = {}): Outcome => ({
   ...rest,
 });
 
-/** Handles one record with these outcomes, then with a success. */
-async function livesOf(outcomes: readonly Outcome[]) {
+/** Handles one record with these outcomes, and finally with a success. */
+async function deliveriesOf(outcomes: readonly Outcome[]) {
   const testBed = await ConsumingTestBed.of(1);
   await testBed.write(1);
   const seen: object[] = [];
@@ -28,9 +28,9 @@ async function livesOf(outcomes: readonly Outcome[]) {
   return { seen, waits: at.slice(1).map((time, index) => time - at[index]!) };
 }
 
-describe('what a delivery knows of those before it', () => {
+describe('the delivery history of a record', () => {
   it('counts redeliveries, failures and handler calls', async () => {
-    const { seen } = await livesOf([
+    const { seen } = await deliveriesOf([
       failed({ attempts: 3 }),
       { kind: 'handed-back' },
       failed({ attempts: 0 }),
@@ -47,7 +47,7 @@ describe('what a delivery knows of those before it', () => {
   });
 });
 
-it('keeps the summary of the latest failure over later redeliveries', async () => {
+it('the delivery history keeps the latest failure report over deliveries that report none', async () => {
   const testBed = await ConsumingTestBed.of(1);
   await testBed.write(1);
   const report = aRememberedFailure();
@@ -63,9 +63,9 @@ it('keeps the summary of the latest failure over later redeliveries', async () =
   expect(seen).toEqual([undefined, report, report, report]);
 });
 
-describe('a failure with a delay of its own', () => {
-  it('is redelivered after that delay, and otherwise after the backoff', async () => {
-    const { waits } = await livesOf([
+describe('a failed record', () => {
+  it('is redelivered after the delay that its outcome requests, and otherwise after the backoff', async () => {
+    const { waits } = await deliveriesOf([
       failed({ delayMs: 7_000 }),
       failed({ delayMs: 20 }),
       failed(),
@@ -81,20 +81,23 @@ describe('the start of the retry budget', () => {
   it.each([
     ['partition', [0, 3_000, 6_000]],
     ['key', [0, 0, 0]],
-  ] as const)('is the start of the slice or of the wait, by %s', async (by, expected) => {
-    const testBed = await ConsumingTestBed.of(1);
-    await testBed.writeKeys(['a', 'a', 'a']);
-    const taken: number[] = [];
-    const member = await testBed.started(
-      async ({ readySince }) => {
-        taken.push(Math.round(testBed.runtime.monotonic() - readySince));
-        await sleep(testBed.runtime, 3_000);
-        return succeeded;
-      },
-      { settings: { processing: { by, maxConcurrency: 4 } } },
-    );
-    await testBed.until(() => member.session.counts.succeeded === 3);
-    expect(taken).toEqual(expected);
-    await testBed.end();
-  });
+  ] as const)(
+    'is the start of the slice for a partition, and the start of the wait for a key: by %s',
+    async (by, expected) => {
+      const testBed = await ConsumingTestBed.of(1);
+      await testBed.writeKeys(['a', 'a', 'a']);
+      const taken: number[] = [];
+      const member = await testBed.started(
+        async ({ readySince }) => {
+          taken.push(Math.round(testBed.runtime.monotonic() - readySince));
+          await sleep(testBed.runtime, 3_000);
+          return succeeded;
+        },
+        { settings: { processing: { by, maxConcurrency: 4 } } },
+      );
+      await testBed.until(() => member.session.counts.succeeded === 3);
+      expect(taken).toEqual(expected);
+      await testBed.end();
+    },
+  );
 });

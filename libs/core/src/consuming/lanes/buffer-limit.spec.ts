@@ -14,7 +14,7 @@ describe('BufferLimit', () => {
     [1, 32 * MIB],
     [4, 8 * MIB],
     [3, Math.floor((64 * MIB) / 6)],
-  ])('divides the bytes evenly: with %i lanes, %i bytes each', (lanes, bytes) => {
+  ])('divides the bytes evenly among the lanes: with %i lanes, %i bytes each', (lanes, bytes) => {
     expect(memoryOf(lanes).bytesPerPartition).toBe(bytes);
   });
 
@@ -27,7 +27,7 @@ describe('BufferLimit', () => {
     expect(bufferLimit.bytesPerPartition).toBe(before);
   });
 
-  it('leaves each of very many lanes enough to go on', () => {
+  it('allows each lane a minimum, even if there are very many lanes', () => {
     expect(memoryOf(100_000).bytesPerPartition).toBe(32 * 1024);
   });
 });

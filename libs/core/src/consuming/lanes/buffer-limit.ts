@@ -1,4 +1,4 @@
-/** Smallest share of a lane. With less, a partition would need a fetch for every few records. */
+/** Smallest share of a lane. A smaller one would need a fetch for every few records. */
 const SMALLEST_SHARE = 64 * 1024;
 
 /** Limits the bytes that the lanes of all sessions may buffer, in equal shares. */
@@ -12,8 +12,8 @@ export class BufferLimit {
   ) {}
 
   /**
-   * Half of a lane's share. A lane that buffers as much is not fetched, and no poll brings more
-   * than this. So a lane stays within its share, the last record included.
+   * Half of a lane's share. A lane that buffers this many bytes is not fetched, and one poll adds
+   * at most as many again. So a lane stays within its share.
    */
   get bytesPerPartition(): number {
     return (this.#bytesPerPartition ??= this.#halfOfShare());

@@ -11,7 +11,7 @@ export interface LaneOptions extends Omit<LaneParts, 'commits'>, Pick<KeyedLaneP
   readonly settings: ConsumingSettings;
 }
 
-/** Creates the lane that the binding's `processing` and acknowledgement mode ask for. */
+/** Creates the lane for the binding's `processing` and acknowledgement mode. */
 export function createLane(assigned: AssignedPartition, options: LaneOptions): PartitionLane {
   const { settings } = options;
   const { by } = settings.processing;

@@ -10,7 +10,7 @@ const error = new Error('exhausted');
 const awaiting = (): Outcome =>
   aFailure({ reason: 'awaiting-decision', error, report: aRememberedFailure() });
 
-/** Starts with three records. Only an operator lets the second one pass. */
+/** Starts a session with three records. The second one waits for a decision of an operator. */
 async function stuckAtSecond(onDecided: (decision: RecordDecision) => Outcome = () => succeeded) {
   const testBed = await ConsumingTestBed.of(2);
   await testBed.write(3);
@@ -28,8 +28,8 @@ async function stuckAtSecond(onDecided: (decision: RecordDecision) => Outcome = 
   return { testBed, session, offsets, deliveries, mend: () => void (isMended = true) };
 }
 
-describe('a partition whose record waits for a decision', () => {
-  it('waits without a time limit and shows why, while the others go on', async () => {
+describe('a partition whose record waits for a decision of an operator', () => {
+  it('waits without a time limit and shows the reason, while other partitions continue', async () => {
     const { testBed, session, offsets } = await stuckAtSecond();
     await testBed.runtime.advance(600_000);
     await testBed.write(1, 1);
@@ -41,7 +41,7 @@ describe('a partition whose record waits for a decision', () => {
     await testBed.end();
   });
 
-  it('is not resumed by a resume of the session', async () => {
+  it('stays paused when the pause of its session ends', async () => {
     const { testBed, session, offsets } = await stuckAtSecond();
     await testBed.done(session.pause('operator'));
     session.resume('operator');
@@ -52,7 +52,7 @@ describe('a partition whose record waits for a decision', () => {
   });
 
   it.each(['dead-letter', 'skip'] as const)(
-    'hands the record out with the decision "%s", and goes on',
+    'hands the record out with the decision "%s", and then continues with the next records',
     async (decision) => {
       const { testBed, session, offsets, deliveries } = await stuckAtSecond();
       expect(session.decide(PARTITION, decision)).toBe(true);
@@ -66,7 +66,7 @@ describe('a partition whose record waits for a decision', () => {
     },
   );
 
-  it('calls the handler again on "retry", and waits again if it fails again', async () => {
+  it('calls the handler again on "retry", and waits for another decision if it fails again', async () => {
     const { testBed, session, deliveries, mend } = await stuckAtSecond();
     expect(session.decide(PARTITION, 'retry')).toBe(true);
     await testBed.until(() => deliveries.length === 2 && session.status.partitionPauses.length > 0);
@@ -77,7 +77,7 @@ describe('a partition whose record waits for a decision', () => {
     await testBed.end();
   });
 
-  it('keeps the decision until it was carried out', async () => {
+  it('keeps the decision until a delivery has applied it', async () => {
     const answers: Outcome[] = [
       { kind: 'failed', reason: 'redeliver', attempts: 1, error },
       { kind: 'handed-back' },
@@ -93,7 +93,7 @@ describe('a partition whose record waits for a decision', () => {
     await testBed.end();
   });
 
-  it('replaces the decision by a later one', async () => {
+  it('replaces a decision that was not applied yet by a later one', async () => {
     const { testBed, session, deliveries, mend } = await stuckAtSecond(awaiting);
     session.decide(PARTITION, 'dead-letter');
     await testBed.until(() => deliveries.length === 2 && session.status.partitionPauses.length > 0);
@@ -108,7 +108,7 @@ describe('a partition whose record waits for a decision', () => {
     await testBed.end();
   });
 
-  it('applies a decision with an offset to that record only', async () => {
+  it('applies a decision with an offset only to the record at that offset', async () => {
     const { testBed, session, offsets } = await stuckAtSecond();
     expect(session.decide({ ...PARTITION, offset: 0 }, 'skip')).toBe(false);
     expect(session.decide({ ...PARTITION, offset: 2 }, 'skip')).toBe(false);
@@ -119,7 +119,7 @@ describe('a partition whose record waits for a decision', () => {
     await testBed.end();
   });
 
-  it('stays paused after the decision if it is paused for another reason', async () => {
+  it('stays paused after the decision if it has another reason for a pause', async () => {
     const { testBed, session, offsets } = await stuckAtSecond();
     await testBed.done(session.pause('operator'));
     expect(session.decide(PARTITION, 'skip')).toBe(true);
@@ -140,7 +140,7 @@ describe('a partition whose record waits for a decision', () => {
     expect(session.decide(PARTITION, 'skip')).toBe(false);
   });
 
-  it('waits again at its next owner', async () => {
+  it('waits for a decision again at its next owner', async () => {
     const { testBed, session } = await stuckAtSecond();
     await testBed.done(session.close());
     const next = await testBed.started(awaiting);
@@ -174,7 +174,7 @@ describe('a partition whose record is redelivered after a backoff', () => {
   };
 
   it.each(['dead-letter', 'skip'] as const)(
-    'hands the record out at once with the decision "%s", if the offset is named',
+    'hands the record out at once with the decision "%s" if the decision names its offset',
     async (decision) => {
       const { testBed, session, offsets, decisions } = await backingOff();
       expect(session.decide({ ...PARTITION, offset: 1 }, decision)).toBe(true);
@@ -188,7 +188,7 @@ describe('a partition whose record is redelivered after a backoff', () => {
     },
   );
 
-  it('redelivers the record at once on "retry"', async () => {
+  it('redelivers the record at once on "retry" with its offset', async () => {
     const { testBed, session, decisions } = await backingOff();
     expect(session.decide({ ...PARTITION, offset: 1 }, 'retry')).toBe(true);
     await testBed.until(() => decisions.length === 2);
@@ -196,7 +196,7 @@ describe('a partition whose record is redelivered after a backoff', () => {
     await testBed.end();
   });
 
-  it('ignores a decision without the right offset', async () => {
+  it('ignores a decision that does not name the offset of the record', async () => {
     const { testBed, session, offsets } = await backingOff();
     expect(session.decide(PARTITION, 'skip')).toBe(false);
     for (const offset of [0, 2])
@@ -220,7 +220,7 @@ describe('a partition whose record is redelivered after a backoff', () => {
     await testBed.end();
   });
 
-  it('keeps the decision while the session is paused, and the pause too', async () => {
+  it('keeps a decision that is made while the session is paused, and stays paused', async () => {
     const { testBed, session, offsets, decisions } = await backingOff();
     await testBed.done(session.pause('circuit'));
     await testBed.runtime.advance(600_000);
@@ -233,7 +233,7 @@ describe('a partition whose record is redelivered after a backoff', () => {
     await testBed.end();
   });
 
-  it('ignores a decision if it is only paused before its next record', async () => {
+  it('ignores a decision if the partition is only paused before its next record', async () => {
     const testBed = await ConsumingTestBed.of(1);
     const { session, offsets } = await testBed.started(() => succeeded);
     await testBed.done(session.pause('operator'));
@@ -246,7 +246,7 @@ describe('a partition whose record is redelivered after a backoff', () => {
     await testBed.end();
   });
 
-  it('ignores a decision while the handler has the record', async () => {
+  it('ignores a decision while the handler runs the record', async () => {
     const testBed = await ConsumingTestBed.of(1);
     await testBed.write(1);
     let calls = 0;

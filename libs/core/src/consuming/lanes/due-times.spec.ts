@@ -12,7 +12,7 @@ interface HandedOut {
   readonly receivedAt: number;
 }
 
-/** Starts with records of one partition that are due after these delays. */
+/** Starts a session with records of one partition that are due after these delays. */
 async function dueIn(delays: readonly number[], options: Partial<SessionUnderTestOptions> = {}) {
   const testBed = await ConsumingTestBed.of(1);
   await testBed.write(delays.length);
@@ -35,8 +35,8 @@ async function dueIn(delays: readonly number[], options: Partial<SessionUnderTes
   return { testBed, session, handed, offsets, asked, start, pauses };
 }
 
-describe('a record that is not due', () => {
-  it('waits in its place, exactly until it is due', async () => {
+describe('a record of a retry topic that is not due', () => {
+  it('pauses its partition exactly until it is due', async () => {
     const { testBed, handed, pauses } = await dueIn([0, 5_000, 5_000, 90_123]);
     await testBed.until(() => handed.length > 0);
     expect(pauses()).toEqual([['delay']]);
@@ -47,7 +47,7 @@ describe('a record that is not due', () => {
     await testBed.end();
   });
 
-  it('holds up the records behind it, whose due time is not read', async () => {
+  it('delays the records after it, whose due time is not read yet', async () => {
     const { testBed, handed, asked, offsets } = await dueIn([0, 60_000, 0, 0]);
     await testBed.runtime.advance(50_000);
     expect([offsets(), [...asked]]).toEqual([[0], [0, 1]]);
@@ -56,7 +56,7 @@ describe('a record that is not due', () => {
     await testBed.end();
   });
 
-  it('starts its retry budget when it is due, and so do the records behind it', async () => {
+  it('starts its retry budget when it is due, as the records after it do', async () => {
     const { testBed, handed } = await dueIn([60_000, 0, 70_000]);
     await testBed.until(() => handed.length === 3);
     expect(handed.map(({ receivedAt }) => receivedAt)).toEqual([60_000, 60_000, 70_000]);
@@ -64,7 +64,7 @@ describe('a record that is not due', () => {
   });
 
   it.each(['partition', 'key'] as const)(
-    'holds the partition if its due time cannot be read, and asks again, by %s',
+    'pauses the partition if dueAt() throws, and is asked again after the backoff, by %s',
     async (by) => {
       const testBed = await ConsumingTestBed.of(1);
       await testBed.write(4);
@@ -94,7 +94,7 @@ describe('a record that is not due', () => {
   );
 
   it.each(['partition', 'key'] as const)(
-    'does not keep completed records from being committed with MANUAL: by %s',
+    'does not delay the commit of completed records with MANUAL: by %s',
     async (by) => {
       const settings = { processing: { by, maxConcurrency: 4 }, ackMode: 'MANUAL' } as const;
       const delays = [0, 0, 600_000];
@@ -114,7 +114,7 @@ describe('a record that is not due', () => {
     await testBed.end();
   });
 
-  it('is not delivered earlier by a pause and a resume, and does not end the pause', async () => {
+  it('is not delivered earlier by a pause and a resume of the session, and does not end that pause', async () => {
     const { testBed, session, handed, offsets, pauses } = await dueIn([0, 10_000, 40_000]);
     await testBed.runtime.advance(5_000);
     await testBed.done(session.pause('operator'));
@@ -146,7 +146,7 @@ describe('a record that is not due', () => {
     expect(testBed.runtime.pendingTimers).toBe(0);
   });
 
-  it('waits for its due time at the next member, too', async () => {
+  it('waits until its due time at the next owner, too', async () => {
     const { testBed, session, handed, start } = await dueIn([30_000]);
     await testBed.runtime.advance(5_000);
     await testBed.done(session.close());
@@ -164,14 +164,14 @@ describe('a record that is not due', () => {
     await testBed.end();
   });
 
-  it.each([Number.NaN, -Infinity])('is due at once when its time is %s', async (time) => {
+  it.each([Number.NaN, -Infinity])('is due at once if its due time is %s', async (time) => {
     const { testBed, handed } = await dueIn([time]);
     await testBed.until(() => handed.length > 0);
     expect(handed[0]?.receivedAt).toBeLessThan(1_000);
     await testBed.end();
   });
 
-  it('holds its partition back visibly if its due time cannot be read', async () => {
+  it('is shown in partitionPauses if dueAt() throws', async () => {
     const processor: RecordProcessor = {
       process: () => succeeded,
       dueAt: () => {
@@ -186,7 +186,7 @@ describe('a record that is not due', () => {
     await testBed.end();
   });
 
-  it('ends a slice: a batch handler gets only due records', async () => {
+  it('ends a slice before it: a batch handler gets only due records', async () => {
     const testBed = await ConsumingTestBed.of(1);
     await testBed.write(4);
     const start = testBed.runtime.now();

@@ -3,16 +3,15 @@ import type { Runtime, Timer } from '@nest-event-bus/broker/runtime';
 import type { LaneDelivery } from './lane-delivery.js';
 
 /**
- * Longest timer. A clock that is set, or a machine that slept, delays a record by no more than
- * this.
+ * Longest timer. If the clock is set or the machine sleeps, a record is late by no more than this.
  */
 const LONGEST_TIMER_MS = 30_000;
 
-/** Holds the records of a lane back until they are due. */
+/** Delays the records of a lane until they are due. */
 export class DueWait {
   #timer: Timer | undefined;
   /**
-   * Due time of the last record that was let through. Records after it could not be handed out
+   * Due time of the last record that was handed out. Records after it could not be handed out
    * earlier.
    */
   #openSince = 0;
@@ -28,8 +27,8 @@ export class DueWait {
   }
 
   /**
-   * Returns false if the record is not due. Then `onDue` is called when it is, unless the wait is
-   * cancelled.
+   * Returns whether the record is due. If not, `onDue` is called at its due time, unless the wait
+   * is cancelled.
    */
   isDue(delivery: LaneDelivery): boolean {
     if (this.#timer) return false;
@@ -50,7 +49,10 @@ export class DueWait {
     this.#timer = undefined;
   }
 
-  /** Timers may fire a little early, so the callback checks again. */
+  /**
+   * Calls `onDue` after the delay. Timers may fire a little early, so the due time is checked
+   * again.
+   */
   #wait(delayMs: number): void {
     this.#timer = this.runtime.setTimer(() => {
       this.#timer = undefined;

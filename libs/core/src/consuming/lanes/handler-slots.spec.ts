@@ -1,6 +1,6 @@
 import { HandlerSlots, type SlotWaiter } from './handler-slots.js';
 
-/** A lane that hands out as many records as it has, while slots are free. */
+/** A lane that hands out all its records while slots are free. */
 class Lane implements SlotWaiter {
   taken = 0;
 
@@ -20,7 +20,7 @@ class Lane implements SlotWaiter {
 }
 
 describe('HandlerSlots', () => {
-  it('gives slots in turn, so that no partition starves', () => {
+  it('gives slots to the lanes in turn, so that no partition starves', () => {
     const slots = new HandlerSlots(1);
     const [one, two] = [new Lane(slots, 5), new Lane(slots, 5)];
     for (const lane of [one, two]) lane.processPending();
@@ -28,7 +28,7 @@ describe('HandlerSlots', () => {
     expect([one.taken, two.taken]).toEqual([4, 2]);
   });
 
-  it('skips lanes that have nothing left to hand out', () => {
+  it('skips lanes that have no record left to hand out', () => {
     const slots = new HandlerSlots(1);
     const [one, held, two] = [new Lane(slots, 1), new Lane(slots, 1), new Lane(slots, 1)];
     for (const lane of [one, held, two]) lane.processPending();

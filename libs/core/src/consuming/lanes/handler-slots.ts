@@ -3,7 +3,10 @@ export interface SlotWaiter {
   processPending(): void;
 }
 
-/** Limits the concurrent handlers of a session. A lane that finds no free slot gets one in turn. */
+/**
+ * Limits the concurrent handlers of a session. Lanes that find no free slot get one in the order of
+ * their requests.
+ */
 export class HandlerSlots {
   readonly #waiting = new Set<SlotWaiter>();
   #taken = 0;
@@ -23,7 +26,10 @@ export class HandlerSlots {
     this.#waiting.add(user);
   }
 
-  /** Frees a slot. A lane with nothing to hand out leaves its turn to the next one. */
+  /**
+   * Frees a slot. If the next waiting lane has no record to hand out, the lane after it gets the
+   * slot.
+   */
   release(): void {
     this.#taken--;
     while (this.isFree) {

@@ -36,7 +36,7 @@ describe.each([
 
   const heldBytes = ({ session }: SessionUnderTest): number => session.counts.inFlight * RECORD;
 
-  it('stay within the limit, whatever maxPollRecords allows', async () => {
+  it('stay within the byte limit, whatever maxPollRecords allows', async () => {
     const gate = new Deferred<Outcome>();
     const bufferLimit = new BufferLimit(() => TOTAL);
     const processor = inSlices(() => gate.promise);
@@ -50,7 +50,7 @@ describe.each([
     expect(member.session.counts.inFlight).toBe(0);
   });
 
-  it('may exceed the limit by one large record', async () => {
+  it('may exceed the byte limit by one large record', async () => {
     const bufferLimit = new BufferLimit(() => 1_000, 0);
     const processor = inSlices(() => succeeded);
     const member = await testBed.started(undefined, { settings, bufferLimit, processor });
@@ -59,7 +59,7 @@ describe.each([
     expect(member.session.counts).toMatchObject({ received: 2 * RECORDS, handedBack: 0 });
   });
 
-  it('become free when a pause drops the buffer', async () => {
+  it('are free again when a pause drops the buffer', async () => {
     const bufferLimit = new BufferLimit(() => TOTAL);
     let answer: Outcome = { kind: 'handed-back', delayMs: 10 };
     const processor = inSlices(() => answer);

@@ -18,19 +18,19 @@ function queues() {
   return { runtime, waits, delivery, all };
 }
 
-/** Marks the first record of a key as running, with these behind it. */
-function atWork({ all, delivery }: ReturnType<typeof queues>, key: string, ...behind: number[]) {
+/** Marks the first record of a key as running, and adds these records behind it. */
+function withRunningFirst({ all, delivery }: ReturnType<typeof queues>, key: string, ...behind: number[]) {
   const queue = all.add(key, delivery(0)) as KeyQueue;
   all.take(queue);
   for (const offset of behind) all.add(key, delivery(offset));
   return queue;
 }
 
-describe('records behind one that waits for a delay', () => {
+describe('records of a key behind one that waits for a delay', () => {
   it('do not count as in line until the delay is over', async () => {
     const testBed = queues();
     const { all, delivery, runtime, waits } = testBed;
-    const queue = atWork(testBed, 'a', 1, 2);
+    const queue = withRunningFirst(testBed, 'a', 1, 2);
     expect([all.size, all.inLine, all.isReady]).toEqual([2, 2, false]);
     all.putBack(queue, delivery(0, 1_000));
     all.add('a', delivery(3));
@@ -40,20 +40,20 @@ describe('records behind one that waits for a delay', () => {
     expect(waits).toEqual([0]);
   });
 
-  it('count as in line at once if the delay was over', () => {
+  it('count as in line at once if the delay is over already', () => {
     const testBed = queues();
     const { all, delivery, waits } = testBed;
-    all.putBack(atWork(testBed, 'a', 1), delivery(0, 0));
+    all.putBack(withRunningFirst(testBed, 'a', 1), delivery(0, 0));
     expect([all.inLine, all.isReady, waits]).toEqual([2, true, []]);
   });
 
-  it('are removed with it, and later records count as in line', async () => {
+  it('are removed together with it, and later records of the key count as in line', async () => {
     const testBed = queues();
     const { all, delivery, runtime } = testBed;
-    all.putBack(atWork(testBed, 'a', 1), delivery(0, 1_000));
+    all.putBack(withRunningFirst(testBed, 'a', 1), delivery(0, 1_000));
     expect(all.takeAll().map(({ record }) => record.offset)).toEqual([0, 1]);
     expect([all.size, runtime.pendingTimers]).toEqual([0, 0]);
-    atWork(testBed, 'a', 1);
+    withRunningFirst(testBed, 'a', 1);
     expect(all.inLine).toBe(1);
   });
 });

@@ -1,9 +1,20 @@
+import type { BrokerRecord } from '@nest-event-bus/broker';
 import type { Backoff, Runtime, Timer } from '@nest-event-bus/broker/runtime';
 import type { LaneDelivery } from './lane-delivery.js';
+import type { KeyedLaneParts } from './lane-parts.js';
 import type { RecordWait } from '../../model/outcomes/delivery-history.js';
 
-/** Records without a key share the key null, so they stay in order among themselves. */
+/**
+ * Key of a record. Records without a key share the key null, so they stay in order among
+ * themselves.
+ */
 export type Key = string | number | null;
+
+/** Returns the key by which records keep their order. With `by: 'none'`, each record has its own. */
+export function keyOf({ key, offset }: BrokerRecord, by: KeyedLaneParts['by']): Key {
+  if (by === 'none') return offset;
+  return key === null ? null : key.toString('latin1');
+}
 
 /** Unfinished records of one key. */
 export interface KeyQueue {
@@ -12,7 +23,10 @@ export interface KeyQueue {
   /** True while a handler runs, or while the next record must not begin yet. */
   isBusy: boolean;
   backoff?: Backoff;
-  /** Timer of the first record's wait. The other records wait behind it. */
+  /**
+   * Timer for the wait of the first record. The other records of the queue wait until that one is
+   * done.
+   */
   timer?: Timer;
 }
 
@@ -24,13 +38,16 @@ export interface KeyQueuesParts {
   onWait(delivery: LaneDelivery, wait: RecordWait): void;
 }
 
-/** Queues of the records that wait behind others of their key, and the keys whose turn it is. */
+/**
+ * Queues of the records that wait for earlier records of their key, and the keys whose next record
+ * may begin.
+ */
 export class KeyQueues {
   readonly #queues = new Map<Key, KeyQueue>();
   /** Queues whose first record may begin. */
   readonly #ready: KeyQueue[] = [];
   #waiting = 0;
-  /** Waiting records in queues whose first record waits for a timer. */
+  /** Number of waiting records in queues whose first record waits for a timer. */
   #delayed = 0;
 
   constructor(private readonly parts: KeyQueuesParts) {}
@@ -40,7 +57,7 @@ export class KeyQueues {
     return this.#waiting;
   }
 
-  /** Number of records that wait only for a running handler. */
+  /** Number of records that wait only for a running handler, and not for a timer. */
   get inLine(): number {
     return this.#waiting - this.#delayed;
   }
@@ -54,7 +71,7 @@ export class KeyQueues {
     return this.#ready.shift() as KeyQueue;
   }
 
-  /** Adds a record. Returns its queue if it is alone there. */
+  /** Adds a record. Returns its queue if the queue was empty, so that the record may begin. */
   add(key: Key, delivery: LaneDelivery): KeyQueue | undefined {
     this.#waiting++;
     const taken = this.#queues.get(key);
@@ -71,7 +88,9 @@ export class KeyQueues {
     return queue;
   }
 
-  /** Takes the first record of a queue; returns undefined if that has to wait. */
+  /**
+   * Takes the first record of a queue. Returns undefined if that record has to wait for its time.
+   */
   take(queue: KeyQueue): LaneDelivery | undefined {
     const first = queue.waiting[0] as LaneDelivery;
     if (this.#mustWait(queue, first)) return undefined;
@@ -81,7 +100,7 @@ export class KeyQueues {
     return first;
   }
 
-  /** Puts a record back in front of its queue. */
+  /** Puts a record back at the front of its queue. */
   putBack(queue: KeyQueue, delivery: LaneDelivery): void {
     queue.waiting.unshift(delivery);
     queue.isBusy = false;
@@ -89,7 +108,9 @@ export class KeyQueues {
     if (!this.#mustWait(queue, delivery)) this.#ready.push(queue);
   }
 
-  /** Frees the queue after its record has finished, so that the next one gets its turn. */
+  /**
+   * Frees the queue after its record has finished, so that the next record of the key may begin.
+   */
   free(queue: KeyQueue): void {
     queue.isBusy = false;
     if (queue.waiting.length > 0) this.#ready.push(queue);
@@ -111,7 +132,7 @@ export class KeyQueues {
     return all;
   }
 
-  /** Forgets all other queues. Called when no record waits. */
+  /** Drops all other queues. Called when no record waits. */
   keepOnly(busy: ReadonlySet<KeyQueue>): void {
     for (const queue of this.#queues.values()) if (!busy.has(queue)) this.#queues.delete(queue.key);
   }
@@ -122,7 +143,10 @@ export class KeyQueues {
     return queue;
   }
 
-  /** Calls `onWait` last, because the listener may take all waiting records. */
+  /**
+   * Returns whether the first record has to wait. Calls `onWait` last, because the listener may
+   * take all waiting records.
+   */
   #mustWait(queue: KeyQueue, first: LaneDelivery): boolean {
     const { wait } = first.history;
     if (!wait) return false;

@@ -9,8 +9,8 @@ import {
 } from '../session/consuming-test-bed.spec-support.js';
 import { Keys, failed } from './keyed-lane.spec-support.js';
 
-describe('a record by key that fails', () => {
-  it('blocks its key for its backoff, while the others go on', async () => {
+describe("a failed record with processing.by 'key'", () => {
+  it('blocks its key for its backoff, while other keys continue', async () => {
     let failures = 2;
     const at: number[] = [];
     const keys = await Keys.of(['bad', 'a', 'bad', 'b', 'a'], ({ record }) => {
@@ -29,7 +29,7 @@ describe('a record by key that fails', () => {
     await keys.testBed.end();
   });
 
-  it('is redelivered with its history, after a longer backoff each time', async () => {
+  it('is redelivered with its delivery history, after a longer backoff each time', async () => {
     const seen: object[] = [];
     const at: number[] = [];
     const keys = await Keys.of(['a'], ({ history: { redeliveries, failures, calls } }) => {
@@ -58,7 +58,7 @@ describe('a record by key that fails', () => {
     ],
     ['gives nothing', () => 'nothing' as unknown as Outcome],
     ['rejects', () => Promise.reject(new Error('later'))],
-  ])('counts as failed if it %s', async (_, answer) => {
+  ])('is redelivered as failed if its handler %s', async (_, answer) => {
     let calls = 0;
     const keys = await Keys.of(['a', 'b'], ({ record }) => {
       if (record.offset === 0 && calls++ === 0) return answer();
@@ -70,7 +70,7 @@ describe('a record by key that fails', () => {
     await keys.testBed.end();
   });
 
-  it('keeps its wait over a pause and a resume, and completed records are not redelivered', async () => {
+  it('waits its whole backoff even if the session is paused and resumed meanwhile; completed records are not redelivered', async () => {
     const at: number[] = [];
     const keys = await Keys.of(['bad', 'a', 'b'], ({ record }) => {
       if (record.offset !== 0) return succeeded;
@@ -90,7 +90,7 @@ describe('a record by key that fails', () => {
     await keys.testBed.end();
   });
 
-  it('waits no longer than the pause if its handler asked for no delay', async () => {
+  it('is redelivered at the end of a pause if its handler handed it back without a delay', async () => {
     const gate = new Deferred<Outcome>();
     let calls = 0;
     const keys = await Keys.of(['a'], () => (calls++ === 0 ? gate.promise : succeeded));
@@ -106,7 +106,7 @@ describe('a record by key that fails', () => {
     await keys.testBed.end();
   });
 
-  it('pauses its partition if it waits for a decision, the lowest offset first', async () => {
+  it('pauses its partition if it waits for a decision; the record with the lowest offset is decided first', async () => {
     const keys = await Keys.of(['a', 'b', 'c', 'a'], ({ record, history: { decision } }) => {
       if (record.offset < 2) return decision ? succeeded : failed({ reason: 'awaiting-decision' });
       return undefined;
@@ -131,14 +131,14 @@ describe('a record by key that fails', () => {
   });
 });
 
-describe('a record that waits while others go on', () => {
-  const talk = ({ log }: SessionUnderTest): readonly unknown[] =>
+describe('a waiting record while other records of its partition continue', () => {
+  const loggedLines = ({ log }: SessionUnderTest): readonly unknown[] =>
     log
       .filter(({ message }) => message.includes('another try'))
       .map(({ level, context }) => [level, context['offset'] ?? context['afterMs']]);
 
   it.each(['key', 'none'] as const)(
-    'is shown at its partition until it is done, whatever its attempts: by %s',
+    "is in the session's partitionPauses until it is done, however often it fails, with processing.by '%s'",
     async (by) => {
       let isHealed = false;
       const keys = new Keys(await ConsumingTestBed.of(1), ({ record }) => {
@@ -146,8 +146,8 @@ describe('a record that waits while others go on', () => {
       });
       const member = await keys.start({ processing: { by, maxConcurrency: 8 } });
       const { session } = member;
-      const told = jest.fn();
-      session.onStatusChange(told);
+      const listener = jest.fn();
+      session.onStatusChange(listener);
       await keys.testBed.writeKeys(['a', 'b', 'c']);
       await keys.testBed.until(() => keys.begun.length === 3);
       const waits = { topic: TOPIC, partition: 0, reasons: ['backoff'], error: new Error('no') };
@@ -155,12 +155,12 @@ describe('a record that waits while others go on', () => {
       await keys.testBed.runtime.advance(60_000);
       expect(session.counts.failed).toBeGreaterThan(10);
       expect(session.status.partitionPauses).toEqual([waits]);
-      expect(told).toHaveBeenCalledTimes(1);
+      expect(listener).toHaveBeenCalledTimes(1);
       isHealed = true;
       await keys.testBed.untilCommitted(3);
       expect(session.status.partitionPauses).toEqual([]);
-      expect(told).toHaveBeenCalledTimes(2);
-      expect(talk(member)).toEqual([
+      expect(listener).toHaveBeenCalledTimes(2);
+      expect(loggedLines(member)).toEqual([
         ['warn', 0],
         ['info', expect.any(Number)],
       ]);
@@ -168,16 +168,16 @@ describe('a record that waits while others go on', () => {
     },
   );
 
-  it('is logged without the message of its handler, which may quote it', async () => {
+  it('is logged without the error message of its handler, which may quote the record', async () => {
     const keys = await Keys.of(['a'], () => failed({ error: new TypeError('secret') }));
     const member = await keys.start();
-    await keys.testBed.until(() => talk(member).length > 0);
+    await keys.testBed.until(() => loggedLines(member).length > 0);
     expect(JSON.stringify(member.log)).not.toContain('secret');
     expect(member.log.at(-1)?.context).toMatchObject({ partition: 't-0', error: 'TypeError' });
     await keys.testBed.end();
   });
 
-  it('is shown as a delay if it was handed back, without a warning', async () => {
+  it('is shown with the reason "delay" if it was handed back, and no warning is logged', async () => {
     const keys = await Keys.of(['a', 'b'], ({ record, history: { redeliveries } }) => {
       return record.offset + redeliveries > 0
         ? succeeded
@@ -190,11 +190,11 @@ describe('a record that waits while others go on', () => {
     await keys.testBed.runtime.advance(600_000);
     await keys.testBed.untilCommitted(2);
     expect(member.session.status.partitionPauses).toEqual([]);
-    expect(talk(member)).toEqual([]);
+    expect(loggedLines(member)).toEqual([]);
     await keys.testBed.end();
   });
 
-  it('is one of many: the partition shows the error of the lowest one', async () => {
+  it('is shown with the others of its partition: the error is that of the lowest failed offset', async () => {
     const keys = await Keys.of(['a', 'b', 'c'], ({ record: { offset } }) => {
       if (offset === 0) return { kind: 'handed-back', delayMs: 600_000 };
       return failed({ error: new Error(`no ${offset}`), delayMs: 600_000 });
@@ -221,7 +221,7 @@ describe('a record that waits while others go on', () => {
     await keys.testBed.end();
   });
 
-  it('is not shown while a pause has given it back, and is shown when it is read again', async () => {
+  it('is not shown while a pause has handed it back, and is shown again when it is redelivered', async () => {
     const keys = await Keys.of(['a', 'b'], ({ record }) => {
       return record.offset === 0 ? failed({ delayMs: 600_000 }) : succeeded;
     });
@@ -236,16 +236,16 @@ describe('a record that waits while others go on', () => {
       { reasons: ['backoff'], error: { message: 'no' } },
     ]);
     expect(keys.begun).toEqual([0, 1]);
-    expect(talk(member).map((line) => (line as string[])[0])).toEqual(['warn', 'info', 'warn']);
+    expect(loggedLines(member).map((line) => (line as string[])[0])).toEqual(['warn', 'info', 'warn']);
     await keys.testBed.end();
   });
 
-  it('ends with its assignment', async () => {
+  it('is no longer shown when its assignment ends, and its end is logged', async () => {
     const keys = await Keys.of(['a'], () => failed({ delayMs: 600_000 }));
     const member = await keys.start();
-    await keys.testBed.until(() => talk(member).length > 0);
+    await keys.testBed.until(() => loggedLines(member).length > 0);
     await keys.testBed.done(member.session.close());
-    expect(talk(member)).toEqual([
+    expect(loggedLines(member)).toEqual([
       ['warn', 0],
       ['info', expect.any(Number)],
     ]);
@@ -254,14 +254,14 @@ describe('a record that waits while others go on', () => {
     expect(keys.testBed.runtime.pendingTimers).toBe(0);
   });
 
-  it('is not reported at all if every record succeeds', async () => {
+  it('is neither shown nor logged if every record succeeds', async () => {
     const keys = new Keys(await ConsumingTestBed.of(1), () => succeeded);
     const { session } = await keys.start();
-    const told = jest.fn();
-    session.onStatusChange(told);
+    const listener = jest.fn();
+    session.onStatusChange(listener);
     await keys.testBed.writeKeys(upTo(200).map(String));
     await keys.testBed.untilCommitted(200);
-    expect(told).not.toHaveBeenCalled();
+    expect(listener).not.toHaveBeenCalled();
     await keys.testBed.end();
   });
 });

@@ -5,7 +5,7 @@ import { OffsetTracker } from '../commits/offset-tracker.js';
 import { PartitionProgress } from '../commits/partition-progress.js';
 import { Keys, failed } from './keyed-lane.spec-support.js';
 
-describe('a partition by key', () => {
+describe("a partition with processing.by 'key'", () => {
   it('stops fetching while one key blocks many of its records', async () => {
     const keys = await Keys.of(upTo(300).map(() => 'one'));
     const { session } = await keys.start({ maxPollRecords: 5 });
@@ -21,7 +21,7 @@ describe('a partition by key', () => {
     await keys.testBed.end();
   });
 
-  it('lets running handlers finish in a pause, gives back the rest, and skips none', async () => {
+  it('lets running handlers finish in a pause, hands back the waiting records, and skips none', async () => {
     const keys = await Keys.of(['a', 'b', 'a', 'c', 'b', 'd']);
     const { session } = await keys.start({ processing: { by: 'key', maxConcurrency: 2 } });
     await keys.testBed.until(() => keys.running.length === 2);
@@ -30,7 +30,7 @@ describe('a partition by key', () => {
     await keys.end(1);
     session.resume('operator');
     await keys.testBed.runtime.advance(500);
-    // The key of the running handler stays blocked, whatever came between.
+    // The key of the running handler stays blocked during the pause and after it.
     expect(new Set(keys.running)).toEqual(new Set([0, 3]));
     while ((await keys.testBed.committed()) !== 6) {
       await keys.endAll();
@@ -40,7 +40,7 @@ describe('a partition by key', () => {
     await keys.testBed.end();
   });
 
-  it('drains all running handlers, and commits their records', async () => {
+  it('waits for all running handlers in a drain, and commits their records', async () => {
     const keys = await Keys.of(['a', 'b', 'c']);
     const { session } = await keys.start();
     await keys.testBed.until(() => keys.running.length === 3);
@@ -54,7 +54,7 @@ describe('a partition by key', () => {
     await keys.testBed.end();
   });
 
-  it('commits nothing of handlers that end after its revocation', async () => {
+  it('commits no record whose handler ends after the revocation', async () => {
     const keys = await Keys.of(['a', 'b']);
     const { session } = await keys.start({ rebalanceDrainTimeoutMs: 0 });
     await keys.testBed.until(() => keys.running.length === 2);
@@ -66,13 +66,13 @@ describe('a partition by key', () => {
     const next = new Keys(keys.testBed, () => succeeded);
     await next.start();
     await keys.testBed.untilCommitted(2);
-    // The record that was completed beyond the gap is not handled again.
+    // The record that was completed beyond the committed offset is not handled again.
     expect(next.begun).toEqual([0]);
     await keys.testBed.end();
   });
 });
 
-describe('an internal error in a partition by key', () => {
+describe("an internal error in a partition with processing.by 'key'", () => {
   afterEach(() => jest.restoreAllMocks());
 
   const breakOnce = (): never => {
@@ -82,7 +82,7 @@ describe('an internal error in a partition by key', () => {
   it.each<[string, () => Outcome | Promise<Outcome>]>([
     ['at once', () => succeeded],
     ['later', async () => succeeded],
-  ])('blocks no key for ever, for a record that was handled %s', async (_, answer) => {
+  ])('blocks no key for ever if it follows a record that was handled %s', async (_, answer) => {
     const keys = await Keys.of(['a', 'a', 'b'], answer);
     jest.spyOn(OffsetTracker.prototype, 'complete').mockImplementationOnce(breakOnce);
     const { session } = await keys.start();
@@ -92,7 +92,7 @@ describe('an internal error in a partition by key', () => {
     await keys.testBed.end();
   });
 
-  it('lets no record overtake a running handler of its key', async () => {
+  it('does not let a record overtake a running handler of its key', async () => {
     const keys = await Keys.of(['a', 'b', 'a', 'b']);
     const { session } = await keys.start();
     await keys.testBed.until(() => keys.running.length === 2);
@@ -110,7 +110,7 @@ describe('an internal error in a partition by key', () => {
   });
 
   it.each(['MANUAL', 'MANUAL_IMMEDIATE'] as const)(
-    'is survived if it prevents a commit: strict, by %s',
+    'delays a strict commit that it prevents, but does not lose it: by %s',
     async (ackMode) => {
       const keys = await Keys.of(['a', 'a', 'b'], () => succeeded);
       jest.spyOn(PartitionProgress.prototype, 'commitPoint').mockImplementationOnce(breakOnce);
@@ -120,7 +120,7 @@ describe('an internal error in a partition by key', () => {
     },
   );
 
-  it('does no harm while no handler runs', async () => {
+  it('does not prevent the redelivery of a record if it occurs while no handler runs', async () => {
     const keys = await Keys.of(['a'], ({ history: { redeliveries } }) =>
       redeliveries > 0 ? succeeded : failed({ delayMs: 5_000 }),
     );
@@ -135,9 +135,9 @@ describe('an internal error in a partition by key', () => {
   });
 });
 
-describe('handlers that outlive their assignment', () => {
-  /** Loses an assignment while a record is in flight, and gets the next one. */
-  async function lostAtWork(
+describe('handlers that run beyond the end of their assignment', () => {
+  /** Loses an assignment while a record is in flight, and gets the partition again. */
+  async function reassignedWhileRunning(
     settings: Partial<ConsumingSettings> = {},
   ): Promise<{ keys: Keys; regain: () => Promise<void>; runsOfFirst: () => number }> {
     const keys = await Keys.of(['a'], ({ record }) =>
@@ -160,8 +160,8 @@ describe('handlers that outlive their assignment', () => {
 
   afterEach(() => jest.restoreAllMocks());
 
-  it('block their key for the next assignment, and only their key', async () => {
-    const { keys, regain, runsOfFirst } = await lostAtWork();
+  it('block their key for the next assignment, and no other key', async () => {
+    const { keys, regain, runsOfFirst } = await reassignedWhileRunning();
     await regain();
     expect(keys.begun).toEqual([0, 1, 3]);
     await keys.end(0);
@@ -172,8 +172,8 @@ describe('handlers that outlive their assignment', () => {
     await keys.testBed.end();
   });
 
-  it('block their key over an internal error, too', async () => {
-    const { keys, regain, runsOfFirst } = await lostAtWork();
+  it('block their key even after an internal error in the next assignment', async () => {
+    const { keys, regain, runsOfFirst } = await reassignedWhileRunning();
     const complete = jest.spyOn(OffsetTracker.prototype, 'complete');
     complete.mockImplementationOnce(() => {
       throw new Error('a mistake of our own');
@@ -188,8 +188,8 @@ describe('handlers that outlive their assignment', () => {
     await keys.testBed.end();
   });
 
-  it('do not prevent commits with MANUAL of other records', async () => {
-    const { keys, regain } = await lostAtWork({ ackMode: 'MANUAL', maxPollRecords: 50 });
+  it('do not prevent commits of other records with MANUAL', async () => {
+    const { keys, regain } = await reassignedWhileRunning({ ackMode: 'MANUAL', maxPollRecords: 50 });
     await regain();
     expect(await keys.doneBeyondGap()).toEqual([1, 3]);
     await keys.endAll();

@@ -2,8 +2,8 @@ import { succeeded } from '../../model/outcomes/outcome.js';
 import { ConsumingTestBed, reconciles, upTo } from '../session/consuming-test-bed.spec-support.js';
 import { Keys } from './keyed-lane.spec-support.js';
 
-describe('records by key', () => {
-  it('run concurrently, those of one key in order; records without a key share a queue', async () => {
+describe("records with processing.by 'key'", () => {
+  it('run concurrently, in order for each key; records without a key share a queue', async () => {
     const keys = await Keys.of(['a', 'b', 'a', null, null, 'c', '']);
     const { session } = await keys.start();
     await keys.testBed.until(() => keys.running.length === 5);
@@ -19,7 +19,7 @@ describe('records by key', () => {
     await keys.testBed.end();
   });
 
-  it('run maxConcurrency handlers at most, over all partitions of the session', async () => {
+  it('run in at most maxConcurrency handlers over all partitions of the session', async () => {
     const testBed = await ConsumingTestBed.of(3);
     for (const partition of upTo(3)) await testBed.writeKeys(upTo(20).map(String), partition);
     const keys = new Keys(testBed, () => undefined);
@@ -34,7 +34,7 @@ describe('records by key', () => {
     await testBed.end();
   });
 
-  it('keep no order by none, and never run twice at once', async () => {
+  it("run concurrently even if they share a key, with processing.by 'none'", async () => {
     const keys = await Keys.of(['a', 'a', 'a']);
     await keys.start({ processing: { by: 'none', maxConcurrency: 8 } });
     await keys.testBed.until(() => keys.running.length === 3);
@@ -62,7 +62,7 @@ describe('records by key', () => {
     await keys.testBed.end();
   });
 
-  it('keep their order without promises if handlers return at once', async () => {
+  it('run in the order of the log, without promises, if handlers return at once', async () => {
     const keys = await Keys.of(
       upTo(200).map((index) => String(index % 7)),
       () => succeeded,
@@ -74,7 +74,7 @@ describe('records by key', () => {
     await keys.testBed.end();
   });
 
-  it('commit a slice at a time with MANUAL, and the rest when it is done', async () => {
+  it('are committed one slice at a time with MANUAL, and at once if no further record can begin', async () => {
     const keys = await Keys.of(upTo(20).map(String));
     const processing = { by: 'key', maxConcurrency: 7 } as const;
     await keys.start({ ackMode: 'MANUAL', maxPollRecords: 5, processing });
@@ -84,7 +84,7 @@ describe('records by key', () => {
     expect(await keys.testBed.committed()).toBeUndefined();
     await keys.end(4);
     await keys.testBed.untilCommitted(5);
-    // If nothing more can begin, completed records are committed at once.
+    // If no further record can begin, completed records are committed at once.
     for (const offset of upTo(11)) await keys.end(5 + offset);
     await keys.end(17);
     await keys.end(16);
@@ -94,7 +94,7 @@ describe('records by key', () => {
     await keys.testBed.end();
   });
 
-  it('commit with MANUAL while a record waits, or has another of its key behind it', async () => {
+  it('are committed with MANUAL while another record waits for its delay', async () => {
     const keys = await Keys.of(['bad', 'bad', ...upTo(8).map(String)], ({ record }) => {
       return record.offset === 0 ? { kind: 'handed-back', delayMs: 600_000 } : undefined;
     });
@@ -109,7 +109,7 @@ describe('records by key', () => {
     await keys.testBed.end();
   });
 
-  it('are not committed one by one with MANUAL while others of their key wait', async () => {
+  it('are not committed one by one with MANUAL while other records of their key wait', async () => {
     const stored: number[] = [];
     const keys = await Keys.of(upTo(12).map(() => 'one'));
     const settings = { ackMode: 'MANUAL', maxPollRecords: 5 } as const;

@@ -1,7 +1,7 @@
 import { Deferred } from '@nest-event-bus/broker/runtime';
 import type { Delivery } from '../../model/outcomes/delivery.js';
 import { type Outcome, succeeded } from '../../model/outcomes/outcome.js';
-import { decodeMetadata } from '../commits/commit-metadata.js';
+import { decodeMetadata } from '../commits/commit-metadata-format.js';
 import {
   type Handle,
   type SessionUnderTest,
@@ -19,7 +19,7 @@ export const failed = (rest: object = {}): Outcome => ({
   ...rest,
 });
 
-/** Offset in the numbers of running records per partition. */
+/** Difference between the numbers of running records in two partitions. */
 export const PARTITION = 1_000;
 
 /** Records with these keys in one partition, and handlers that the test ends. */
@@ -30,7 +30,7 @@ export class Keys {
 
   constructor(
     readonly testBed: ConsumingTestBed,
-    /** Replaces the handlers by ones that answer by themselves. */
+    /** Outcomes of the handlers. Without it, the test ends each handler. */
     readonly answer: (delivery: Delivery) => Outcome | Promise<Outcome> | undefined,
   ) {}
 
@@ -55,7 +55,10 @@ export class Keys {
     return [...this.#running.keys()];
   }
 
-  /** Offsets that the group knows to be completed beyond the committed one. */
+  /**
+   * Returns the offsets that are completed beyond the committed one, according to the commit
+   * metadata.
+   */
   async doneBeyondGap(): Promise<readonly number[]> {
     const { offset = 0, metadata = null } = (await this.testBed.commitOf()) ?? {};
     const runs = decodeMetadata(offset, metadata)?.ranges ?? [];

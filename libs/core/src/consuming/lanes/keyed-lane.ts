@@ -3,7 +3,7 @@ import type { Backoff } from '@nest-event-bus/broker/runtime';
 import { asError } from '../../errors/as-error.js';
 import type { Outcome } from '../../model/outcomes/outcome.js';
 import { failedOutcome, isPending } from './outcome-guards.js';
-import { type Key, type KeyQueue, KeyQueues } from './key-queues.js';
+import { type Key, keyOf, type KeyQueue, KeyQueues } from './key-queues.js';
 import { LaneDelivery } from './lane-delivery.js';
 import {
   redeliveryDelay,
@@ -18,20 +18,23 @@ import type { RecordWait } from '../../model/outcomes/delivery-history.js';
 import { WaitingRecords } from './waiting-records.js';
 
 /**
- * Maximal distance of completed records beyond a gap. Without metadata, all of them would be
- * redelivered after a crash.
+ * Maximal distance between the first unfinished record and the last completed one. If the broker
+ * stores no metadata, all completed records in between are redelivered after a crash.
  */
 const MAX_DISTANCE_BEYOND_GAP = 100_000;
 
 /**
- * Hands out records concurrently, but those of one key in order. A record that fails blocks only
- * its key: it stays in memory and is redelivered, while the watermark waits for it.
+ * Hands out records concurrently, but records of one key in order. A failed record blocks only its
+ * key: it stays in memory and is redelivered, while the watermark does not pass it.
  */
 export class KeyedLane extends PartitionLane {
   readonly #queues: KeyQueues;
   readonly #waiting = new WaitingRecords(() => this.parts.observer.onWaiting(this));
   readonly #running = new Map<LaneDelivery, KeyQueue>();
-  /** Keys blocked by a commit, or by a handler of an earlier assignment. */
+  /**
+   * Keys that are blocked while a commit is awaited, or by a running handler of an earlier
+   * assignment.
+   */
   readonly #blocked = new Set<KeyQueue>();
   /** Running handlers whose slot was freed, because they exceed maxPollIntervalMs. */
   readonly #overdue = new Set<LaneDelivery>();
@@ -66,7 +69,8 @@ export class KeyedLane extends PartitionLane {
   }
 
   get isBufferFull(): boolean {
-    // Full and free again are far apart, so that fetching does not start and stop for each record.
+    // The limits for "full" and for "free again" are far apart, so that fetching does not stop and
+    // start for each record.
     if (this.exceedsByteLimit) return true;
     if (this.backlog >= (this.isBackpressured ? this.#bufferLimit : 2 * this.#bufferLimit))
       return true;
@@ -103,22 +107,23 @@ export class KeyedLane extends PartitionLane {
     this.#waiting.endAll();
   }
 
-  /** Returns whether more records can begin as soon as a slot is free. */
+  /** Returns whether another record could begin if a slot were free. */
   get #hasNext(): boolean {
     return this.#queues.isReady || (this.pending.size > 0 && !this.waitsForDueTime);
   }
 
   /**
-   * Returns whether completed records are to be committed now. If nothing more can begin, they wait for no
-   * others.
+   * Returns whether completed records are to be committed now. They do not wait for a full slice if
+   * no further record can begin.
    */
   get #shouldReport(): boolean {
     if (this.#hasNext) return false;
     const isQuiet = this.#running.size === 0;
-    // The watermark has passed records that an earlier owner completed.
+    // No record of this lane is unreported, but the watermark may have passed records that an
+    // earlier owner completed.
     if (this.#unreported === 0) return isQuiet && this.backlog === 0 && !!this.commitPoint();
-    // Records behind running handlers may still complete a slice. Full metadata is an exception:
-    // only a commit empties it.
+    // Records in line behind running handlers may still fill the slice, so the commit waits for
+    // them. Full metadata is an exception: no record begins until a commit has made room.
     return isQuiet || this.#queues.inLine === 0 || this.progress.isMetadataFull;
   }
 
@@ -135,10 +140,10 @@ export class KeyedLane extends PartitionLane {
   }
 
   #enqueue(delivery: LaneDelivery): KeyQueue | undefined {
-    return this.#queues.add(this.#keyOf(delivery), delivery);
+    return this.#queues.add(keyOf(delivery.record, this.parts.by), delivery);
   }
 
-  /** Begins the record. The caller has made sure of a free slot. */
+  /** Hands the record to its handler. The caller has taken a free slot. */
   #begin(queue: KeyQueue, delivery: LaneDelivery): void {
     const { processor, runtime, slots, observer } = this.parts;
     const now = runtime.monotonic();
@@ -198,7 +203,8 @@ export class KeyedLane extends PartitionLane {
       this.#giveBack(queue, record.offset);
       return this.pausePartition(pauseFor(unfinished, backoff));
     }
-    // A record handed back without a delay is redelivered when the partition resumes.
+    // A record that was handed back without a delay is redelivered as soon as the partition
+    // resumes.
     if (!this.isOpen && unfinished.kind === 'handed-back' && !unfinished.delayMs)
       return this.#giveBack(queue, record.offset);
     const { runtime, sessionIndex } = this.parts;
@@ -216,7 +222,7 @@ export class KeyedLane extends PartitionLane {
     return { reason: 'backoff', until, error: unfinished.error };
   }
 
-  /** Rewinds to this record. Waiting records are dropped and read again, too. */
+  /** Rewinds to this record. Waiting records are dropped and read again, like the record itself. */
   #giveBack(queue: KeyQueue, offset: number): void {
     this.dropWaiting();
     this.#rewindTo(offset);
@@ -237,8 +243,8 @@ export class KeyedLane extends PartitionLane {
   }
 
   /**
-   * Frees the slot of a handler that exceeds maxPollIntervalMs. Otherwise a few hanging handlers
-   * would stop the whole session.
+   * Frees the slot of a handler that exceeds maxPollIntervalMs. Otherwise a few handlers that never
+   * end would stop the whole session.
    */
   async #freeWhenOverdue(delivery: LaneDelivery): Promise<void> {
     const { runtime, settings, slots } = this.parts;
@@ -248,11 +254,14 @@ export class KeyedLane extends PartitionLane {
     slots.release();
   }
 
-  /** Blocks the keys of handlers of earlier assignments, so that no record overtakes them. */
+  /**
+   * Blocks the keys of handlers that still run for earlier assignments, so that no record overtakes
+   * them.
+   */
   #waitForPreviousHandlers(): void {
     const byKey = new Map<Key, LaneDelivery[]>();
     for (const delivery of this.parts.previousHandlers) {
-      const key = this.#keyOf(delivery);
+      const key = keyOf(delivery.record, this.parts.by);
       byKey.set(key, [...(byKey.get(key) ?? []), delivery]);
     }
     const { runtime, settings } = this.parts;
@@ -275,13 +284,8 @@ export class KeyedLane extends PartitionLane {
     this.parts.committer.request(this);
   }
 
-  #keyOf({ record: { key, offset } }: LaneDelivery): Key {
-    if (this.parts.by === 'none') return offset;
-    return key === null ? null : key.toString('latin1');
-  }
-
   /**
-   * Pauses the partition and tries again, because an internal error must not end the partition
+   * Pauses the partition and tries again, because an internal error must not stop the partition
    * silently.
    */
   #onInternalError(error: unknown): void {

@@ -13,14 +13,14 @@ describe('The abort signals of LaneDelivery', () => {
     made.mockRestore();
   });
 
-  it('are aborted already for a handler that reads them late', () => {
+  it('are aborted already if the handler reads them after the abort', () => {
     const aborted = delivery();
     const reason = new Error('over');
     aborted.abort(reason);
     expect([aborted.signal.reason, aborted.waitSignal.reason]).toEqual([reason, reason]);
   });
 
-  it('abort the waits before the work', () => {
+  it('abort the wait signal on abortWaits(), and the work signal only on abort()', () => {
     const running = delivery();
     const { signal, waitSignal } = running;
     running.abortWaits(new Error('paused'));
@@ -38,8 +38,8 @@ describe('LaneDelivery.whenEnded()', () => {
   ])('resolves if the delivery ends %s the call', async (_, isOver) => {
     const delivery = new LaneDelivery({} as BrokerRecord, FIRST_DELIVERY, 0, 0, undefined);
     if (isOver) delivery.end();
-    const told = delivery.whenEnded();
+    const ended = delivery.whenEnded();
     delivery.end();
-    await expect(told).resolves.toBeUndefined();
+    await expect(ended).resolves.toBeUndefined();
   });
 });

@@ -4,7 +4,10 @@ import type { DeliveryHistory } from '../../model/outcomes/delivery-history.js';
 import type { Delivery } from '../../model/outcomes/delivery.js';
 import type { Assignment } from '../../model/records/assignment.js';
 
-/** Creates its signal at first access: an AbortController costs more than all the rest of a delivery. */
+/**
+ * Creates its abort signal when it is first read: an AbortController costs more than everything
+ * else in a delivery.
+ */
 class LazySignal {
   #controller: AbortController | undefined;
   #reason: Error | undefined;
@@ -28,7 +31,9 @@ class LazySignal {
   }
 }
 
-/** A record on its way from a lane through the pipeline. Each delivery of the record is another object. */
+/**
+ * A record that a lane has handed to the pipeline. Each delivery of the record is another object.
+ */
 export class LaneDelivery implements Delivery {
   /** Number of warnings that the handler runs for too long. */
   reports = 0;
@@ -54,18 +59,24 @@ export class LaneDelivery implements Delivery {
     this.receivedAt = receivedAt;
   }
 
-  /** Start of the handler by the monotonic clock; undefined once the handler has returned. */
+  /** Start of the handler by the monotonic clock; undefined after the handler has returned. */
   get startedAt(): number | undefined {
     return this.#startedAt;
   }
 
-  /** Sets the earliest time at which the record could be handed out; `since` is the same by the monotonic clock. */
+  /**
+   * Sets the earliest time at which the record could be handed out. `since` is the same time by the
+   * monotonic clock.
+   */
   readyAt(time: number, since: number): void {
     if (time > this.receivedAt) this.receivedAt = time;
     if (since > this.readySince) this.readySince = since;
   }
 
-  /** Called when the handler returned a promise. `records` counts the records of a batch; it is 0 for all but the first. */
+  /**
+   * Marks the handler as running, because it returned a promise. `records` is the size of a batch
+   * for its first record, and 0 for its other records.
+   */
   begin(now: number, records = 1): void {
     this.#startedAt = now;
     this.#records = records;
@@ -77,7 +88,7 @@ export class LaneDelivery implements Delivery {
     this.#trouble = trouble;
   }
 
-  /** The error that delays completion after the handler has returned. */
+  /** The error that delays the completion of the record, although its handler has returned. */
   get trouble(): Error | undefined {
     return this.#trouble;
   }
@@ -96,7 +107,7 @@ export class LaneDelivery implements Delivery {
     return this.#hasEnded;
   }
 
-  /** Says whether no further step of the delivery may begin. */
+  /** Returns whether no further step of the delivery may begin, because its waits were aborted. */
   get isCancelled(): boolean {
     return this.#wait?.isAborted ?? false;
   }

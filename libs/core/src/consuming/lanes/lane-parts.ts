@@ -11,7 +11,10 @@ import type { ProgressParts } from '../commits/partition-progress.js';
 import type { PartitionLane } from './partition-lane.js';
 import type { RecordCounters } from '../session/record-counters.js';
 
-/** The result of a delivery whose record is not done. Without a delay the lane's backoff decides. */
+/**
+ * Result of a delivery whose record is not finished. Without a delay, the lane's backoff decides
+ * when the record is delivered again.
+ */
 export type UnfinishedResult =
   | { readonly kind: 'failed'; readonly error: Error; readonly delayMs?: number }
   | { readonly kind: 'undecided'; readonly error: Error; readonly offset: number }
@@ -21,25 +24,34 @@ export type UnfinishedResult =
 export type LanePause =
   | { readonly kind: 'failed'; readonly error: Error; readonly delayMs: number }
   | UndecidedRecord
-  /** `isChosen`: the handler asked for this delay. Otherwise it is the lane's backoff. */
+  /**
+   * `isChosen` is true if the handler asked for this delay, and false if the delay is the lane's
+   * backoff.
+   */
   | { readonly kind: 'handed-back'; readonly delayMs: number; readonly isChosen: boolean }
-  /** The slice took too long: its rest is read again at once. */
+  /** The slice took too long. Its unfinished records are read again at once. */
   | { readonly kind: 'slice-cut' };
 
 /** A record that blocks its partition until an operator decides. */
 export type UndecidedRecord = Extract<UnfinishedResult, { kind: 'undecided' }>;
 
-/** Receives the events of a lane. */
+/** Receives notifications from a lane. */
 export interface LaneObserver {
-  /** Called when the partition must pause. The lane is at the first record that is delivered again. */
+  /**
+   * Called when the partition must pause. The lane has been rewound to the first record that is
+   * delivered again.
+   */
   onPause(lane: PartitionLane, pause: LanePause): void;
-  /** Called when some records begin to wait while others go on, or when none waits any more. */
+  /**
+   * Called when the first record begins to wait while other records continue, and when no record
+   * waits any more.
+   */
   onWaiting(lane: PartitionLane): void;
   /** Called when the lane has buffer space again. */
   onBufferSpace(lane: PartitionLane): void;
   /** Called when a handler returned a promise. */
   onRunning(lane: PartitionLane): void;
-  /** Called when a handler ended after the lane. Its record is not committed. */
+  /** Called when a handler ended after its lane had ended. Its record is not committed. */
   onLate(lane: PartitionLane, delivery: LaneDelivery, outcome: Outcome): void;
 }
 
@@ -51,9 +63,10 @@ export interface Membership {
 }
 
 /**
- * Decides when completed records are committed. `waits`: no record is handed out until the commit is
- * done. `yields`: nothing is committed while a handler runs, because its transaction may commit the
- * offset. A commit that arrives after the transaction, or between its steps, would set it back.
+ * Decides when completed records are committed. `waits`: no record is handed out until the commit
+ * is answered. `yields`: nothing is committed while a handler runs, because the handler's
+ * transaction may commit the offset. A commit that arrives during or after that transaction would
+ * set the offset back.
  */
 export interface CommitPolicy {
   readonly after: 'record' | 'slice';
@@ -76,12 +89,12 @@ export interface LaneParts {
   readonly committer: Pick<Committer, 'request' | 'whenStored'>;
   readonly observer: LaneObserver;
   readonly membership?: Membership;
-  /** Running handlers of earlier assignments of this partition, in this process. */
+  /** Handlers in this process that still run for earlier assignments of this partition. */
   readonly previousHandlers: readonly LaneDelivery[];
 }
 
 export interface KeyedLaneParts extends LaneParts {
-  /** Shared by the lanes of a session. */
+  /** Handler slots, which the lanes of a session share. */
   readonly slots: HandlerSlots;
   readonly by: 'key' | 'none';
 }
@@ -106,6 +119,7 @@ export function redeliveryDelay(
   backoff: Backoff,
 ): number {
   if (kind === 'failed') return delayMs ?? backoff.next();
-  // A handler that hands back every record without a delay would otherwise run in a tight loop.
+  // Delays even a record that was handed back without a delay. Otherwise a handler that always
+  // hands back would run in a tight loop.
   return delayMs ? delayMs : backoff.next();
 }

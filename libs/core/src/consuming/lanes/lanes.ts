@@ -18,7 +18,7 @@ export class Lanes implements Iterable<PartitionLane>, HandlerOwner {
     this.#leave = handlers.register(this);
   }
 
-  /** Removes all lanes. Handlers that still run are known to the container. */
+  /** Removes all lanes. Handlers that still run are remembered by the container. */
   close(): void {
     for (const lane of [...this.#all]) this.remove(lane);
     this.#leave();
@@ -51,8 +51,8 @@ export class Lanes implements Iterable<PartitionLane>, HandlerOwner {
   }
 
   /**
-   * Removes a lane that has ended. Its handler may still run, and blocks the partition's records in
-   * this process until then.
+   * Removes a lane that has ended. If its handler still runs, records of the partition wait for it
+   * in this process.
    */
   remove(lane: PartitionLane): void {
     const { topic, partition } = lane;
@@ -69,7 +69,10 @@ export class Lanes implements Iterable<PartitionLane>, HandlerOwner {
     return [...this.#lingering];
   }
 
-  /** Handlers of earlier assignments of this partition, in any session of the container. */
+  /**
+   * Returns handlers that still run for earlier assignments of this partition, in any session of
+   * the container.
+   */
   previousHandlersOf(partition: string): readonly LaneDelivery[] {
     return this.handlers.of(partition, this);
   }
@@ -78,7 +81,7 @@ export class Lanes implements Iterable<PartitionLane>, HandlerOwner {
     return [...this.#all].flatMap((lane) => (lane.name === partition ? lane.running : []));
   }
 
-  /** Running handlers of owned partitions. */
+  /** Running handlers of the owned partitions. */
   get current(): readonly LaneDelivery[] {
     return [...this.#all].flatMap((lane) => lane.running);
   }

@@ -14,7 +14,10 @@ const KINDS: ReadonlySet<unknown> = new Set<Outcome['kind']>([
   'handed-back',
 ]);
 
-/** Checks the kind, since a processor may return anything and only a known kind may move the watermark. */
+/**
+ * Checks the kind of an outcome. A processor may return anything, and only a known kind may move
+ * the watermark.
+ */
 export function isOutcome(outcome: Outcome | undefined): outcome is Outcome {
   return outcome?.kind === 'succeeded' || KINDS.has(outcome?.kind);
 }
@@ -28,7 +31,10 @@ export function failedOutcome(thrown: unknown): Outcome {
   return redelivered(asError(thrown));
 }
 
-/** The processor itself is broken, so the record is delivered again until it works. */
+/**
+ * Returns a failure that is delivered again. The processor itself is broken, so no record may be
+ * dead-lettered because of it.
+ */
 function redelivered(error: Error): Outcome {
   return { kind: 'failed', reason: 'redeliver', error, attempts: 1 };
 }

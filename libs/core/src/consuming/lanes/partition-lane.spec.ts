@@ -5,7 +5,7 @@ import { reconciles, watched } from '../session/consuming-test-bed.spec-support.
 import { LaneTestBed, recordsOf } from '../session/lane-test-bed.spec-support.js';
 
 describe('PartitionLane', () => {
-  it('hands out synchronously while handlers return at once, and reports once per slice', () => {
+  it('hands out records synchronously while handlers return at once, and reports once per slice', () => {
     const bench = new LaneTestBed();
     const lane = bench.lane();
     lane.enqueue(recordsOf(0, 1, 2, 3, 4), 0, 5, 0);
@@ -16,7 +16,7 @@ describe('PartitionLane', () => {
     expect(lane.commitPoint()).toBeUndefined();
   });
 
-  it('enqueues only its part of a poll', () => {
+  it('enqueues only its own part of the polled records', () => {
     const bench = new LaneTestBed();
     const lane = bench.lane();
     lane.enqueue(recordsOf(0, 1, 2, 3), 1, 3, 0);
@@ -24,7 +24,7 @@ describe('PartitionLane', () => {
     expect(bench.handled).toEqual([1, 2]);
   });
 
-  it('finishes running handlers in a pause, drops the rest, and resumes behind them', async () => {
+  it('finishes running handlers in a pause, drops the buffered records, and resumes after them', async () => {
     const gate = new Deferred<Outcome>();
     const bench = new LaneTestBed((offset) => (offset === 1 ? gate.promise : succeeded));
     const lane = bench.lane();
@@ -42,7 +42,7 @@ describe('PartitionLane', () => {
     expect(reconciles(bench.counters.counts)).toBe(true);
   });
 
-  it('counts late outcomes after its end, without moving the watermark', async () => {
+  it('counts outcomes that arrive after end(), without moving the watermark', async () => {
     const gate = new Deferred<Outcome>();
     const bench = new LaneTestBed(() => gate.promise);
     const lane = bench.lane();
@@ -71,7 +71,7 @@ describe('PartitionLane', () => {
     expect(await done).toBe(1);
   });
 
-  it('rewinds to the failed record, and gives later ones back', () => {
+  it('rewinds to the failed record, and hands later ones back', () => {
     const error = new Error('no');
     const bench = new LaneTestBed((offset) =>
       offset === 1 ? { kind: 'failed', reason: 'redeliver', attempts: 1, error } : succeeded,
@@ -85,7 +85,7 @@ describe('PartitionLane', () => {
     expect(bench.counters.counts).toMatchObject({ failed: 1, handedBack: 1, succeeded: 1 });
   });
 
-  it('skips at once what completed behind the failed record, when that one is done', async () => {
+  it('skips records that completed after the failed one, as soon as that one is done', async () => {
     const failed: Outcome = {
       kind: 'failed',
       reason: 'redeliver',
@@ -105,7 +105,7 @@ describe('PartitionLane', () => {
     expect([lane.commitPoint()?.offset, bench.done]).toEqual([3, 2]);
   });
 
-  /** A processor of slices that answers for one record after the other, when the test says so. */
+  /** A batch processor that returns the outcomes of its records when the test answers. */
   class Segments {
     readonly calls: number[][] = [];
     #answer = new Deferred<readonly Outcome[]>();
@@ -130,7 +130,7 @@ describe('PartitionLane', () => {
     }
   }
 
-  it('calls a batch processor again for the rest of the slice, and knows meanwhile what is done', async () => {
+  it('calls a batch processor again for the unfinished records of the slice, and knows its progress between the calls', async () => {
     const segments = new Segments();
     const { bench, lane, calls } = segments;
     segments.start(0, 1, 2, 3);
@@ -143,7 +143,7 @@ describe('PartitionLane', () => {
     expect(bench.counters.counts).toMatchObject({ received: 4, succeeded: 4, inFlight: 0 });
   });
 
-  it('starts the clock of a handler with its call', async () => {
+  it('starts the time limit of a handler with its call', async () => {
     const segments = new Segments();
     segments.start(0, 1, 2);
     await segments.bench.runtime.advance(20_000);
@@ -154,7 +154,7 @@ describe('PartitionLane', () => {
     ]);
   });
 
-  it('cuts a slice whose calls take too long, and reads the rest again', async () => {
+  it('cuts a slice whose calls take too long, and reads the unfinished records again', async () => {
     const segments = new Segments();
     const { bench, lane, calls } = segments;
     segments.start(0, 1, 2, 3);
@@ -192,7 +192,7 @@ describe('PartitionLane', () => {
     expect(segments.signals.at(-1)?.aborted).toBe(false);
   });
 
-  it('makes no further call after its end', async () => {
+  it('makes no further call after end()', async () => {
     const segments = new Segments();
     const { bench, lane, calls } = segments;
     segments.start(0, 1, 2);
@@ -204,7 +204,7 @@ describe('PartitionLane', () => {
     expect(bench.counters.counts).toMatchObject({ succeeded: 1, handedBack: 2, inFlight: 0 });
   });
 
-  it('rewinds to the failed record of a slice, and gives the rest back', async () => {
+  it('rewinds to the failed record of a slice, and hands later ones back', async () => {
     const segments = new Segments();
     const { bench, lane } = segments;
     segments.start(0, 1, 2, 3);
@@ -219,7 +219,7 @@ describe('PartitionLane', () => {
     expect(bench.counters.counts).toMatchObject({ failed: 1, handedBack: 2, inFlight: 0 });
   });
 
-  it('keeps its position if enqueuing fails', async () => {
+  it('keeps its position if dueAt() throws for a record of the poll', async () => {
     const bench = new LaneTestBed(undefined, (slice) => slice.map(() => succeeded));
     const dueAt = ({ offset }: { readonly offset: number }): number => {
       if (offset === 2) throw new TypeError('no time');
@@ -234,7 +234,7 @@ describe('PartitionLane', () => {
     expect(bench.counters.counts).toMatchObject({ received: 3, handedBack: 3, inFlight: 0 });
   });
 
-  it('becomes idle and keeps its position if reporting a late outcome fails', async () => {
+  it('becomes idle and keeps its position if counting a late outcome throws', async () => {
     const segments = new Segments();
     const { bench, lane } = segments;
     segments.start(0, 1, 2);
@@ -259,16 +259,19 @@ describe('PartitionLane', () => {
         throw new TypeError('escaped');
       },
     ],
-  ])('treats %s for a slice as failures', async (_, processSlice) => {
-    const bench = new LaneTestBed(undefined, processSlice);
-    const lane = bench.lane();
-    lane.enqueue(recordsOf(0, 1), 0, 2, 0);
-    lane.processPending();
-    await bench.runtime.settle();
-    expect(lane.isPaused).toBe(true);
-    expect(bench.pauses).toMatchObject([{ kind: 'failed', error: { name: 'TypeError' } }]);
-    expect(bench.counters.counts.failed).toBeGreaterThan(0);
-    expect(reconciles(bench.counters.counts)).toBe(true);
-    expect(lane.tracker.watermark).toBeLessThan(2);
-  });
+  ])(
+    'treats every record of a slice as failed if the processor returns or throws %s',
+    async (_, processSlice) => {
+      const bench = new LaneTestBed(undefined, processSlice);
+      const lane = bench.lane();
+      lane.enqueue(recordsOf(0, 1), 0, 2, 0);
+      lane.processPending();
+      await bench.runtime.settle();
+      expect(lane.isPaused).toBe(true);
+      expect(bench.pauses).toMatchObject([{ kind: 'failed', error: { name: 'TypeError' } }]);
+      expect(bench.counters.counts.failed).toBeGreaterThan(0);
+      expect(reconciles(bench.counters.counts)).toBe(true);
+      expect(lane.tracker.watermark).toBeLessThan(2);
+    },
+  );
 });

@@ -42,7 +42,7 @@ export abstract class PartitionLane implements TopicPartition, Assignment {
   readonly topic: string;
   readonly partition: number;
   readonly name: string;
-  /** True while the buffer is full, so that nothing is fetched. */
+  /** True while the buffer is full and the partition is not fetched. */
   isBackpressured = false;
   protected readonly pending = new PendingQueue();
   protected readonly progress: PartitionProgress;
@@ -81,7 +81,10 @@ export abstract class PartitionLane implements TopicPartition, Assignment {
   /** True if fetching has to stop for this partition. */
   abstract get isBufferFull(): boolean;
 
-  /** Hands out pending records. Handlers that return at once have finished when this returns. */
+  /**
+   * Hands out pending records. Handlers that return no promise have finished when this method
+   * returns.
+   */
   abstract processPending(): void;
 
   get tracker(): OffsetTracker {
@@ -97,19 +100,19 @@ export abstract class PartitionLane implements TopicPartition, Assignment {
   }
 
   /**
-   * Deliveries that were running when the lane ended. Their outcomes are ignored, and their records
-   * redelivered.
+   * Deliveries that were running when the lane ended. Their outcomes do not move the watermark, and
+   * their records are redelivered.
    */
   get interrupted(): readonly LaneDelivery[] {
     return this.#interrupted;
   }
 
-  /** True while the first record is not due. */
+  /** True while the lane waits because its first record is not due. */
   get waitsForDueTime(): boolean {
     return this.#due?.isWaiting ?? false;
   }
 
-  /** Records that wait while others go on. A serial lane has none. */
+  /** Records that wait while other records continue; undefined for a serial lane. */
   get waiting(): WaitingRecords | undefined {
     return undefined;
   }
@@ -124,7 +127,10 @@ export abstract class PartitionLane implements TopicPartition, Assignment {
     return this.progress.committed;
   }
 
-  /** Adds the records from..to of the array, all of this partition, to the pending ones. */
+  /**
+   * Adds the records with the indexes `from` to `to` (exclusive) of the array to the pending ones.
+   * All of them belong to this partition.
+   */
   enqueue(records: readonly BrokerRecord[], from: number, to: number, receivedAt: number): void {
     const { sessionIndex } = this.parts;
     for (let index = from; index < to; index++) {
@@ -147,7 +153,9 @@ export abstract class PartitionLane implements TopicPartition, Assignment {
     this.#histories.set(offset, withDecision(this.historyOf(offset), decision));
   }
 
-  /** Stops handing out. Pending records are dropped, and read again from `tracker.next` on. */
+  /**
+   * Stops handing out. Pending records are dropped, and will be read again from `tracker.next` on.
+   */
   pause(): void {
     if (this.#phase === 'open') this.#phase = 'paused';
     this.#dropBuffered();
@@ -157,7 +165,7 @@ export abstract class PartitionLane implements TopicPartition, Assignment {
     if (this.#phase === 'paused') this.#phase = 'open';
   }
 
-  /** Ends the lane. Outcomes from now on do not move the watermark. */
+  /** Ends the lane. Outcomes that arrive later do not move the watermark. */
   end(): void {
     if (this.#phase !== 'ended') this.#interrupted = this.running;
     this.#phase = 'ended';
@@ -186,7 +194,7 @@ export abstract class PartitionLane implements TopicPartition, Assignment {
     return (this.#idle ??= new Deferred()).promise;
   }
 
-  /** Returns what is to be committed; undefined when nothing is new. */
+  /** Returns the offset to commit; undefined if nothing changed since the last commit. */
   commitPoint(): OffsetCommit | undefined {
     if (this.parts.commits.yields && this.running.length > 0) return undefined;
     return this.progress.commitPoint();
@@ -211,14 +219,18 @@ export abstract class PartitionLane implements TopicPartition, Assignment {
     this.#bufferedBytes += bytesOf(delivery);
   }
 
-  /** Counts dropped records. They are read again, here or by another owner. */
+  /**
+   * Counts dropped records as handed back. They are read again, by this member or by the next
+   * owner.
+   */
   protected dropped(deliveries: readonly LaneDelivery[]): void {
     this.parts.counters.dropped(deliveries.length);
     for (const delivery of deliveries) this.#bufferedBytes -= bytesOf(delivery);
   }
 
   /**
-   * Full and free again are far apart, so that fetching does not start and stop for each record.
+   * The limits for "full" and for "free again" are far apart, so that fetching does not stop and
+   * start for each record.
    */
   protected get exceedsByteLimit(): boolean {
     const { bytesPerPartition } = this.parts.bufferLimit;
@@ -227,7 +239,10 @@ export abstract class PartitionLane implements TopicPartition, Assignment {
     );
   }
 
-  /** Drops the records that wait for their turn. They are neither finished nor in flight. */
+  /**
+   * Drops the records that wait for their turn. Afterwards they count neither as finished nor as in
+   * flight.
+   */
   protected abstract dropWaiting(): void;
 
   protected get isOpen(): boolean {
@@ -249,7 +264,7 @@ export abstract class PartitionLane implements TopicPartition, Assignment {
     this.#histories.set(offset, history);
   }
 
-  /** Counts the outcome of a delivery. Returns a result if its record is not finished. */
+  /** Counts the outcome of a delivery. Returns a result if the record is not finished. */
   protected settle(
     delivery: LaneDelivery,
     given: Outcome | undefined,
@@ -295,7 +310,7 @@ export abstract class PartitionLane implements TopicPartition, Assignment {
     return new Backoff(this.parts.runtime, this.parts.settings.failureBackoff);
   }
 
-  /** Resolves `whenIdle`, after the last outcome has become part of the progress. */
+  /** Resolves `whenIdle` after the last outcome was added to the progress. */
   protected notifyIdle(): void {
     this.#idle?.resolve();
     this.#idle = undefined;
@@ -315,7 +330,7 @@ export abstract class PartitionLane implements TopicPartition, Assignment {
   }
 }
 
-/** Approximate bytes of the objects around a record. */
+/** Approximate size of the objects that hold a record. */
 const RECORD_OVERHEAD_BYTES = 400;
 
 function bytesOf({ record }: LaneDelivery): number {

@@ -7,7 +7,7 @@ const delivery = (offset: number): LaneDelivery =>
   new LaneDelivery(recordsOf(offset)[0]!, FIRST_DELIVERY, 0, 0, undefined);
 
 describe('PendingQueue', () => {
-  it('keeps the order of the log, even if it is never empty', () => {
+  it('returns records in the order of the log, even if it is never empty', () => {
     const queue = new PendingQueue();
     for (let offset = 0; offset < 3; offset++) queue.add(delivery(offset));
     const taken: number[] = [];

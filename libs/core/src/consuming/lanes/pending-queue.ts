@@ -1,6 +1,6 @@
 import type { LaneDelivery } from './lane-delivery.js';
 
-/** Waiting records in the order of the log. Taking the first one copies nothing. */
+/** Waiting records in the order of the log. Taking the first record does not copy the others. */
 export class PendingQueue {
   readonly #deliveries: LaneDelivery[] = [];
   #head = 0;
@@ -44,7 +44,7 @@ export class PendingQueue {
 }
 
 /**
- * Number of taken records after which the array is compacted. A queue that is never empty must not
- * keep them all.
+ * Number of taken records after which the array is compacted. Otherwise a queue that is never empty
+ * would keep all of them.
  */
 const TAKEN_KEPT = 1_024;

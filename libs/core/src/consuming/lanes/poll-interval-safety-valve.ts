@@ -1,9 +1,12 @@
 import type { Runtime } from '@nest-event-bus/broker/runtime';
 
-/** Share of maxPollIntervalMs. The rest is for the running handler and for the commit. */
+/**
+ * Share of maxPollIntervalMs that the calls of a slice may use. The remaining time is for the
+ * running handler and for the commit.
+ */
 const SHARE_OF_MAX_POLL_INTERVAL = 0.7;
 
-/** Decides whether a slice has taken so long that its remaining records go into another one. */
+/** Decides whether a slice has taken so long that its unfinished records go into another one. */
 export class PollIntervalSafetyValve {
   readonly #limitMs: number;
 

@@ -10,14 +10,14 @@ import { PollIntervalSafetyValve } from './poll-interval-safety-valve.js';
 import { waitForPreviousHandlers } from '../session/previous-handlers.js';
 
 /**
- * Hands out the records of its partition one after the other, or slice by slice. A record that
- * fails blocks all later ones.
+ * Hands out the records of its partition one by one, or slice by slice. A failed record blocks all
+ * later ones.
  */
 export class SerialLane extends PartitionLane {
   #isWorking = false;
   #hasProgress = false;
   #running: LaneDelivery | readonly LaneDelivery[] | undefined;
-  /** Records of the slice that no segment has contained yet. */
+  /** Records of the slice that were not passed to the processor yet. */
   #slice: readonly LaneDelivery[] = [];
   /** Start of the slice, in milliseconds since 1970. */
   #sliceAt = 0;
@@ -49,7 +49,8 @@ export class SerialLane extends PartitionLane {
   processPending(): void {
     if (this.#isWorking || this.waitsForDueTime) return;
     if (this.isOpen && this.pending.size > 0) this.#work().catch(this.#onInternalError);
-    // The watermark has passed records that an earlier owner completed.
+    // No record of this lane is unreported, but the watermark may have passed records that an
+    // earlier owner completed.
     else if (this.isOpen && this.commitPoint()) this.parts.committer.request(this);
   }
 
@@ -74,12 +75,13 @@ export class SerialLane extends PartitionLane {
       this.#sliceSince = runtime.monotonic();
       if (processor.processSlice) await this.#workOnSlice();
       else {
-        // Inlined, and awaits only real promises: a promise per record would cost more than
-        // everything else.
+        // The loop is inlined and awaits only real promises, because one promise per record would
+        // cost more than everything else.
         for (let left = settings.maxPollRecords; left > 0 && this.mayTake(); left--) {
           const delivery = this.#take();
           let outcome: Outcome;
-          // A handler that returns at once lets no time pass, so the clock is not read.
+          // The clock is not read after a handler that returned no promise, because hardly any time
+          // has passed.
           let mayBeLate = false;
           try {
             const answer = processor.process(delivery);
@@ -104,7 +106,7 @@ export class SerialLane extends PartitionLane {
     this.#isWorking = false;
   }
 
-  /** Starts the retry budget of a record with its slice, not with the poll. */
+  /** Takes the first pending record. Its retry budget starts with its slice, not with the poll. */
   #take(): LaneDelivery {
     const delivery = this.pending.take();
     delivery.readyAt(this.#sliceAt, this.#sliceSince);
@@ -112,8 +114,8 @@ export class SerialLane extends PartitionLane {
   }
 
   /**
-   * Hands out the slice segment by segment, so that a pause, a timeout or an unfinished record
-   * stops the rest.
+   * Passes the slice to the processor in segments, so that a pause, a timeout or an unfinished
+   * record stops the later segments.
    */
   async #workOnSlice(): Promise<void> {
     const slice: LaneDelivery[] = [];
@@ -133,7 +135,10 @@ export class SerialLane extends PartitionLane {
     if (this.isIdleAwaited) this.#becomeIdle();
   }
 
-  /** Gives the rest of the slice back if a record of the segment is not finished. */
+  /**
+   * Settles the outcomes of a segment. If a record is not finished, the later records of the slice
+   * are handed back.
+   */
   #concludeSegment(outcomes: readonly Outcome[]): void {
     const segment = this.#slice.slice(0, outcomes.length);
     const unfinished: number[] = [];
@@ -145,7 +150,8 @@ export class SerialLane extends PartitionLane {
     this.#slice = this.#slice.slice(segment.length);
     if (unfinished.length === 0) return;
     this.#giveBackSlice();
-    // The lane ends at the first unfinished record, so that one is handled last.
+    // The lane rewinds for each unfinished record. The first one is handled last, so that the lane
+    // ends there.
     for (const index of unfinished.toReversed())
       this.#conclude(segment[index] as LaneDelivery, outcomes[index] ?? missingOutcome(), {
         isFirst: index === unfinished[0],
@@ -157,14 +163,18 @@ export class SerialLane extends PartitionLane {
       const answer = this.parts.processor.processSlice?.(slice) ?? [];
       const outcomes = (isPending(answer) ? await this.#watchedSlice(slice, answer) : answer) ?? [];
       if (outcomes.length > 0 || !this.isOpen || slice[0]?.isCancelled) return outcomes;
-      // A processor without an outcome would return none the next time, too.
+      // A processor that returned no outcome would return none again, so the slice counts as
+      // failed.
       return [missingOutcome()];
     } catch (error) {
       return slice.map(() => failedOutcome(error));
     }
   }
 
-  /** Rewinds to the rest of the slice, which is read again with all later records. */
+  /**
+   * Rewinds to the first unfinished record of the slice. That record and all later ones are read
+   * again.
+   */
   #giveBackSlice(): void {
     const [first] = this.#slice;
     if (!first) return;
@@ -179,14 +189,17 @@ export class SerialLane extends PartitionLane {
     for (const delivery of deliveries) delivery.end();
   }
 
-  /** Reads the rest of the slice again, in another slice. */
+  /** Rewinds, so that the unfinished records of the slice are read again in another slice. */
   #redeliverRest(): void {
     this.#giveBackSlice();
     this.dropWaiting();
     this.pausePartition({ kind: 'slice-cut' });
   }
 
-  /** Marks the delivery as running, because others get a turn from now on. */
+  /**
+   * Marks the delivery as running, because its handler is asynchronous and other code runs from now
+   * on.
+   */
   #watched(delivery: LaneDelivery, answer: PromiseLike<Outcome>): PromiseLike<Outcome> {
     this.#running = delivery;
     delivery.begin(this.parts.runtime.monotonic());
@@ -212,7 +225,7 @@ export class SerialLane extends PartitionLane {
     if (commits.after === 'record') committer.request(this);
   }
 
-  /** Rewinds to this record and pauses the partition, so that nothing overtakes it. */
+  /** Rewinds to this record and pauses the partition, so that no later record overtakes it. */
   #rewindAndPause({ record }: LaneDelivery, unfinished: UnfinishedResult, isFirst: boolean): void {
     this.dropWaiting();
     this.tracker.rewindTo(record.offset);
@@ -220,8 +233,8 @@ export class SerialLane extends PartitionLane {
   }
 
   /**
-   * Ends a slice that takes too long: commits what is done, and gives the rest back for another
-   * slice.
+   * Ends a slice that takes too long: commits its completed records, and hands the others back for
+   * another slice.
    */
   async #cutSlice(): Promise<void> {
     if (!this.isOpen || this.pending.size + this.#slice.length === 0) return;
@@ -234,7 +247,7 @@ export class SerialLane extends PartitionLane {
   }
 
   /**
-   * Pauses the partition and tries again, because an internal error must not end the partition
+   * Pauses the partition and tries again, because an internal error must not stop the partition
    * silently.
    */
   readonly #onInternalError = (error: unknown): void => {

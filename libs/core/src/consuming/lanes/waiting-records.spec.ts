@@ -10,35 +10,35 @@ const handedBack: RecordWait = { reason: 'delay', until: 1_000 };
 
 /** Records each report with the reasons at that time. */
 function waitingRecords() {
-  const told: string[] = [];
+  const reports: string[] = [];
   const waiting = new WaitingRecords(() => {
     const reasons = (['backoff', 'delay'] as const).filter((reason) => waiting.has(reason));
-    told.push(reasons.join(' '));
+    reports.push(reasons.join(' '));
   });
-  return { waiting, told };
+  return { waiting, reports };
 }
 
 describe('WaitingRecords', () => {
-  it('reports when the first record begins to wait, and when none is left', () => {
-    const { waiting, told } = waitingRecords();
+  it('reports when the first record begins to wait, and when no record waits any more', () => {
+    const { waiting, reports } = waitingRecords();
     waiting.begin(1, failed('one'));
     waiting.begin(2, failed('two'));
     waiting.begin(1, failed('one again'));
     waiting.end(1);
     waiting.end(3);
-    expect(told).toEqual(['backoff']);
+    expect(reports).toEqual(['backoff']);
     waiting.end(2);
-    expect(told).toEqual(['backoff', '']);
+    expect(reports).toEqual(['backoff', '']);
   });
 
-  it('reports each reason separately', () => {
-    const { waiting, told } = waitingRecords();
+  it('reports a delay and a backoff separately', () => {
+    const { waiting, reports } = waitingRecords();
     waiting.begin(1, handedBack);
     waiting.begin(2, failed('two'));
     waiting.begin(2, handedBack);
     waiting.end(1);
     waiting.end(2);
-    expect(told).toEqual(['delay', 'backoff delay', 'delay', '']);
+    expect(reports).toEqual(['delay', 'backoff delay', 'delay', '']);
   });
 
   it('shows the failed record with the lowest offset', () => {
@@ -51,16 +51,16 @@ describe('WaitingRecords', () => {
     expect(waiting.lowestFailed).toMatchObject({ offset: 5 });
   });
 
-  it('drops all records at once, with one report', () => {
-    const { waiting, told } = waitingRecords();
+  it('drops all waiting records at once, with one report', () => {
+    const { waiting, reports } = waitingRecords();
     waiting.endAll();
     waiting.begin(1, handedBack);
     waiting.begin(2, failed('two'));
     waiting.endAll();
     waiting.endAll();
     waiting.end(2);
-    expect(told).toEqual(['delay', 'backoff delay', '']);
+    expect(reports).toEqual(['delay', 'backoff delay', '']);
     waiting.begin(1, failed('one'));
-    expect(told.at(-1)).toBe('backoff');
+    expect(reports.at(-1)).toBe('backoff');
   });
 });

@@ -8,9 +8,9 @@ export interface FailedRecord {
 }
 
 /**
- * Records of a lane that wait while others go on. A record waits until it is finished or dropped: a
- * new attempt does not end its wait. Only the begin and the end of a reason are reported, not each
- * record.
+ * Records of a lane that wait while other records continue. A record waits until it is finished or
+ * dropped: another attempt does not end its wait. Listeners are notified when the first record
+ * begins to wait for a reason, and when the last one ends, but not for each record.
  */
 export class WaitingRecords {
   readonly #waits = new Map<number, RecordWait>();

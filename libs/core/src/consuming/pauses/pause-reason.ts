@@ -1,6 +1,6 @@
 /**
- * Reasons why nothing is handed to a handler. Reasons are a set: removing one never removes another
- * one.
+ * Reasons why records are not handed to handlers. Reasons are a set: removing one never removes
+ * another.
  */
 export const PAUSE_REASONS = [
   'operator',

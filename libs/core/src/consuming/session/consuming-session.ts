@@ -14,7 +14,10 @@ import type { LingeringHandlers } from './lingering-handlers.js';
 import type { PauseReason } from '../pauses/pause-reason.js';
 
 export interface ConsumingSessionOptions {
-  /** Id of the container: `eventbus-orders`. `sessionIndex` is the index of this session in it. */
+  /**
+   * Id of the container: `eventbus-orders`. `sessionIndex` is the index of this session in the
+   * container.
+   */
   readonly containerId: string;
   readonly sessionIndex: number;
   readonly driver: BrokerDriver;
@@ -22,13 +25,14 @@ export interface ConsumingSessionOptions {
   readonly settings: ConsumingSettings;
   readonly processor: RecordProcessor;
   /**
-   * Shared by the sessions of a container. If left out, the session knows only its own handlers.
+   * Running handlers that the sessions of a container share. If omitted, the session knows only its
+   * own handlers.
    */
   readonly lingering?: LingeringHandlers;
-  /** Shared by all sessions of the event bus. */
+  /** Buffer limit, which all sessions of the event bus share. */
   readonly bufferLimit: BufferLimit;
   /**
-   * True for a retry topic. If it is deleted and created again, the session reads the new topic
+   * True for a retry topic: if it is deleted and created again, the session reads the new topic
    * from its beginning. If false, the partition stops and waits for an operator.
    */
   readonly readsRecreatedTopics?: boolean;
@@ -36,32 +40,40 @@ export interface ConsumingSessionOptions {
   readonly logger: DriverLogger;
 }
 
-/** Defines which records of a partition wait for each other: all, those of one key, or none. */
+/**
+ * Defines which records of a partition wait for each other: all of them, those with the same key,
+ * or none.
+ */
 export interface Processing {
   readonly by: 'partition' | 'key' | 'none';
-  /** Maximum of concurrent handlers in one session. By `partition`, there is one per partition. */
+  /**
+   * Maximum of concurrent handlers in one session. With `partition`, at most one handler runs per
+   * partition.
+   */
   readonly maxConcurrency: number;
 }
 
 export interface ConsumingSettings {
   readonly ackMode: AckMode;
-  /** Awaits every commit before the next record is handed out. */
+  /** True if every commit is awaited before the next record is handed out. */
   readonly strictCommits: boolean;
-  /** The processor commits offsets itself, in a transaction with what it writes. */
+  /**
+   * True if the processor commits offsets itself, in a transaction with the records that it writes.
+   */
   readonly isTransactional: boolean;
   readonly listenerType: ListenerType;
   readonly processing: Processing;
-  /** Maximum of records in one slice, which is one partition in one poll. */
+  /** Maximum of records in one slice. A slice has records of one partition from one poll. */
   readonly maxPollRecords: number;
   /**
-   * A handler that runs for longer is reported. The next assignment of its partition stops waiting
-   * for it.
+   * A handler that runs longer is reported, its session leaves the group, and the next assignment
+   * of its partition no longer waits for it.
    */
   readonly maxPollIntervalMs: number;
-  /** A handler that runs for longer is reported, too. */
+  /** A handler that runs longer is reported. */
   readonly stuckHandlerMs: number;
   readonly idleBetweenPollsMs: number;
-  /** Time for running handlers after their partition was revoked. */
+  /** Time that running handlers get after their partition was revoked. */
   readonly rebalanceDrainTimeoutMs: number;
   /** Delay between two deliveries of a record whose handler failed. */
   readonly failureBackoff: { readonly initialMs: number; readonly maxMs: number };
@@ -75,7 +87,7 @@ export interface ConsumingStatus {
   readonly state: ConsumingState;
   /** Milliseconds since 1970. */
   readonly since: number;
-  /** The reason for `retrying` or `failed`. */
+  /** Error behind the state `retrying` or `failed`. */
   readonly error?: Error;
   readonly assignment: readonly TopicPartition[];
   /** Pauses of the whole session. Pauses of single partitions are in `partitionPauses`. */
@@ -84,14 +96,17 @@ export interface ConsumingStatus {
   readonly runningHandlers: number;
   /** Start of the oldest running handler; undefined when none runs. */
   readonly oldestHandlerSince?: number;
-  /** Handlers that run for longer than `stuckHandlerMs`. */
+  /** Number of handlers that run for longer than `stuckHandlerMs`. */
   readonly stuckHandlers: number;
 }
 
-/** Pause of a partition. By `key` and by `none`, `delay` and `backoff` concern single records. */
+/**
+ * Pause of a partition. With processing by `key` or `none`, the reasons `delay` and `backoff`
+ * concern single records.
+ */
 export interface PartitionPause extends TopicPartition {
   readonly reasons: readonly PauseReason[];
-  /** Error that made the partition wait, such as the handler's. */
+  /** Error because of which the partition waits, for example the handler's. */
   readonly error?: Error;
   /** Offset of the record that waits for a decision, with the reason `strict`. */
   readonly undecidedOffset?: number;
@@ -109,54 +124,60 @@ export interface RecordCounts {
   readonly retried: number;
   readonly deadLettered: number;
   readonly failed: number;
-  /** Records given back unhandled: by the handler, a pause, a revocation or a shutdown. */
+  /**
+   * Records that were handed back unfinished: by the handler, a pause, a revocation or a shutdown.
+   */
   readonly handedBack: number;
   readonly inFlight: number;
-  /** Slices that the safety valve has ended. Their remaining records count as handed back. */
+  /**
+   * Slices that ended because they took too long. Their unfinished records count as handed back.
+   */
   readonly slicesCut: number;
   /** How often the session left its group because of a handler that exceeded maxPollIntervalMs. */
   readonly membershipsGivenUp: number;
 }
 
 export interface DrainReport {
-  /** True if everything that was handed out is done and committed. */
+  /** True if every record that was handed out is done and committed. */
   readonly complete: boolean;
   /**
-   * Records that will be delivered again, because their handlers ran beyond the deadline or beyond
-   * the assignment.
+   * Records that will be delivered again, because their handlers ran beyond the deadline, or beyond
+   * their assignment.
    */
   readonly abandoned: readonly (TopicPartition & { readonly offset: number })[];
 }
 
-/** Member of the binding's group, with everything between the poll and the commit. */
+/** Member of the binding's group: polls records, hands them to the processor and commits them. */
 export interface ConsumingSession {
   readonly id: string;
   /**
-   * Resolves once the session has joined. An unreachable cluster or a missing topic is a status,
-   * and the session keeps trying. A consumer session that fails for good is replaced after a
-   * backoff. Rejects with ClosedError if the session is closed before it joined, and with
-   * StaticMemberFencedError if another process takes its static member id before.
+   * Resolves once the session has joined. If the cluster is unreachable or the topic is missing,
+   * the session keeps trying, and its status shows the error. A consumer session that fails for
+   * good is replaced after a backoff. Rejects with ClosedError if the session is closed before it
+   * has joined, and with StaticMemberFencedError if another process takes its static member id
+   * before.
    */
   start(): Promise<void>;
   /**
-   * Pauses, then commits what is done, within a time limit. After it resolves, no record reaches a
-   * handler, buffered records included. Running handlers may finish.
+   * Pauses, then commits completed records within a time limit. After the promise resolves, no
+   * record reaches a handler, not even a buffered one. Running handlers may finish.
    */
   pause(reason: PauseReason): Promise<void>;
   /**
-   * Removes the reason and returns the remaining ones. With none left, reading goes on after the
+   * Removes the reason and returns the remaining ones. If none remains, reading continues after the
    * records that are completed or in flight.
    */
   resume(reason: PauseReason): readonly PauseReason[];
   /**
-   * Ends the reason `strict` of a partition: the record is handed out again, with the decision
-   * unless that is `retry`. With its offset, the record may also be one that failed and holds its
-   * partition in `backoff` or behind an open circuit. Returns false if no such record waits here.
+   * Applies a decision to the record for which a partition waits with the reason `strict`. The
+   * record is handed out again, with the decision unless that is `retry`. If `place` has an offset,
+   * the record may also be a failed one that waits for its backoff or for its circuit. Returns
+   * false if no such record waits in this session.
    */
   decide(place: DecisionPlace, decision: Decision): boolean;
   /**
-   * Hands out nothing more, waits at most `drainMs` for running handlers, commits what is done and
-   * leaves the group. Idempotent: the first deadline holds, and every call gets the same report.
+   * Stops handing out, waits at most `drainMs` for running handlers, commits completed records and
+   * leaves the group. Idempotent: the first deadline applies, and every call gets the same report.
    */
   close(options?: { readonly drainMs?: number }): Promise<DrainReport>;
   readonly status: ConsumingStatus;

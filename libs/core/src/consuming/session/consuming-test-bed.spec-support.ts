@@ -57,7 +57,7 @@ export interface Seen<T> {
   ended: boolean;
 }
 
-/** Observes whether a promise has settled, and how, without awaiting it. */
+/** Observes whether a promise has settled, and with which result, without awaiting it. */
 export function watched<T>(promise: Promise<T>): Seen<T> {
   const seen: Seen<T> = { ended: false };
   promise.then(
@@ -91,7 +91,7 @@ export class ConsumingTestBed {
     options: SessionUnderTestOptions = {},
   ): SessionUnderTest {
     const { settings, consumer, clientId } = options;
-    const driver = telling(
+    const driver = reportingCommits(
       options.driver ?? memory({ broker: this.broker, clientId }),
       options.onCommit,
     );
@@ -170,7 +170,7 @@ export class ConsumingTestBed {
     );
   }
 
-  /** Writes records of this size, each with a key of its own. */
+  /** Writes records of this size. Each record has its own key. */
   writeLarge(count: number, bytes: number, partition = 0): Promise<void> {
     const value = Buffer.alloc(bytes);
     return this.#write(
@@ -254,7 +254,7 @@ export function recordingLogger(log: LogLine[]): DriverLogger {
 }
 
 /** Wraps the driver, so that its sessions report stored commits. */
-function telling(driver: BrokerDriver, onCommit?: (offset: number) => void): BrokerDriver {
+function reportingCommits(driver: BrokerDriver, onCommit?: (offset: number) => void): BrokerDriver {
   if (!onCommit) return driver;
   const consumer: BrokerDriver['consumer'] = (options) => {
     const session = driver.consumer(options);

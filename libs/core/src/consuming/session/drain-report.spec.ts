@@ -18,7 +18,7 @@ afterEach(() => testBed.end());
 const work = (ms = WORK_MS): Promise<Outcome> => sleep(testBed.runtime, ms).then(() => succeeded);
 
 describe('the report of a close', () => {
-  it('is complete if everything that was handed out is done and committed', async () => {
+  it('is complete if every record that was handed out is done and committed', async () => {
     await testBed.write(1, 0);
     const member = await testBed.started(() => work(), { settings });
     await testBed.until(() => member.handled.length === 1);
@@ -39,7 +39,7 @@ describe('the report of a close', () => {
     });
   });
 
-  it('names records whose partition is revoked meanwhile, however soon they end', async () => {
+  it('names records whose partition is revoked during the close, even if their handlers end in time', async () => {
     await testBed.write(1, 0);
     await testBed.write(1, 1);
     const member = await testBed.started(() => work(25_000), { settings: patient });
@@ -73,11 +73,14 @@ describe('the report of a close', () => {
   });
 });
 
-describe('the report of a close after a session was given up for an overdue handler', () => {
+describe('the close of a session that leaves the group because of an overdue handler', () => {
   let hanging: Deferred<Outcome>;
   let signal: AbortSignal | undefined;
 
-  /** Partition 0 hangs. Partition 1 begins a second before partition 0 is overdue. */
+  /**
+   * Returns a session that has left its group. The handler of partition 0 hangs. The handler of
+   * partition 1 began a second before the other one exceeded maxPollIntervalMs.
+   */
   const givenUp = async () => {
     hanging = new Deferred();
     await testBed.write(1, 0);
@@ -108,7 +111,7 @@ describe('the report of a close after a session was given up for an overdue hand
     expect(drained.result).toEqual({ complete: true, abandoned: [] });
   });
 
-  it('does not count outcomes between two consumer sessions', async () => {
+  it('reports a record as abandoned if its handler ends after the partition was lost', async () => {
     const session = await givenUp();
     await testBed.until(() => session.status.assignment.length === 0);
     const drained = watched(session.close({ drainMs: 30_000 }));

@@ -3,7 +3,8 @@ import type { Runtime } from '@nest-event-bus/broker/runtime';
 import type { PartitionLane } from '../lanes/partition-lane.js';
 
 /**
- * Logs once when records of a partition begin to fail while others go on, and once when that ends.
+ * Logs once when records of a partition begin to fail while other records continue, and once when
+ * no record waits any more.
  */
 export class FailingPartitions {
   readonly #since = new Map<PartitionLane, number>();
@@ -21,7 +22,7 @@ export class FailingPartitions {
     else if (!isFailing && since !== undefined) this.#end(lane, since);
   }
 
-  /** The log line leaves out the message of the error, because it may quote the record. */
+  /** Logs the begin. The message of the error is omitted, because it may quote the record. */
   #begin(lane: PartitionLane): void {
     this.#since.set(lane, this.runtime.monotonic());
     const failed = lane.waiting?.lowestFailed;

@@ -19,9 +19,9 @@ interface Limit {
 }
 
 /**
- * Reports each handler once when it exceeds stuckHandlerMs, and once more when it exceeds
- * maxPollIntervalMs: then its assignment is to end. A paused or idle session runs no handler, so
- * nothing is reported.
+ * Reports each handler once when it exceeds stuckHandlerMs, and again when it exceeds
+ * maxPollIntervalMs. The second report ends the handler's assignment. In a paused or idle session
+ * no handler runs, so nothing is reported.
  */
 export class HandlerWatch {
   readonly #limits: readonly Limit[];
@@ -46,8 +46,8 @@ export class HandlerWatch {
   }
 
   /**
-   * Starts the watch when a handler begins to run. The call is cheap enough to be made for each
-   * handler.
+   * Starts the timer of the watch when a handler begins to run. Called for each handler, so it has
+   * to be cheap.
    */
   arm(): void {
     if (this.#timer || this.#isClosed) return;
@@ -63,7 +63,7 @@ export class HandlerWatch {
     return runtime.now() - Math.round(now - Math.min(...running));
   }
 
-  /** Number of handlers that exceed the first limit. */
+  /** Number of handlers that exceed stuckHandlerMs. */
   get stuck(): number {
     const latest = this.parts.runtime.monotonic() - this.#firstLimitMs;
     return this.#handlers.filter(({ startedAt = Infinity }) => startedAt <= latest).length;
@@ -74,7 +74,7 @@ export class HandlerWatch {
     this.#timer?.cancel();
   }
 
-  /** Running handlers, each by its first record. */
+  /** Running handlers. The first record of a batch represents its handler. */
   get #handlers(): readonly LaneDelivery[] {
     return this.parts.lanes.running.filter(({ records }) => records > 0);
   }

@@ -61,7 +61,7 @@ describe('LaneDrain', () => {
     });
   });
 
-  it('ends each lane exactly once when a session that failed is replaced and closed meanwhile', async () => {
+  it('ends each lane exactly once when a failed consumer session is replaced and closed at the same time', async () => {
     const gate = new Deferred<Outcome>();
     const member = await testBed.started(() => gate.promise, { settings });
     await testBed.until(() => member.handled.length === 2);

@@ -5,21 +5,27 @@ import type { Committer } from '../commits/committer.js';
 import { placeOf } from '../lanes/lane-delivery.js';
 import type { Lanes } from '../lanes/lanes.js';
 import type { PartitionLane } from '../lanes/partition-lane.js';
-import type { LaneGate } from '../pauses/lane-gate.js';
+import type { PartitionPauser } from '../pauses/partition-pauser.js';
 import type { DrainReport } from './consuming-session.js';
 
 export interface LaneDrainParts {
   readonly lanes: Lanes;
-  readonly gate: LaneGate;
+  readonly pauser: PartitionPauser;
   readonly committer: Committer;
   readonly runtime: Runtime;
   readonly logger: DriverLogger;
 }
 
-/** Time for the last commit. The rebalance timeout leaves 10 s besides the drain: half of it is for the commit. */
+/**
+ * Time for the last commit. The rebalance timeout exceeds the drain time by 10 s, of which the
+ * commit gets half.
+ */
 export const FINAL_COMMIT_TIMEOUT_MS = 5_000;
 
-/** Ends lanes. A revocation, a stop and a shutdown all drain them here, and each lane ends once. */
+/**
+ * Ends lanes. Revocations, stops and shutdowns all use this drain, so that each lane ends exactly
+ * once.
+ */
 export class LaneDrain {
   readonly #draining = new WeakSet<PartitionLane>();
 
@@ -30,14 +36,17 @@ export class LaneDrain {
   }
 
   /**
-   * 1. Hands out nothing more; retry waits end at once.
-   * 2. Waits for running handlers, at most `drainMs`.
-   * 3. Ends the lanes: a handler that returns later moves no watermark, and its record is redelivered.
-   * 4. Commits what is done.
-   * 5. Removes the lanes.
+   * Drains lanes:
    *
-   * Lanes of former assignments whose handlers still run are only waited for. A lane whose partition
-   * is revoked during a stop is in two drains: the earlier deadline ends it.
+   * 1. Nothing more is handed out, and retry waits end at once.
+   * 2. Running handlers get at most `drainMs`.
+   * 3. The lanes end: a handler that returns later moves no watermark, and its record is
+   *    redelivered.
+   * 4. Completed records are committed.
+   * 5. The lanes are removed.
+   *
+   * For handlers that still run for earlier assignments the drain only waits. If a partition is
+   * revoked during a stop, two drains have its lane, and the earlier deadline ends it.
    */
   async drain(
     lanes: readonly PartitionLane[],
@@ -63,7 +72,10 @@ export class LaneDrain {
     return { complete: isCommitted && abandoned.length === 0, abandoned };
   }
 
-  /** Ends a lane at once and commits nothing: its offsets are somebody else's, or of another log. */
+  /**
+   * Ends a lane at once and commits nothing, because its offsets belong to another member or to
+   * another log.
+   */
   drop(lane: PartitionLane, cause: AbortCause): void {
     end(lane, new DeliveryAbortedException(cause));
     this.#remove(lane);
@@ -71,10 +83,10 @@ export class LaneDrain {
 
   #stopHandout(lane: PartitionLane): void {
     this.#draining.add(lane);
-    this.parts.gate.stopHandout(lane);
+    this.parts.pauser.stopHandout(lane);
   }
 
-  /** Lanes that another drain has ended and removed meanwhile are committed already. */
+  /** Commits the lanes, except those that another drain has committed and removed meanwhile. */
   async #commit(drained: readonly PartitionLane[], cause: AbortCause): Promise<void> {
     const { lanes, committer, logger } = this.parts;
     const left = drained.filter((lane) => lanes.owns(lane));
@@ -87,15 +99,15 @@ export class LaneDrain {
   }
 
   #remove(lane: PartitionLane): void {
-    const { lanes, gate, committer } = this.parts;
+    const { lanes, pauser, committer } = this.parts;
     if (!lanes.owns(lane)) return;
     committer.forget(lane);
     lanes.remove(lane);
-    gate.onLaneRemoved(lane);
+    pauser.onLaneRemoved(lane);
   }
 }
 
-/** Resolves when no handler of these lanes runs any more, at the latest after the timeout. */
+/** Resolves when no handler of these lanes runs any more, or when the timeout is over. */
 export async function waitForHandlers(
   runtime: Runtime,
   lanes: readonly PartitionLane[],

@@ -8,7 +8,7 @@ import {
 import { abortable, Deferred, type Runtime, VirtualRuntime } from '@nest-event-bus/broker/runtime';
 import { type Outcome, type RecordProcessor, succeeded } from '../../model/outcomes/outcome.js';
 import { type LogLine, recordingLogger } from './consuming-test-bed.spec-support.js';
-import { LaneGate } from '../pauses/lane-gate.js';
+import { PartitionPauser } from '../pauses/partition-pauser.js';
 import { BufferLimit } from '../lanes/buffer-limit.js';
 import { Lanes } from '../lanes/lanes.js';
 import { LingeringHandlers } from './lingering-handlers.js';
@@ -17,15 +17,15 @@ import { MetadataBudget } from '../commits/metadata-budget.js';
 import type { PartitionLane } from '../lanes/partition-lane.js';
 import { SerialLane } from '../lanes/serial-lane.js';
 import { partitionName } from '../lanes/partition-name.js';
-import { PauseLedger } from '../pauses/pause-ledger.js';
+import { PauseReasonSets } from '../pauses/pause-reason-sets.js';
 import { RecordCounters } from './record-counters.js';
 
-/** A consumer session that does only what the test says, and records its calls. */
+/** A consumer session whose answers the test sets, and which records its calls. */
 export class ScriptedSession {
   readonly calls: string[] = [];
   readonly positions = new Map<string, number>();
   readonly answers: (readonly BrokerRecord[] | Error)[] = [];
-  /** Whether the position follows the records that were handed out. */
+  /** True if the position follows the records that were handed out. */
   follows = false;
   status: SessionStatus = { state: 'stable', since: 0, generation: 1 };
 
@@ -70,11 +70,11 @@ export class ScriptedSession {
   }
 }
 
-/** Lanes behind a gate, on a scripted session. */
+/** Lanes with a PartitionPauser on a scripted session. */
 export class LaneTestBed implements LaneObserver {
   readonly runtime = new VirtualRuntime();
   readonly session = new ScriptedSession();
-  readonly ledger = new PauseLedger();
+  readonly pauseReasons = new PauseReasonSets();
   readonly bufferLimit = new BufferLimit(() => Infinity);
   readonly lanes = new Lanes(new LingeringHandlers(), this.bufferLimit);
   readonly counters = new RecordCounters();
@@ -82,9 +82,9 @@ export class LaneTestBed implements LaneObserver {
   readonly pauses: LanePause[] = [];
   readonly late: string[] = [];
   done = 0;
-  readonly gate = new LaneGate({
+  readonly pauser = new PartitionPauser({
     session: this.session.asConsumer,
-    ledger: this.ledger,
+    pauseReasons: this.pauseReasons,
     lanes: this.lanes,
     runtime: this.runtime,
     logger: recordingLogger(this.log),
@@ -132,17 +132,17 @@ export class LaneTestBed implements LaneObserver {
     );
     this.session.positions.set(lane.name, position);
     this.lanes.add(lane);
-    this.gate.onLaneAdded(lane);
+    this.pauser.onLaneAdded(lane);
     this.session.calls.length = 0;
     return lane;
   }
 
   onBufferSpace(lane: PartitionLane): void {
-    this.gate.releaseBackpressure(lane);
+    this.pauser.releaseBackpressure(lane);
   }
 
   onWaiting(lane: PartitionLane): void {
-    this.gate.onWaitingChanged(lane);
+    this.pauser.onWaitingChanged(lane);
   }
 
   onRunning(): void {}

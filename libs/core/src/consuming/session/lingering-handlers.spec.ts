@@ -11,7 +11,7 @@ const sessionWith = (partition: string, delivery: LaneDelivery): HandlerOwner =>
 });
 
 describe('LingeringHandlers', () => {
-  it('contains handlers that outlived their assignment, until they end', async () => {
+  it('contains handlers that run beyond the end of their assignment, until they end', async () => {
     const handlers = new LingeringHandlers();
     const delivery = deliver();
     handlers.add('t-0', [delivery]);
@@ -21,7 +21,7 @@ describe('LingeringHandlers', () => {
     expect(handlers.of('t-0')).toEqual([]);
   });
 
-  it('contains handlers of a session that does not know yet that it lost the partition', () => {
+  it('contains handlers of a session that has lost the partition without knowing it yet', () => {
     const handlers = new LingeringHandlers();
     const delivery = deliver();
     const loser = sessionWith('t-0', delivery);

@@ -1,16 +1,16 @@
 import type { LaneDelivery } from '../lanes/lane-delivery.js';
 
-/** A session, as far as others of its container need to know it. */
+/** The part of a session that the other sessions of its container use. */
 export interface HandlerOwner {
   /** Running handlers of a partition that this session owns. */
   runningOn(partition: string): readonly LaneDelivery[];
 }
 
 /**
- * Handlers that the next owner of a partition has to wait for, so that the order holds over an
- * assignment, over a stop and a start, and over a binding that is destroyed and registered again.
- * Either their own assignment has ended, or another session of the container does not know yet that
- * it lost the partition.
+ * Handlers that the next owner of a partition has to wait for, so that records stay in order.
+ * Either the handler's assignment has ended, or its session has lost the partition and does not
+ * know it yet. The order also holds if the binding is stopped and started, or destroyed and
+ * registered again.
  */
 export class LingeringHandlers {
   readonly #sessions = new Set<HandlerOwner>();
@@ -21,7 +21,7 @@ export class LingeringHandlers {
     private readonly byPartition = new Map<string, Set<LaneDelivery>>(),
   ) {}
 
-  /** Returns the view of another scope, in the same process. */
+  /** Returns the handlers of another scope in the same process. */
   within(scope: string): LingeringHandlers {
     return new LingeringHandlers(scope, this.byPartition);
   }
@@ -38,7 +38,7 @@ export class LingeringHandlers {
 
   /**
    * Returns the handlers of other sessions on this partition. The handlers of `asking` itself are
-   * left out while it owns the partition.
+   * omitted while it owns the partition.
    */
   of(partition: string, asking?: HandlerOwner): readonly LaneDelivery[] {
     const others = [...this.#sessions].filter((session) => session !== asking);

@@ -10,7 +10,7 @@ import type { HandlerWatch } from './handler-watch.js';
 import type { DrainReport, ConsumingSessionOptions, PartitionPause } from './consuming-session.js';
 import type { Decision, DecisionPlace } from '../../model/outcomes/decision.js';
 import type { LaneDelivery } from '../lanes/lane-delivery.js';
-import { LaneGate } from '../pauses/lane-gate.js';
+import { PartitionPauser } from '../pauses/partition-pauser.js';
 import type { Lanes } from '../lanes/lanes.js';
 import type { LanePause, LaneObserver, Membership } from '../lanes/lane-parts.js';
 import type { MetadataBudget } from '../commits/metadata-budget.js';
@@ -18,15 +18,15 @@ import { FINAL_COMMIT_TIMEOUT_MS, LaneDrain } from './lane-drain.js';
 import { createLane } from '../lanes/create-lane.js';
 import type { PartitionLane } from '../lanes/partition-lane.js';
 import { partitionName } from '../lanes/partition-name.js';
-import type { PauseLedger } from '../pauses/pause-ledger.js';
+import type { PauseReasonSets } from '../pauses/pause-reason-sets.js';
 import { PollLoop } from './poll-loop.js';
 import { EventBusRebalanceListener } from './rebalance-listener.js';
 import type { RecordCounters } from './record-counters.js';
 
-/** State that outlives a failed consumer session. */
+/** State that continues to exist when a consumer session fails. */
 export interface MemberSessionParts {
   readonly options: ConsumingSessionOptions;
-  readonly ledger: PauseLedger;
+  readonly pauseReasons: PauseReasonSets;
   readonly lanes: Lanes;
   readonly slots: HandlerSlots;
   readonly budget: MetadataBudget;
@@ -41,7 +41,7 @@ export class MemberSession implements LaneObserver, Membership {
   readonly session: ConsumerSession;
   commitError: Error | undefined;
   readonly #committer: Committer;
-  readonly #gate: LaneGate;
+  readonly #pauser: PartitionPauser;
   readonly #drain: LaneDrain;
   readonly #listener: EventBusRebalanceListener;
   readonly #polling: PollLoop;
@@ -49,7 +49,7 @@ export class MemberSession implements LaneObserver, Membership {
   #overdue: readonly LaneDelivery[] = [];
 
   constructor(private readonly parts: MemberSessionParts) {
-    const { ledger, lanes } = parts;
+    const { pauseReasons, lanes } = parts;
     const { driver, consumer, settings, bufferLimit, runtime, logger } = parts.options;
     const { maxPollRecords, idleBetweenPollsMs, rebalanceDrainTimeoutMs } = settings;
     const session = driver.consumer(consumer);
@@ -66,12 +66,12 @@ export class MemberSession implements LaneObserver, Membership {
       },
     });
     const committer = this.#committer;
-    const gate = new LaneGate({ session, ledger, lanes, runtime, logger, onChange });
-    this.#gate = gate;
-    this.#drain = new LaneDrain({ lanes, gate, committer, runtime, logger });
+    const pauser = new PartitionPauser({ session, pauseReasons, lanes, runtime, logger, onChange });
+    this.#pauser = pauser;
+    this.#drain = new LaneDrain({ lanes, pauser, committer, runtime, logger });
     this.#listener = new EventBusRebalanceListener({
       lanes,
-      gate,
+      pauser,
       committer,
       drain: this.#drain,
       runtime,
@@ -84,7 +84,7 @@ export class MemberSession implements LaneObserver, Membership {
     this.#polling = new PollLoop({
       session,
       lanes,
-      gate,
+      pauser,
       bufferLimit,
       runtime,
       logger,
@@ -95,8 +95,8 @@ export class MemberSession implements LaneObserver, Membership {
   }
 
   /**
-   * Joins and polls until `polling` aborts or the session ends. Returns the error by which it
-   * ended.
+   * Joins and polls until `polling` aborts or the session ends. Returns the error with which the
+   * session ended.
    */
   async run(ending: AbortSignal, polling: AbortSignal): Promise<unknown> {
     try {
@@ -112,20 +112,26 @@ export class MemberSession implements LaneObserver, Membership {
     return this.#givenUp.signal.aborted;
   }
 
-  /** Ends the session as if it had failed with this error, because these handlers are overdue. */
+  /**
+   * Ends the session as if it had failed with this error, because the given handlers exceed
+   * maxPollIntervalMs.
+   */
   giveUp(overdue: readonly LaneDelivery[], error: Error): void {
     this.#overdue = overdue;
     this.#givenUp.abort(error);
   }
 
-  /** Gives the other handlers of a session that was given up as much time as a rebalance would. */
+  /**
+   * After the session left because of an overdue handler, gives the other handlers as much time as
+   * a rebalance would.
+   */
   async waitForOtherHandlers(signal: AbortSignal): Promise<void> {
     if (!this.isGivenUp) return;
     const { lanes, options } = this.parts;
     for (const delivery of this.#overdue)
       delivery.abort(new DeliveryAbortedException('session-ended'));
     for (const lane of lanes) {
-      this.#gate.stopHandout(lane);
+      this.#pauser.stopHandout(lane);
       lane.abortWaits(new DeliveryAbortedException('session-ended'));
     }
     const others = lanes.current.filter((delivery) => !this.#overdue.includes(delivery));
@@ -134,33 +140,35 @@ export class MemberSession implements LaneObserver, Membership {
     await resolvesWithin(options.runtime, rebalanceDrainTimeoutMs, abortable(ended, signal));
   }
 
-  /** Applies the pause reasons of the session, and commits what is done. */
+  /** Applies the pause reasons of the session, and commits completed records. */
   async pause(): Promise<void> {
     const { lanes } = this.parts;
-    this.#gate.update();
+    this.#pauser.update();
     for (const lane of lanes)
       if (lane.isPaused) lane.abortWaits(new DeliveryAbortedException('paused'));
     await this.#committer.flush([...lanes], FINAL_COMMIT_TIMEOUT_MS);
   }
 
   resume(): void {
-    this.#gate.endPausesOnResume();
-    this.#gate.update();
-  }
-
-  /** Returns false if nothing of this partition waits for a decision here. */
-  decide({ topic, partition, offset }: DecisionPlace, decision: Decision): boolean {
-    const lane = this.parts.lanes.get(topic, partition);
-    return lane !== undefined && this.#gate.decide(lane, decision, offset);
-  }
-
-  partitionPauses(): readonly PartitionPause[] {
-    return this.#gate.pauses();
+    this.#pauser.endPausesOnResume();
+    this.#pauser.update();
   }
 
   /**
-   * Drains all lanes, then leaves the group. Never rejects. A stop may call it again, with more time,
-   * while a failed session is being replaced.
+   * Applies a decision. Returns false if no record of this partition waits for one in this session.
+   */
+  decide({ topic, partition, offset }: DecisionPlace, decision: Decision): boolean {
+    const lane = this.parts.lanes.get(topic, partition);
+    return lane !== undefined && this.#pauser.decide(lane, decision, offset);
+  }
+
+  partitionPauses(): readonly PartitionPause[] {
+    return this.#pauser.pauses();
+  }
+
+  /**
+   * Drains all lanes, then leaves the group. Never rejects. May be called again with a longer drain
+   * time, if the session is stopped while a failed consumer session is replaced.
    */
   async close(drainMs: number, cause: AbortCause): Promise<DrainReport> {
     const { lanes, options } = this.parts;
@@ -183,16 +191,16 @@ export class MemberSession implements LaneObserver, Membership {
       this.parts.options.logger.error('The consumer session did not close in order', { reason });
     }
     this.#committer.close();
-    // A rebalance may have assigned more partitions while the session was leaving.
+    // A rebalance may have assigned more partitions while the session left the group.
     for (const lane of [...this.parts.lanes]) this.#drain.drop(lane, cause);
   }
 
   onBufferSpace(lane: PartitionLane): void {
-    this.#gate.releaseBackpressure(lane);
+    this.#pauser.releaseBackpressure(lane);
   }
 
   onWaiting(lane: PartitionLane): void {
-    this.#gate.onWaitingChanged(lane);
+    this.#pauser.onWaitingChanged(lane);
   }
 
   onRunning(): void {
@@ -203,10 +211,10 @@ export class MemberSession implements LaneObserver, Membership {
     this.#committer.request(lane);
     switch (pause.kind) {
       case 'undecided':
-        return this.#gate.pauseUntilDecided(lane, pause);
+        return this.#pauser.pauseUntilDecided(lane, pause);
       case 'failed': {
         const { error, delayMs } = pause;
-        return this.#gate.pauseFor(lane, {
+        return this.#pauser.pauseFor(lane, {
           reason: 'backoff',
           delayMs,
           error,
@@ -215,10 +223,10 @@ export class MemberSession implements LaneObserver, Membership {
       }
       case 'handed-back': {
         const { delayMs, isChosen } = pause;
-        return this.#gate.pauseFor(lane, { reason: 'delay', delayMs, endsOnResume: !isChosen });
+        return this.#pauser.pauseFor(lane, { reason: 'delay', delayMs, endsOnResume: !isChosen });
       }
       case 'slice-cut':
-        return this.#gate.pauseFor(lane, { reason: 'delay', delayMs: 0, endsOnResume: true });
+        return this.#pauser.pauseFor(lane, { reason: 'delay', delayMs: 0, endsOnResume: true });
     }
   }
 
@@ -231,8 +239,8 @@ export class MemberSession implements LaneObserver, Membership {
   }
 
   /**
-   * The consumer session changes its generation and its partitions in one step. Without a
-   * generation, a broker would accept offsets from any member.
+   * Returns the member for commits in a transaction; undefined if the partition is not assigned.
+   * The generation is needed, because without it a broker would accept offsets from any member.
    */
   member(partition: TopicPartition): CommittingMember | undefined {
     const { memberId, generation } = this.session;

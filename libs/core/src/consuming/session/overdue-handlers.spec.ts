@@ -15,7 +15,7 @@ describe('a handler that exceeds maxPollIntervalMs', () => {
   beforeEach(async () => (testBed = await ConsumingTestBed.of(2)));
   afterEach(() => testBed.end());
 
-  it('is aborted by its signal, loses its partitions, and commits nothing when it ends', async () => {
+  it('is aborted by its signal, loses its partitions, and commits no record when it ends', async () => {
     await testBed.write(3, 0);
     const gate = new Deferred<Outcome>();
     let signal: AbortSignal | undefined;
@@ -42,7 +42,7 @@ describe('a handler that exceeds maxPollIntervalMs', () => {
     );
   });
 
-  it('does not block its partition for ever without another member', async () => {
+  it('does not block its partition: the same member redelivers the record while the handler still hangs', async () => {
     await testBed.write(3, 0);
     const hanging = new Deferred<Outcome>();
     let calls = 0;
@@ -61,7 +61,7 @@ describe('a handler that exceeds maxPollIntervalMs', () => {
     expect(member.session.status.state).toBe('joined');
   });
 
-  it('does not block other keys for ever, even if all slots hang', async () => {
+  it('does not block other keys, even if handlers that never end held all slots', async () => {
     await testBed.writeKeys(['a', 'b', 'c', 'd']);
     const hanging = new Deferred<Outcome>();
     let next: Promise<Outcome> | Outcome = hanging.promise;
@@ -73,7 +73,8 @@ describe('a handler that exceeds maxPollIntervalMs', () => {
     await testBed.runtime.advance(MAX_POLL_MS);
     await testBed.untilCommitted(4);
     expect(member.session.status.stuckHandlers).toBe(2);
-    // Their slots were freed before, so their end must not free others.
+    // The slots of these handlers were freed before, so the end of the handlers must not free other
+    // slots.
     hanging.resolve(succeeded);
     const gate = new Deferred<Outcome>();
     next = gate.promise;
@@ -84,7 +85,7 @@ describe('a handler that exceeds maxPollIntervalMs', () => {
     gate.resolve(succeeded);
   });
 
-  it('does not undo commits of other records', async () => {
+  it('does not undo the commits of other records', async () => {
     await testBed.write(1, 0);
     await testBed.write(10, 1);
     const hanging = new Deferred<Outcome>();
@@ -115,7 +116,8 @@ describe('while a handler exceeds maxPollIntervalMs', () => {
   });
 
   /**
-   * The first record of partition 0 hangs at its first call. The next two others take this long.
+   * The first call of the first record of partition 0 hangs. The next two calls for other records
+   * take `lateMs`.
    */
   const startedWith = async (lateMs: number, more: Partial<ConsumingSettings> = {}) => {
     let first = true;
@@ -146,21 +148,24 @@ describe('while a handler exceeds maxPollIntervalMs', () => {
   it.each([
     ['one after the other', { ackMode: 'MANUAL_IMMEDIATE' }],
     ['slice by slice', { ackMode: 'MANUAL' }],
-  ] as const)('another partition finishes its record, %s, and commits it', async (_, more) => {
-    await testBed.write(1, 0);
-    const { member, signals } = await startedWith(5_000, more);
-    await testBed.write(3, 1);
-    await testBed.until(() => calls(member, 1, 0) === 1);
-    await testBed.until(() => member.session.counts.membershipsGivenUp === 1);
-    await testBed.runtime.advance(3_000);
-    expect([signals.get('0/0')?.aborted, signals.get('1/0')?.aborted]).toEqual([true, false]);
-    expect(calls(member, 1, 1)).toBe(0);
-    await testBed.untilCommitted(3, 1);
-    await testBed.untilCommitted(1, 0);
-    expect(upTo(3).map((offset) => calls(member, 1, offset))).toEqual([1, 1, 1]);
-  });
+  ] as const)(
+    'another partition finishes its running record, %s, and commits it',
+    async (_, more) => {
+      await testBed.write(1, 0);
+      const { member, signals } = await startedWith(5_000, more);
+      await testBed.write(3, 1);
+      await testBed.until(() => calls(member, 1, 0) === 1);
+      await testBed.until(() => member.session.counts.membershipsGivenUp === 1);
+      await testBed.runtime.advance(3_000);
+      expect([signals.get('0/0')?.aborted, signals.get('1/0')?.aborted]).toEqual([true, false]);
+      expect(calls(member, 1, 1)).toBe(0);
+      await testBed.untilCommitted(3, 1);
+      await testBed.untilCommitted(1, 0);
+      expect(upTo(3).map((offset) => calls(member, 1, offset))).toEqual([1, 1, 1]);
+    },
+  );
 
-  it('another key of the same partition finishes its record, too', async () => {
+  it('another key of the same partition finishes its running record, too', async () => {
     await testBed.writeKeys(['a']);
     const { member } = await startedWith(5_000, {
       processing: { by: 'key', maxConcurrency: 4 },
@@ -172,7 +177,7 @@ describe('while a handler exceeds maxPollIntervalMs', () => {
     expect(upTo(4).map((offset) => calls(member, 0, offset))).toEqual([2, 1, 1, 1]);
   });
 
-  it('nobody waits longer than for handlers that still end', async () => {
+  it('the session waits only for handlers that still end', async () => {
     await testBed.write(1, 0);
     const { member } = await startedWith(2_000);
     await testBed.write(1, 1);
@@ -184,7 +189,7 @@ describe('while a handler exceeds maxPollIntervalMs', () => {
     expect(testBed.runtime.monotonic() - since).toBeLessThan(DRAIN_MS / 2);
   });
 
-  it('nobody waits longer than the drain timeout either', async () => {
+  it('the session waits no longer than the drain timeout', async () => {
     await testBed.write(1, 0);
     const { member, signals } = await startedWith(MAX_POLL_MS - 1_000);
     await testBed.write(1, 1);
@@ -206,7 +211,7 @@ describe('while a handler exceeds maxPollIntervalMs', () => {
     expect(testBed.runtime.monotonic() - since).toBeLessThan(1_000);
   });
 
-  it('a revocation takes its normal course', async () => {
+  it('a revocation waits for the other handlers, as it always does', async () => {
     await testBed.write(1, 0);
     const { member } = await startedWith(5_000);
     await testBed.write(3, 1);
@@ -223,7 +228,7 @@ describe('while a handler exceeds maxPollIntervalMs', () => {
 
 describe('a member stays in its group', () => {
   let testBed: ConsumingTestBed;
-  // Twice as much is completed beyond the gap in this test.
+  // In this test, twice as many records are completed beyond the first unfinished one.
   const METADATA_LIMIT = 120;
   beforeEach(
     async () => (testBed = await ConsumingTestBed.of(1, { offsetMetadataLimit: METADATA_LIMIT })),

@@ -16,7 +16,7 @@ describe('PollLoop', () => {
     const loop = new PollLoop({
       session: bench.session.asConsumer,
       lanes: bench.lanes,
-      gate: bench.gate,
+      pauser: bench.pauser,
       bufferLimit: bench.bufferLimit,
       runtime,
       logger: recordingLogger(bench.log),
@@ -42,7 +42,7 @@ describe('PollLoop', () => {
     expect([bench.handled, lane.tracker.watermark]).toEqual([[5, 6], 9]);
   });
 
-  it('drops records that were in transit when the partition was sought', async () => {
+  it('drops polled records whose partition got another position by a seek meanwhile', async () => {
     bench.session.answers.push(recordsOf(7, 8));
     bench.session.positions.set('t-0', 5);
     start();
@@ -50,7 +50,7 @@ describe('PollLoop', () => {
     expect([bench.handled, bench.counters.counts.received]).toEqual([[], 0]);
   });
 
-  it('drops records that were in transit when the partition was revoked', async () => {
+  it('drops polled records whose partition was revoked meanwhile', async () => {
     bench.session.answers.push(recordsOf(5, 6));
     bench.session.positions.delete('t-0');
     start();
@@ -58,21 +58,21 @@ describe('PollLoop', () => {
     expect(bench.counters.counts.received).toBe(0);
   });
 
-  it('drops records that were in transit when the partition was paused, and reads them again', async () => {
+  it('drops polled records whose partition was paused meanwhile, and reads them again', async () => {
     bench.session.answers.push(recordsOf(5, 6));
     bench.session.positions.set('t-0', 7);
-    bench.ledger.add('operator');
-    bench.gate.update();
+    bench.pauseReasons.add('operator');
+    bench.pauser.update();
     start();
     await bench.runtime.settle();
     expect([bench.handled, bench.counters.counts.received]).toEqual([[], 0]);
-    bench.ledger.remove('operator');
-    bench.gate.update();
+    bench.pauseReasons.remove('operator');
+    bench.pauser.update();
     expect(bench.session.calls.slice(-2)).toEqual(['seek t-0 5', 'resume t-0']);
   });
 
   it.each(['enqueue', 'processPending'] as const)(
-    'skips no record if a lane fails in %s, and serves the other lanes',
+    'skips no record if a lane throws in %s, and serves the other lanes',
     async (step) => {
       bench.lane(3, bench.runtime, { partition: 1 });
       bench.session.positions.set('t-0', 7);
@@ -85,7 +85,7 @@ describe('PollLoop', () => {
       start();
       await bench.runtime.settle();
       expect([bench.handled, lane.tracker.watermark]).toEqual([[3, 4], 5]);
-      expect(bench.gate.pauses()).toMatchObject([
+      expect(bench.pauser.pauses()).toMatchObject([
         { partition: 0, reasons: ['backoff'], error: { message: 'a mistake' } },
       ]);
       await bench.runtime.advance(1_000);
@@ -93,7 +93,7 @@ describe('PollLoop', () => {
     },
   );
 
-  it('continues after a failed poll while the session lives', async () => {
+  it('continues after a failed poll if the session has not failed', async () => {
     bench.session.answers.push(new ConnectionError('odd'), recordsOf(5));
     bench.session.positions.set('t-0', 6);
     const seen = start();
@@ -101,7 +101,7 @@ describe('PollLoop', () => {
     expect([bench.handled, seen.ended]).toEqual([[5], false]);
   });
 
-  it('ends with the error of a failed session, or with the reason of the signal', async () => {
+  it('ends with the error of a failed session, or with the reason of the abort signal', async () => {
     const error = new ConnectionError('for good');
     bench.session.answers.push(error);
     bench.session.status = { state: 'failed', since: 0, error };
@@ -114,7 +114,7 @@ describe('PollLoop', () => {
     expect(aborted.result).toBe(ending);
   });
 
-  it('waits idleBetweenPollsMs between polls', async () => {
+  it('waits idleBetweenPollsMs between two polls', async () => {
     bench.session.answers.push(recordsOf(5), recordsOf(6));
     bench.session.follows = true;
     start(bench.runtime, 1_000);
@@ -124,7 +124,7 @@ describe('PollLoop', () => {
     expect(bench.handled).toEqual([5, 6]);
   });
 
-  it('yields to timers, however many records there are', async () => {
+  it('yields to timers even if every poll returns records', async () => {
     let elapsed = 0;
     const runtime: Runtime = {
       now: () => 0,

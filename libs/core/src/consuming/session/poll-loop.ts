@@ -1,6 +1,6 @@
 import type { BrokerRecord, ConsumerSession, DriverLogger } from '@nest-event-bus/broker';
 import { Backoff, type Runtime, sleep } from '@nest-event-bus/broker/runtime';
-import type { LaneGate } from '../pauses/lane-gate.js';
+import type { PartitionPauser } from '../pauses/partition-pauser.js';
 import type { BufferLimit } from '../lanes/buffer-limit.js';
 import type { Lanes } from '../lanes/lanes.js';
 import type { PartitionLane } from '../lanes/partition-lane.js';
@@ -8,7 +8,7 @@ import type { PartitionLane } from '../lanes/partition-lane.js';
 export interface PollLoopParts {
   readonly session: ConsumerSession;
   readonly lanes: Lanes;
-  readonly gate: LaneGate;
+  readonly pauser: PartitionPauser;
   readonly bufferLimit: BufferLimit;
   readonly runtime: Runtime;
   readonly logger: DriverLogger;
@@ -17,14 +17,14 @@ export interface PollLoopParts {
 }
 
 /**
- * Handlers that return at once never let the loop wait. After this time, heartbeats and timers get
- * a turn.
+ * Time after which the loop yields. If all handlers return at once, the loop never waits, and
+ * heartbeats and timers would not run.
  */
 const YIELD_AFTER_MS = 10;
 const RETRY = { initialMs: 100, maxMs: 5_000 };
 /**
- * Delay after an internal error. A retry hardly repairs one, but the partition must not stop for
- * ever.
+ * Delay after an internal error. The next attempt will probably fail as well, but the partition
+ * must not stop for ever.
  */
 const INTERNAL_ERROR_BACKOFF_MS = 1_000;
 
@@ -41,7 +41,10 @@ export class PollLoop {
     this.#yieldedAt = parts.runtime.monotonic();
   }
 
-  /** Returns the error by which the session ended, or the reason of the signal. */
+  /**
+   * Polls until the session ends. Returns the error with which it ended, or the reason of the abort
+   * signal.
+   */
   async run(signal: AbortSignal): Promise<unknown> {
     const { session, bufferLimit, maxPollRecords } = this.parts;
     while (!signal.aborted) {
@@ -87,26 +90,30 @@ export class PollLoop {
     to: number,
     receivedAt: number,
   ): void {
-    const { session, gate } = this.parts;
+    const { session, pauser } = this.parts;
     const position = session.position(lane);
     const last = records[to - 1] as BrokerRecord;
-    // The partition was sought or revoked while these records were in transit, so they will be read
-    // again.
+    // The partition was revoked or got another position by a seek while these records were polled,
+    // so they will be read again.
     if (position === undefined || position <= last.offset) return;
-    // The driver is behind these records. A paused lane seeks back to the first of them when it
-    // resumes.
+    // The driver's position is after these records. A paused lane seeks back to the first of them
+    // when it resumes.
     if (lane.isPaused || lane.hasEnded) return;
     lane.enqueue(records, from, to, receivedAt);
-    // The driver has handed out every fetched record before this position: a skipped offset is not in the log.
+    // The driver has returned every fetched record before this position, so an offset that was
+    // skipped is missing from the log.
     lane.tracker.advanceTo(position);
-    gate.onRecordsReceived(lane);
+    pauser.onRecordsReceived(lane);
     lane.processPending();
-    if (lane.isBufferFull) gate.applyBackpressure(lane);
+    if (lane.isBufferFull) pauser.applyBackpressure(lane);
   }
 
-  /** Treats the records of a failed lane as not received, so that the other lanes get theirs. */
+  /**
+   * Treats the records of a lane that threw as not received. The other lanes get their records all
+   * the same.
+   */
   #retryLater(lane: PartitionLane, { offset }: BrokerRecord, error: Error): void {
-    const { gate, logger } = this.parts;
+    const { pauser, logger } = this.parts;
     logger.error('A partition could not take its records: they are read again', {
       partition: lane.name,
       offset,
@@ -115,7 +122,7 @@ export class PollLoop {
     if (lane.hasEnded) return;
     const atWork = new Set(lane.running.map(({ record }) => record.offset));
     lane.tracker.rewindTo(offset, atWork);
-    gate.pauseFor(lane, {
+    pauser.pauseFor(lane, {
       reason: 'backoff',
       delayMs: INTERNAL_ERROR_BACKOFF_MS,
       error,

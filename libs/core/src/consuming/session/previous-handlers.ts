@@ -2,8 +2,8 @@ import { Deferred, type Runtime } from '@nest-event-bus/broker/runtime';
 import type { LaneDelivery } from '../lanes/lane-delivery.js';
 
 /**
- * Waits for handlers of earlier assignments, so that the order holds. A handler that never ends
- * must not block its partition for ever, so the wait ends at maxPollIntervalMs.
+ * Waits for handlers of earlier assignments, so that records stay in order. The wait ends at
+ * maxPollIntervalMs, because a handler that never ends must not block its partition for ever.
  */
 export async function waitForPreviousHandlers(
   runtime: Runtime,
@@ -13,7 +13,7 @@ export async function waitForPreviousHandlers(
   const now = runtime.monotonic();
   const since = Math.max(...handlers.map(({ startedAt = now }) => startedAt));
   const tooLong = new Deferred();
-  // The wait may take minutes, and must not keep the process alive.
+  // The timer does not keep the process alive, because the wait may take minutes.
   const timer = runtime.setTimer(() => tooLong.resolve(), since + maxPollIntervalMs - now, {
     background: true,
   });

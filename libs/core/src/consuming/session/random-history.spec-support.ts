@@ -9,7 +9,7 @@ import type {
 import { memory } from '@nest-event-bus/broker/memory';
 import { sleep } from '@nest-event-bus/broker/runtime';
 import type { Delivery } from '../../model/outcomes/delivery.js';
-import { decodeMetadata } from '../commits/commit-metadata.js';
+import { decodeMetadata } from '../commits/commit-metadata-format.js';
 import type { Processing } from './consuming-session.js';
 import { isFinal, type Outcome, succeeded } from '../../model/outcomes/outcome.js';
 import type { BufferLimit } from '../lanes/buffer-limit.js';
@@ -55,7 +55,7 @@ class AssignmentRecord {
     return offset < this.low || this.#done.has(offset);
   }
 
-  /** Describes what is wrong with a commit. */
+  /** Returns what is wrong with a commit. */
   complaintAbout({ partition, offset, metadata = null }: OffsetCommit): string | undefined {
     if (offset > this.low) return `commit ${partition}:${offset} passes ${this.low}`;
     const wrong = beyond(offset, metadata).find((each) => !this.isDone(each));
@@ -88,14 +88,14 @@ function beyond(offset: number, metadata: string | null): readonly number[] {
 }
 
 export const KEYS = 15;
-/** Keys of the records of every partition. Some records have none. */
+/** Returns the key of a record in any partition. Some records have none. */
 export const keyOf = (offset: number): string | null =>
   offset % 11 === 0 ? null : `${(offset * 7) % KEYS}`;
 
 interface Member extends SessionUnderTest {
-  /** Assignments by partition. One that has ended stays until the next one. */
+  /** Assignments by partition. One that has ended is kept until the next one begins. */
   readonly assignments: Map<number, AssignmentRecord>;
-  /** True for a pause in effect: no record may reach a handler. */
+  /** True if the pause is in effect, so that no record may reach a handler. */
   readonly pauses: Map<PauseReason, boolean>;
 }
 
@@ -110,14 +110,14 @@ export interface Step {
 export const STEPS = ['pause', 'resume', 'join', 'leave', 'silence', 'refuse', 'wait'] as const;
 
 /**
- * Members that join, leave, pause, lose their broker and fail at random. Every broken promise is
+ * Members that join, leave, pause, lose their broker and fail at random. Every violation is
  * recorded.
  */
 export class RandomHistory {
   readonly broken: string[] = [];
   readonly members: Member[] = [];
   redelivered = 0;
-  /** Handlers that ended after their assignment. */
+  /** Number of handlers that ended after their assignment. */
   late = 0;
   readonly #recorded = Array.from({ length: PARTITIONS }, () => new Recorded());
   #made = 0;
@@ -215,7 +215,7 @@ export class RandomHistory {
     for (const each of REASONS) session.resume(each);
   }
 
-  /** Handles a part of the slice, in one call or in several. */
+  /** Handles some records of the slice, in one call or in several. */
   async #answer(member: Member, slice: readonly Delivery[]): Promise<readonly Outcome[]> {
     const stretch = slice.slice(0, 1 + this.#upTo(slice.length));
     if (this.#upTo(2) === 0) return this.#handleAll(member, stretch);

@@ -13,32 +13,32 @@ import {
   STEPS,
 } from './random-history.spec-support.js';
 
-async function lived(mode: Mode, seed: number, steps: readonly Step[]): Promise<RandomHistory> {
+async function historyOf(mode: Mode, seed: number, steps: readonly Step[]): Promise<RandomHistory> {
   const testBed = await ConsumingTestBed.of(PARTITIONS, { seed });
   for (let partition = 0; partition < PARTITIONS; partition++)
     await testBed.writeKeys(upTo(RECORDS).map(keyOf), partition);
   const bufferLimit = new BufferLimit(() => (seed % 2 === 0 ? LITTLE_MEMORY : Infinity), 0);
-  const life = new RandomHistory(testBed, mode, bufferLimit);
-  life.add('MANUAL_IMMEDIATE');
-  life.add('MANUAL');
-  for (const step of steps) await life.take(step);
-  life.resumeAll();
-  await testBed.until(() => life.missing === 0 || life.broken.length > 0);
-  expect(life.broken).toEqual([]);
-  // Ends handlers that have outlived their assignments.
+  const history = new RandomHistory(testBed, mode, bufferLimit);
+  history.add('MANUAL_IMMEDIATE');
+  history.add('MANUAL');
+  for (const step of steps) await history.take(step);
+  history.resumeAll();
+  await testBed.until(() => history.missing === 0 || history.broken.length > 0);
+  expect(history.broken).toEqual([]);
+  // Ends handlers that still run after the end of their assignment.
   await testBed.runtime.advance(3 * MAX_POLL_MS);
   for (let partition = 0; partition < PARTITIONS; partition++)
     expect(await testBed.committed(partition)).toBe(RECORDS);
-  for (const { session } of life.members) {
+  for (const { session } of history.members) {
     expect(reconciles(session.counts)).toBe(true);
     expect(session.counts.inFlight).toBe(0);
   }
   await testBed.end();
-  expect(life.broken).toEqual([]);
-  return life;
+  expect(history.broken).toEqual([]);
+  return history;
 }
 
-describe('a group with random failures, pauses, losses and rebalances', () => {
+describe('a group whose members fail, pause, lose their connection and rebalance at random', () => {
   const step = fc.record<Step>({
     kind: fc.constantFrom(...STEPS),
     pick: fc.nat(59),
@@ -52,11 +52,11 @@ describe('a group with random failures, pauses, losses and rebalances', () => {
       let [redelivered, late] = [0, 0];
       await fc.assert(
         fc.asyncProperty(fc.nat(), steps, async (seed, course) => {
-          const life = await lived(mode, seed, course);
-          redelivered += life.redelivered;
-          late += life.late;
+          const history = await historyOf(mode, seed, course);
+          redelivered += history.redelivered;
+          late += history.late;
         }),
-        // Shrinking would take minutes.
+        // Shrinking a failed case would take minutes.
         { numRuns: 12, endOnFailure: true },
       );
       expect(Math.min(redelivered, late)).toBeGreaterThan(0);

@@ -10,28 +10,28 @@ import {
 } from '@nest-event-bus/broker';
 import type { Runtime } from '@nest-event-bus/broker/runtime';
 import type { Committer } from '../commits/committer.js';
-import type { LaneGate } from '../pauses/lane-gate.js';
+import type { PartitionPauser } from '../pauses/partition-pauser.js';
 import type { Lanes } from '../lanes/lanes.js';
 import type { PartitionLane } from '../lanes/partition-lane.js';
 import { type LaneDrain, positionOf } from './lane-drain.js';
 
 export interface RebalanceParts {
   readonly lanes: Lanes;
-  readonly gate: LaneGate;
+  readonly pauser: PartitionPauser;
   readonly committer: Committer;
   readonly drain: LaneDrain;
   readonly runtime: Runtime;
   readonly logger: DriverLogger;
   newLane(assigned: AssignedPartition): PartitionLane;
-  /** Reads a recreated topic, instead of waiting for an operator. */
+  /** True if a recreated topic is read from its beginning, instead of waiting for an operator. */
   readonly readsRecreatedTopics: boolean;
   readonly drainTimeoutMs: number;
   onChange(): void;
 }
 
 /**
- * Delay before a recreated topic is read, and between two checks whether the records of its
- * predecessor are done.
+ * Delay before a recreated topic is read, and between two checks whether the records of the deleted
+ * topic are done.
  */
 const RECREATED_TOPIC_CHECK_MS = 1_000;
 
@@ -52,7 +52,7 @@ export class EventBusRebalanceListener implements AssignmentListener {
     this.parts.onChange();
   }
 
-  /** Commits what is done before the next owner starts. */
+  /** Waits for running handlers and commits what is done, in the order of `LaneDrain.drain`. Only then the next owner starts. */
   async onRevoked(partitions: readonly TopicPartition[]): Promise<void> {
     const { lanes, drain, drainTimeoutMs } = this.parts;
     await drain.drain(lanes.of(partitions), drainTimeoutMs, 'revoked');
@@ -85,14 +85,14 @@ export class EventBusRebalanceListener implements AssignmentListener {
     if (!lane) return;
     if (error instanceof TopicRecreatedError || error instanceof LogTruncatedError)
       lane.stopCommitting();
-    this.parts.gate.onReadingStopped(lane, error);
+    this.parts.pauser.onReadingStopped(lane, error);
     if (error instanceof TopicRecreatedError && this.parts.readsRecreatedTopics)
       this.#scheduleRecreatedTopic(lane, lane.tracker.next);
   }
 
   /**
-   * A reset to a lower offset gives the same offsets another meaning, so it counts as a new
-   * assignment.
+   * Handles a reset of the position. After a reset to a lower offset, the same offsets may belong
+   * to other records, so the partition gets a new lane.
    */
   onReset({ topic, partition, from, to, policy, reason }: PositionReset): void {
     const lane = this.parts.lanes.get(topic, partition);
@@ -105,16 +105,18 @@ export class EventBusRebalanceListener implements AssignmentListener {
       policy,
       reason,
     });
-    // Retention deleted the records in between. Records that were received before stay valid.
+    // Retention deleted the records in between. Records that were received before are still valid.
     if (from !== null && to > from) return advanceTo(lane, to);
-    // Unfinished records that still exist are read again, so that nothing passes them.
+    // Unfinished records that still exist are read again, so that the watermark cannot pass them.
     const position = Math.min(to, lane.tracker.watermark);
     this.parts.drain.drop(lane, 'revoked');
     const next = this.#addLane({ topic, partition, position, committed: null });
-    if (position < to) this.parts.gate.seek(next, position);
+    if (position < to) this.parts.pauser.seek(next, position);
   }
 
-  /** `readUpTo` is how far the old topic was read. */
+  /**
+   * Schedules reading the new topic. `readUpTo` is the position up to which the old topic was read.
+   */
   #scheduleRecreatedTopic(lane: PartitionLane, readUpTo: number): void {
     const look = (): void => void this.#readRecreatedTopic(lane, readUpTo);
     this.parts.runtime.setTimer(look, RECREATED_TOPIC_CHECK_MS, { background: true });
@@ -123,17 +125,15 @@ export class EventBusRebalanceListener implements AssignmentListener {
   /**
    * Replaces the lane of a deleted topic by one for the new topic.
    *
-   * 1. Records of the old topic exist nowhere else, so they are finished first, as far as possible
-   * at once. A record that is handed back now, because it failed again or because the binding is
-   * paused, is lost.
-   *
-   * 2. The group commits offset 0. Otherwise a late commit of the old topic, which brokers accept
-   * by name, would hide records of the new topic.
-   *
+   * 1. Records of the old topic exist nowhere else, so they are finished first, as far as that
+   *    is possible without a delay. A record that is handed back now, because it failed or because
+   *    the binding is paused, is lost.
+   * 2. The group commits offset 0. Otherwise a late commit for the old topic, which brokers
+   *    accept by name, would hide records of the new topic.
    * 3. The new topic is read from its beginning.
    */
   async #readRecreatedTopic(lane: PartitionLane, readUpTo: number): Promise<void> {
-    const { committer, drain, gate, logger } = this.parts;
+    const { committer, drain, pauser, logger } = this.parts;
     const { topic, partition } = lane;
     if (!this.#canReplace(lane)) return;
     if (lane.backlog > 0 || lane.running.length > 0)
@@ -154,7 +154,7 @@ export class EventBusRebalanceListener implements AssignmentListener {
       topic,
       partition,
     });
-    gate.seek(this.#addLane({ topic, partition, position: 0, committed: null }), 0);
+    pauser.seek(this.#addLane({ topic, partition, position: 0, committed: null }), 0);
     this.parts.onChange();
   }
 
@@ -163,17 +163,17 @@ export class EventBusRebalanceListener implements AssignmentListener {
   }
 
   #addLane(assigned: AssignedPartition): PartitionLane {
-    const { lanes, gate } = this.parts;
+    const { lanes, pauser } = this.parts;
     const lane = this.parts.newLane(assigned);
     lanes.add(lane);
-    gate.onLaneAdded(lane);
+    pauser.onLaneAdded(lane);
     return lane;
   }
 }
 
 /**
- * A lane that is paused or has ended has dropped its buffer. It reads that range again, and is
- * reset again if necessary.
+ * Moves the lane past the deleted offsets. A lane that is paused or has ended has no buffer: it
+ * reads that range again, and its position is reset again if necessary.
  */
 function advanceTo(lane: PartitionLane, offset: number): void {
   if (!lane.isPaused && !lane.hasEnded) lane.tracker.advanceTo(offset);

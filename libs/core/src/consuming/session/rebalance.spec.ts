@@ -10,7 +10,7 @@ describe('a rebalance', () => {
 
   afterEach(() => testBed.end());
 
-  it('waits for the running handler, and commits its record before the partition leaves', async () => {
+  it('waits for the running handler, and commits its record before the partition is revoked', async () => {
     testBed = await ConsumingTestBed.of(2);
     for (const partition of [0, 1]) await testBed.write(3, partition);
     const gate = new Deferred<Outcome>();
@@ -22,8 +22,8 @@ describe('a rebalance', () => {
     await joined;
     for (const partition of [0, 1]) await testBed.untilCommitted(3, partition);
     const all = [...first.handled, ...second.handled];
-    // Each record was handled once: records in flight were done and committed, and nothing else
-    // began.
+    // Each record was handled once: records in flight were completed and committed, and no other
+    // record began.
     expect(all.map(({ partition, offset }) => `${partition}:${offset}`).toSorted()).toEqual([
       '0:0',
       '0:1',
@@ -65,7 +65,7 @@ describe('a rebalance', () => {
     );
   });
 
-  it('makes a record that returns to the same process wait for its previous handler', async () => {
+  it('delays a record that returns to the same process until its previous handler has ended', async () => {
     testBed = await ConsumingTestBed.of(1);
     await testBed.write(2);
     const gates = [new Deferred<Outcome>(), new Deferred<Outcome>()];
@@ -82,13 +82,13 @@ describe('a rebalance', () => {
     expect(first.offsets()).toEqual([0]);
     gates[0]?.resolve(succeeded);
     await testBed.until(() => first.handled.length === 2);
-    // The first outcome belonged to an assignment that had ended.
+    // The first outcome belonged to an assignment that had already ended.
     expect(first.offsets()).toEqual([0, 0]);
     expect(await testBed.committed()).toBeUndefined();
     gates[1]?.resolve(succeeded);
   });
 
-  it('makes a session wait for the handler of another session of its container', async () => {
+  it('delays a record until the handler of another session of the same container has ended', async () => {
     testBed = await ConsumingTestBed.of(2);
     for (const partition of [0, 1]) await testBed.write(1, partition);
     const lingering = new LingeringHandlers();
@@ -104,7 +104,7 @@ describe('a rebalance', () => {
     await testBed.untilCommitted(1, second.handled[0]?.partition);
   });
 
-  it('commits nothing if it is noticed too late: handlers are aborted, and the record is redelivered', async () => {
+  it('aborts the handlers and commits nothing if the member notices it too late; the record is redelivered', async () => {
     testBed = await ConsumingTestBed.of(1);
     await testBed.write(2);
     const gate = new Deferred<Outcome>();
@@ -130,7 +130,7 @@ describe('a rebalance', () => {
     );
   });
 
-  it('logs the committed offsets of revoked partitions, and ends retry waits at once', async () => {
+  it('logs the committed offsets of revoked partitions, and ends their retry waits at once', async () => {
     testBed = await ConsumingTestBed.of(2);
     for (const partition of [0, 1]) await testBed.write(4, partition);
     const first = await testBed.started(
@@ -153,7 +153,7 @@ describe('a rebalance', () => {
     ]);
   });
 
-  it('does not wait for commits of the partitions that stay', async () => {
+  it('does not wait for commits of the partitions that the member keeps', async () => {
     testBed = await ConsumingTestBed.of(2, { latencyMs: 6 });
     for (const partition of [0, 1]) await testBed.write(20_000, partition);
     const work = async (): Promise<Outcome> => {
@@ -170,7 +170,7 @@ describe('a rebalance', () => {
     expect(revoked.map(({ context }) => context['isCommitted'])).toEqual([true]);
   });
 
-  it('resets backoff and redeliveries of a partition', async () => {
+  it('resets backoff and redeliveries of a partition that returns to the same member', async () => {
     testBed = await ConsumingTestBed.of(2);
     await testBed.write(1, 0);
     const redeliveries: number[] = [];
@@ -193,7 +193,7 @@ describe('a rebalance', () => {
     expect(new Set(redeliveries)).toEqual(new Set([0]));
   });
 
-  it('counts a reset to another offset as another assignment', async () => {
+  it('begins a new assignment if a partition is reset to another offset', async () => {
     testBed = await ConsumingTestBed.of(1);
     await testBed.write(10);
     const member = await testBed.started(({ record }) =>
@@ -208,7 +208,7 @@ describe('a rebalance', () => {
     expect(reconciles(member.session.counts)).toBe(true);
   });
 
-  it('does not lose received records when retention moves the log start', async () => {
+  it('does not lose records that were received before retention deleted them from the log', async () => {
     testBed = await ConsumingTestBed.of(1);
     await testBed.write(5);
     const gate = new Deferred<Outcome>();

@@ -2,8 +2,8 @@ import type { Outcome } from '../../model/outcomes/outcome.js';
 import type { RecordCounts } from './consuming-session.js';
 
 /**
- * Counts what became of each received record. At any moment, each record is in exactly one of the
- * counters.
+ * Counts the outcomes of received records. At any moment, each received record is in exactly one of
+ * the other counters.
  */
 export class RecordCounters {
   #received = 0;
@@ -37,7 +37,7 @@ export class RecordCounters {
     this.#inFlight++;
   }
 
-  /** Counts records that were given back without having reached a handler. */
+  /** Counts records that were handed back before they reached a handler. */
   dropped(records: number): void {
     this.#inFlight -= records;
     this.#handedBack += records;

@@ -13,7 +13,7 @@ describe('a topic that is deleted and created again while it is read', () => {
 
   const tier = { readsSuccessors: true, settings: { maxPollRecords: 50 } };
 
-  it('stops its partition until an operator decides', async () => {
+  it('pauses its partition until an operator decides', async () => {
     const main = await testBed.started();
     await testBed.untilCommitted(5);
     await testBed.recreate();
@@ -25,7 +25,7 @@ describe('a topic that is deleted and created again while it is read', () => {
     ]);
   });
 
-  it('is read from its beginning if only the bus writes to it, with a warning', async () => {
+  it('is read from its beginning, with a warning, if only the event bus writes to it', async () => {
     const member = await testBed.started(undefined, tier);
     await testBed.untilCommitted(5);
     await testBed.recreate();
@@ -38,7 +38,7 @@ describe('a topic that is deleted and created again while it is read', () => {
     ]);
   });
 
-  it('is read from its beginning each time it is recreated', async () => {
+  it('is read from its beginning each time that it is recreated', async () => {
     const member = await testBed.started(undefined, tier);
     await testBed.untilCommitted(5);
     for (const count of [6, 7, 8]) {
@@ -49,7 +49,7 @@ describe('a topic that is deleted and created again while it is read', () => {
     expect(member.offsets()).toEqual([5, 6, 7, 8].flatMap((count) => upTo(count)));
   });
 
-  it('reports the records that were lost because they failed once more', async () => {
+  it('reports the records of the deleted topic that are lost because its running record failed', async () => {
     const gate = new Deferred<Outcome>();
     const answers: Promise<Outcome>[] = [gate.promise];
     const member = await testBed.started(() => answers.pop() ?? succeeded, tier);
@@ -65,7 +65,7 @@ describe('a topic that is deleted and created again while it is read', () => {
     ]);
   });
 
-  it('is read once the records of its predecessor are done', async () => {
+  it('is read once the running records of the deleted topic are done', async () => {
     const gate = new Deferred<Outcome>();
     const answers: Promise<Outcome>[] = [gate.promise];
     const member = await testBed.started(() => answers.pop() ?? succeeded, tier);
@@ -79,7 +79,7 @@ describe('a topic that is deleted and created again while it is read', () => {
     expect(member.offsets()).toEqual([...upTo(5), ...upTo(7)]);
   });
 
-  it('starts with a commit of offset 0, because a late commit of its predecessor would hide records', async () => {
+  it('starts with a commit of offset 0, because a late commit for the deleted topic would hide records', async () => {
     const old = new Deferred<Outcome>();
     const another = new Deferred<Outcome>();
     const stored: number[] = [];

@@ -14,13 +14,13 @@ describe('a consuming session', () => {
 
   afterEach(async () => {
     await testBed.end();
-    // The broker keeps a timer of its own for a member that could not leave.
+    // The broker has its own timer for a member that could not leave.
     await testBed.runtime.advance(10_000);
     expect(testBed.runtime.pendingTimers).toBe(0);
   });
 
-  describe('pause', () => {
-    it('keeps every record from the handler, prefetched ones included', async () => {
+  describe('a pause of the session', () => {
+    it('hands no further record to a handler, not even a prefetched one', async () => {
       testBed = await ConsumingTestBed.of(1);
       await testBed.write(50);
       const gate = new Deferred<Outcome>();
@@ -57,7 +57,7 @@ describe('a consuming session', () => {
       expect(assignments()).toBe(1);
     });
 
-    it('lasts until the last reason is removed', async () => {
+    it('lasts until its last reason is removed', async () => {
       testBed = await ConsumingTestBed.of(1);
       const member = await testBed.started();
       await testBed.done(member.session.pause('operator'));
@@ -70,7 +70,7 @@ describe('a consuming session', () => {
       await testBed.untilCommitted(1);
     });
 
-    it('is not ended by the backoff of a partition', async () => {
+    it('is not ended when the backoff of a partition ends', async () => {
       testBed = await ConsumingTestBed.of(1);
       await testBed.write(1);
       const member = await testBed.started(({ history: { redeliveries } }) =>
@@ -96,7 +96,7 @@ describe('a consuming session', () => {
       expect(member.handled).toHaveLength(1);
     });
 
-    it('applies to partitions that are assigned later', async () => {
+    it('applies to partitions that are assigned during the pause', async () => {
       testBed = await ConsumingTestBed.of(2);
       const settings = { rebalanceDrainTimeoutMs: 100 };
       const first = await testBed.started(undefined, { settings });
@@ -114,7 +114,7 @@ describe('a consuming session', () => {
       await testBed.untilCommitted(1, 1);
     });
 
-    it('applies from the start if it came before', async () => {
+    it('applies from the start if it was requested before start()', async () => {
       testBed = await ConsumingTestBed.of(1);
       await testBed.write(1);
       const member = testBed.session();
@@ -124,7 +124,7 @@ describe('a consuming session', () => {
       expect(member.handled).toEqual([]);
     });
 
-    it('ends retry waits at once, and does not abort the handler', async () => {
+    it('aborts retry waits at once, but not the running handler', async () => {
       testBed = await ConsumingTestBed.of(1);
       await testBed.write(1);
       const signals: (AbortSignal | undefined)[] = [];
@@ -138,7 +138,7 @@ describe('a consuming session', () => {
     });
   });
 
-  describe('close with drain time', () => {
+  describe('close() with drain time', () => {
     it('waits for a handler that ends in time, and commits its record', async () => {
       testBed = await ConsumingTestBed.of(1);
       await testBed.write(20);
@@ -153,7 +153,7 @@ describe('a consuming session', () => {
       expect(member.offsets()).toEqual([0]);
     });
 
-    it('does not commit a record whose handler ends later, and redelivers it elsewhere', async () => {
+    it('does not commit a record whose handler ends too late; another member gets the record', async () => {
       testBed = await ConsumingTestBed.of(1);
       await testBed.write(3);
       const gate = new Deferred<Outcome>();
@@ -181,7 +181,7 @@ describe('a consuming session', () => {
       expect(next.offsets()).toEqual([1, 2]);
     });
 
-    it('is not complete while progress is not committed', async () => {
+    it('reports that it is incomplete if progress could not be committed', async () => {
       testBed = await ConsumingTestBed.of(1);
       await testBed.write(1);
       const refusal = 'COORDINATOR_LOAD_IN_PROGRESS';
@@ -195,15 +195,15 @@ describe('a consuming session', () => {
       fault.lift();
     });
 
-    it('happens once, however often it is called', async () => {
+    it('runs once, however often it is called', async () => {
       testBed = await ConsumingTestBed.of(1);
       const { session } = await testBed.started();
       expect(session.close({ drainMs: 10 })).toBe(session.close({ drainMs: 99 }));
     });
   });
 
-  describe('close', () => {
-    it('commits what is done, waits for no handler, and happens once', async () => {
+  describe('close() without drain time', () => {
+    it('commits completed records, waits for no handler, and runs once', async () => {
       testBed = await ConsumingTestBed.of(1);
       await testBed.write(9);
       const settings = { ackMode: 'MANUAL', maxPollRecords: 9 } as const;
@@ -220,7 +220,7 @@ describe('a consuming session', () => {
       expect(member.session.status.state).toBe('closed');
     });
 
-    it('is bounded while the broker is unreachable', async () => {
+    it('ends within 60 s while the broker is unreachable', async () => {
       testBed = await ConsumingTestBed.of(1);
       await testBed.write(3);
       const member = await testBed.started(() => succeeded, { clientId: 'cut' });
@@ -231,7 +231,7 @@ describe('a consuming session', () => {
       expect(testBed.runtime.monotonic() - before).toBeLessThan(60_000);
     });
 
-    it('rejects a start that has not joined', async () => {
+    it('rejects start() if the session has not joined yet', async () => {
       testBed = await ConsumingTestBed.of(1);
       testBed.broker.faults.unplug({ clientId: 'cut' });
       const member = testBed.session(undefined, { clientId: 'cut' });

@@ -2,7 +2,7 @@ import type { DriverLogger } from '@nest-event-bus/broker';
 import type { Runtime } from '@nest-event-bus/broker/runtime';
 import type { ConsumingState, ConsumingStatus } from './consuming-session.js';
 
-/** State of a session, with the error that keeps it from working. */
+/** State of a session, with the error because of which it does not consume. */
 export interface CurrentState {
   readonly state: ConsumingState;
   readonly error?: Error;
@@ -34,7 +34,7 @@ export class StatusPublisher {
     return () => void this.#listeners.delete(listener);
   }
 
-  /** Called when something has changed. Listeners read the status if they need it. */
+  /** Notifies the listeners of a change. They read the status only if they need it. */
   publish(): void {
     this.#noteState(this.currentState().state);
     for (const listener of [...this.#listeners]) {

@@ -14,14 +14,14 @@ describe('a consuming session', () => {
 
   afterEach(async () => {
     await testBed.end();
-    // The broker keeps a timer of its own for a member that could not leave.
+    // The broker has its own timer for a member that could not leave.
     await testBed.runtime.advance(10_000);
     expect(testBed.runtime.pendingTimers).toBe(0);
   });
 
-  describe('hands every record of a partition to the handler, one after the other,', () => {
+  describe('the records of a partition', () => {
     it.each(['MANUAL', 'MANUAL_IMMEDIATE'] as const)(
-      'and commits after it (%s)',
+      'are handed to the handler in order, and committed afterwards (%s)',
       async (ackMode) => {
         testBed = await ConsumingTestBed.of(2);
         await testBed.write(12, 0);
@@ -46,7 +46,7 @@ describe('a consuming session', () => {
       },
     );
 
-    it('and commits past transaction markers, so that no lag is left', async () => {
+    it('are committed past transaction markers, so that the group has no lag', async () => {
       testBed = await ConsumingTestBed.of(1);
       const driver = memory({ broker: testBed.broker });
       const producer = driver.producer({ transactionalId: 't' });
@@ -59,7 +59,7 @@ describe('a consuming session', () => {
       expect(member.offsets()).toEqual([0]);
     });
 
-    it('never two at once, even if handlers take time', async () => {
+    it('are handed out one at a time, even if the handler is asynchronous', async () => {
       testBed = await ConsumingTestBed.of(1);
       await testBed.write(8);
       let [running, most] = [0, 0];
@@ -73,7 +73,7 @@ describe('a consuming session', () => {
       expect([most, member.offsets()]).toEqual([1, upTo(8)]);
     });
 
-    it('while other partitions go on beside one that hangs', async () => {
+    it('are handed out while the handler of another partition hangs', async () => {
       testBed = await ConsumingTestBed.of(2);
       await testBed.write(50, 0);
       await testBed.write(50, 1);
@@ -85,7 +85,7 @@ describe('a consuming session', () => {
       expect(await testBed.committed(0)).toBeUndefined();
     });
 
-    it('and buffers no more than two slices of one that hangs', async () => {
+    it('are buffered in at most two slices while the handler of the partition hangs', async () => {
       testBed = await ConsumingTestBed.of(1);
       await testBed.write(100);
       const member = await testBed.started(() => new Promise<Outcome>(() => undefined));
@@ -94,7 +94,7 @@ describe('a consuming session', () => {
       expect(member.session.status.partitionPauses).toMatchObject([{ reasons: ['backpressure'] }]);
     });
 
-    it('and hands out whole slices if the processor takes slices', async () => {
+    it('are handed out in whole slices if the processor has processSlice()', async () => {
       testBed = await ConsumingTestBed.of(1);
       await testBed.write(12);
       const slices: number[][] = [];
@@ -113,7 +113,7 @@ describe('a consuming session', () => {
   });
 
   describe('a record whose handler fails', () => {
-    it('is not committed, waits, and is redelivered before the next records', async () => {
+    it('is not committed, and is redelivered after a wait and before the next records', async () => {
       testBed = await ConsumingTestBed.of(1);
       await testBed.write(6);
       const redeliveries: number[] = [];
@@ -144,7 +144,7 @@ describe('a consuming session', () => {
       ['rejects', () => Promise.reject(new TypeError('escaped')) as never],
       ['gives nothing', () => undefined as never],
       ['gives a word nobody knows', () => ({ kind: 'fine' }) as never],
-    ])('counts as failed when the processor %s', async (_, misbehave) => {
+    ])('is redelivered as failed when the processor %s', async (_, misbehave) => {
       testBed = await ConsumingTestBed.of(1);
       await testBed.write(3);
       const member = await testBed.started(({ record, history: { redeliveries } }) =>
@@ -155,7 +155,7 @@ describe('a consuming session', () => {
       expect(member.session.counts.failed).toBe(1);
     });
 
-    it('waits longer each time, up to the limit, and starts again after a success', async () => {
+    it('waits longer after each failure, up to the limit, and briefly again after a success', async () => {
       testBed = await ConsumingTestBed.of(1);
       await testBed.write(2);
       const tries: [number, number][] = [];
@@ -173,7 +173,7 @@ describe('a consuming session', () => {
       }
     });
 
-    it('is redelivered within a slice without the records that completed behind it', async () => {
+    it('is redelivered without the records of its slice that completed after it', async () => {
       testBed = await ConsumingTestBed.of(1);
       await testBed.write(5);
       const slices: number[][] = [];
@@ -212,7 +212,7 @@ describe('a consuming session', () => {
       expect(member.session.counts).toMatchObject({ succeeded: 2, failed: 0, handedBack: 2 });
     });
 
-    it('is redelivered without a tight loop if it requests no delay', async () => {
+    it('is redelivered without a tight loop if no delay was requested', async () => {
       testBed = await ConsumingTestBed.of(1);
       await testBed.write(1);
       const member = await testBed.started(() => ({ kind: 'handed-back' }));

@@ -23,7 +23,7 @@ import { Lanes } from '../lanes/lanes.js';
 import { LingeringHandlers } from './lingering-handlers.js';
 import { MemberSession } from './member-session.js';
 import { MetadataBudget } from '../commits/metadata-budget.js';
-import { PauseLedger } from '../pauses/pause-ledger.js';
+import { PauseReasonSets } from '../pauses/pause-reason-sets.js';
 import type { PauseReason } from '../pauses/pause-reason.js';
 import { waitForHandlers } from './lane-drain.js';
 import { type CurrentState, StatusPublisher } from './status-publisher.js';
@@ -34,26 +34,27 @@ type Phase = 'idle' | 'running' | 'draining' | 'closed';
 
 const REPLACEMENT_BACKOFF = { initialMs: 1_000, maxMs: 30_000 };
 /**
- * A session that lasted this long was stable. The next failure starts with the shortest backoff
- * again.
+ * Duration after which a session counts as stable: its next failure starts with the shortest
+ * backoff again.
  */
 const STABLE_SESSION_MS = 60_000;
 /**
- * Errors that only an operator can repair, by new credentials or permissions. A retry now and then
- * disturbs nobody.
+ * Errors that only an operator can repair, by new credentials or permissions. Attempts are rare, so
+ * that they do not load the brokers.
  */
 const RETRIED_RARELY = [AuthenticationError, AuthorizationError] as const;
 
 /**
- * Keeps one member of the group at work. A consumer session that fails for good is closed and
- * replaced after a backoff, for ever. The exception is a session whose static member id another
- * process has taken: it would take the id back, and the two would fence each other in turns. State
- * that outlives a consumer session is here: pause reasons, counters and running handlers.
+ * Keeps one member in the group. A consumer session that fails for good is closed and replaced
+ * after a backoff, without a limit. The exception is a session whose static member id another
+ * process has taken: a replacement would take the id back, and the two processes would fence each
+ * other again and again. State that a new consumer session needs is kept here: pause reasons,
+ * counters and running handlers.
  */
 export class SupervisedSession implements ConsumingSession {
   readonly id: string;
   readonly #options: ConsumingSessionOptions;
-  readonly #ledger = new PauseLedger();
+  readonly #pauseReasons = new PauseReasonSets();
   readonly #lanes: Lanes;
   readonly #slots: HandlerSlots;
   readonly #budget = new MetadataBudget();
@@ -121,15 +122,15 @@ export class SupervisedSession implements ConsumingSession {
   }
 
   async pause(reason: PauseReason): Promise<void> {
-    const isNew = this.#ledger.add(reason);
+    const isNew = this.#pauseReasons.add(reason);
     const paused = this.#member?.pause();
     if (isNew) this.#statusPublisher.publish();
     await paused;
   }
 
   resume(reason: PauseReason): readonly PauseReason[] {
-    const wasThere = this.#ledger.remove(reason);
-    const remaining = this.#ledger.reasons();
+    const wasThere = this.#pauseReasons.remove(reason);
+    const remaining = this.#pauseReasons.reasons();
     if (remaining.length === 0) this.#member?.resume();
     if (wasThere) this.#statusPublisher.publish();
     return remaining;
@@ -146,7 +147,7 @@ export class SupervisedSession implements ConsumingSession {
 
   async #close(drainMs: number): Promise<DrainReport> {
     this.#phase = 'draining';
-    this.#ledger.add('shutdown');
+    this.#pauseReasons.add('shutdown');
     this.#polling.abort(closed(this.id));
     this.#joined.reject(closed(this.id));
     this.#statusPublisher.publish();
@@ -162,7 +163,10 @@ export class SupervisedSession implements ConsumingSession {
     return report;
   }
 
-  /** Handlers of the last consumer session may still run. Nothing can be committed without a session. */
+  /**
+   * Waits for handlers that run since the last consumer session. Nothing can be committed without a
+   * session.
+   */
   async #waitForLingeringHandlers(timeoutMs: number): Promise<DrainReport> {
     const { lingering } = this.#lanes;
     const abandoned = lingering.flatMap(({ running }) => running).map(placeOf);
@@ -170,7 +174,7 @@ export class SupervisedSession implements ConsumingSession {
     return { complete: abandoned.length === 0, abandoned };
   }
 
-  /** Runs one consumer session after the other, until this session is closed. */
+  /** Runs one consumer session after another, until this session is closed. */
   async #supervise(): Promise<void> {
     const { runtime } = this.#options;
     const backoff = new Backoff(runtime, REPLACEMENT_BACKOFF);
@@ -184,12 +188,12 @@ export class SupervisedSession implements ConsumingSession {
     }
   }
 
-  /** Returns the error by which the consumer session ended. */
+  /** Returns the error with which the consumer session ended. */
   async #runMember(): Promise<unknown> {
     try {
       this.#member = new MemberSession({
         options: this.#options,
-        ledger: this.#ledger,
+        pauseReasons: this.#pauseReasons,
         lanes: this.#lanes,
         slots: this.#slots,
         budget: this.#budget,
@@ -209,8 +213,8 @@ export class SupervisedSession implements ConsumingSession {
   }
 
   /**
-   * Leaves the group, as a broker would remove a member that no longer polls. Otherwise the
-   * partition would be blocked for ever.
+   * Leaves the group because of overdue handlers, as a broker would remove a member that no longer
+   * polls. Otherwise the partition would be blocked for ever.
    */
   #giveUpMember(overdue: readonly LaneDelivery[]): void {
     if (this.#phase !== 'running' || !this.#member || this.#member.isGivenUp) return;
@@ -242,10 +246,12 @@ export class SupervisedSession implements ConsumingSession {
     if (await this.#endMember()) this.#joined.reject(error);
   }
 
-  /** Returns false if the session was closed meanwhile. */
+  /**
+   * Closes the consumer session that failed. Returns false if this session was closed meanwhile.
+   */
   async #endMember(): Promise<boolean> {
     await this.#member?.waitForOtherHandlers(this.#polling.signal);
-    // A close has begun, and waits for the handlers itself.
+    // `close` was called, and waits for the handlers itself.
     if (this.#phase !== 'running') return false;
     await this.#member?.close(0, 'session-ended');
     if (this.#phase !== 'running') return false;
@@ -275,7 +281,7 @@ export class SupervisedSession implements ConsumingSession {
     if (status.state === 'retrying') return { state: 'retrying', error: status.error };
     const trouble = this.#member?.commitError ?? this.#failure;
     if (trouble) return { state: 'retrying', error: trouble };
-    // A cooperative member keeps reading its other partitions while some move.
+    // A cooperative member continues to read its other partitions while some are moved.
     const isReading = status.state === 'stable' || [...this.#lanes].length > 0;
     return { state: isReading ? 'joined' : 'joining' };
   }
@@ -287,7 +293,7 @@ export class SupervisedSession implements ConsumingSession {
       since,
       ...(error && { error }),
       assignment: [...this.#lanes].map(({ topic, partition }) => ({ topic, partition })),
-      pauses: this.#ledger.reasons(),
+      pauses: this.#pauseReasons.reasons(),
       partitionPauses: this.#member?.partitionPauses() ?? [],
       runningHandlers: this.#lanes.running.length,
       ...(oldest !== undefined && { oldestHandlerSince: oldest }),

@@ -35,7 +35,7 @@ describe('SupervisedSession', () => {
     await testBed.untilCommitted(1);
   });
 
-  it('replaces a consumer session that failed for good, and loses nothing', async () => {
+  it('replaces a consumer session that failed for good, and loses no record', async () => {
     testBed = await ConsumingTestBed.of(1);
     await testBed.write(10);
     const member = await testBed.started(() => succeeded, { clientId: 'mine' });
@@ -51,7 +51,7 @@ describe('SupervisedSession', () => {
     expect(member.offsets()).toEqual(upTo(20));
   });
 
-  it('retries rarely after an error that only an operator can repair', async () => {
+  it('tries again rarely after an error that only an operator can repair', async () => {
     testBed = await ConsumingTestBed.of(1);
     const real = memory({ broker: testBed.broker });
     let [attempts, isDenied] = [0, true];
@@ -73,7 +73,7 @@ describe('SupervisedSession', () => {
     expect(member.session.status).not.toHaveProperty('error');
   });
 
-  describe('whose static member id another process takes', () => {
+  describe('whose static member id is taken by another process', () => {
     const consumer = { groupInstanceId: 'orders-0' };
     const fenced = { state: 'failed', error: { code: 'STATIC_MEMBER_FENCED' } };
 
@@ -95,7 +95,7 @@ describe('SupervisedSession', () => {
       expect(second.offsets()).toEqual([3, 4, 5]);
     });
 
-    it('has not joined if that happens before', async () => {
+    it('rejects start() if the id was taken before the session joined', async () => {
       testBed = await ConsumingTestBed.of(1);
       const real = memory({ broker: testBed.broker });
       const consumer: BrokerDriver['consumer'] = () => {
@@ -109,7 +109,7 @@ describe('SupervisedSession', () => {
       expect(member.session.status).toMatchObject(fenced);
     });
 
-    it('drains and closes normally', async () => {
+    it('drains its handlers and closes normally', async () => {
       testBed = await ConsumingTestBed.of(1);
       await testBed.write(1);
       const gate = new Deferred<Outcome>();
@@ -126,7 +126,7 @@ describe('SupervisedSession', () => {
     });
   });
 
-  it('keeps its pauses when the consumer session is replaced', async () => {
+  it('stays paused when its consumer session is replaced', async () => {
     testBed = await ConsumingTestBed.of(1);
     const member = await testBed.started(() => succeeded, { clientId: 'mine' });
     await testBed.done(member.session.pause('operator'));
@@ -145,7 +145,7 @@ describe('SupervisedSession', () => {
   it.each([
     ['before the handler has ended', 0],
     ['between the handler and its commit', 1],
-  ])('redelivers the record of a consumer session that dies %s', async (_, ending) => {
+  ])('redelivers the unfinished record of a consumer session that fails %s', async (_, ending) => {
     testBed = await ConsumingTestBed.of(1);
     await testBed.write(3);
     const gate = new Deferred<Outcome>();
@@ -155,7 +155,7 @@ describe('SupervisedSession', () => {
     );
     await testBed.until(() => first.handled.length === 2);
     await testBed.untilCommitted(1);
-    // Acts like a killed process: none of its requests arrives from now on.
+    // All requests of the client are lost from now on, as after a killed process.
     testBed.broker.faults.loseRequests({ clientId: 'dying' });
     if (ending === 1) gate.resolve(succeeded);
     await testBed.runtime.settle();
@@ -164,7 +164,7 @@ describe('SupervisedSession', () => {
     expect(second.offsets()).toEqual([1, 2]);
   });
 
-  it('waits at its close for handlers of a failed consumer session, and names their records', async () => {
+  it('waits in close() for handlers of a failed consumer session, and names their records', async () => {
     testBed = await ConsumingTestBed.of(1);
     await testBed.write(1);
     const gate = new Deferred<Outcome>();
@@ -184,7 +184,7 @@ describe('SupervisedSession', () => {
     gate.resolve(succeeded);
   });
 
-  it('recovers after its driver was closed, and redelivers what was not committed', async () => {
+  it('recovers if its driver was closed, and redelivers what was not committed', async () => {
     testBed = await ConsumingTestBed.of(1);
     await testBed.write(3);
     const driver = memory({ broker: testBed.broker });
@@ -206,7 +206,7 @@ describe('SupervisedSession', () => {
     expect(reconciles(first.session.counts)).toBe(true);
   });
 
-  it('repeats a commit until it is stored, while handlers go on', async () => {
+  it('repeats a commit until it is stored, while handlers continue', async () => {
     testBed = await ConsumingTestBed.of(1);
     await testBed.write(20);
     const operation = 'commit';
@@ -224,15 +224,15 @@ describe('SupervisedSession', () => {
     expect(member.offsets()).toEqual(upTo(20));
   });
 
-  it('logs once that a handler runs for too long, with the position and without the payload', async () => {
+  it('logs once that a handler runs too long, with the position and without the payload', async () => {
     testBed = await ConsumingTestBed.of(1);
     await testBed.write(1);
     const member = await testBed.started(() => new Promise<Outcome>(() => undefined));
     await testBed.until(() => member.handled.length === 1);
     const since = testBed.runtime.now();
     await testBed.runtime.advance(60_500);
-    const told = member.log.filter(({ message }) => message.includes('its record is delivered'));
-    expect(told).toMatchObject([
+    const warnings = member.log.filter(({ message }) => message.includes('its record is delivered'));
+    expect(warnings).toMatchObject([
       { level: 'warn', context: { topic: 't', partition: 0, offset: 0, runningMs: 60_000 } },
     ]);
     expect(Math.abs((member.session.status.oldestHandlerSince ?? 0) - since)).toBeLessThanOrEqual(
@@ -242,7 +242,7 @@ describe('SupervisedSession', () => {
     expect(JSON.stringify(member.log)).not.toContain('secret');
   });
 
-  it('shows a partition that the driver cannot read, and reads the others', async () => {
+  it('shows a partition that the driver cannot read, and reads the other partitions', async () => {
     testBed = await ConsumingTestBed.of(2);
     await testBed.write(3, 1);
     await testBed.done(
@@ -258,7 +258,7 @@ describe('SupervisedSession', () => {
     ]);
   });
 
-  it('reads a damaged batch again once it is whole, also after a pause', async () => {
+  it('reads a damaged batch again once it is intact, also after a pause', async () => {
     testBed = await ConsumingTestBed.of(1);
     await testBed.write(3);
     await testBed.write(3);
@@ -286,14 +286,15 @@ describe('SupervisedSession', () => {
     await testBed.until(() => member.session.status.partitionPauses.length > 0);
     await testBed.runtime.advance(28_000);
     testBed.broker.faults.corrupt({ topic: 't', partition: 0 }, 3);
-    // The record is read again a second later, so that its answer and the end of the 30 s cross.
+    // The record is read again a second later, so that its answer arrives at about the end of the
+    // 30 s.
     testBed.broker.faults.delayAnswers({ operation: 'fetch' }, 3_000, { times: 1 });
     gate.resolve({ kind: 'failed', reason: 'redeliver', attempts: 1, error: new Error('no') });
     await testBed.untilCommitted(6);
     expect(member.offsets()).toEqual([0, 1, 1, 2, 3, 4, 5]);
   });
 
-  it('commits nothing more in a recreated topic, whose offsets mean something else', async () => {
+  it('commits no more in a recreated topic, in which its offsets belong to other records', async () => {
     testBed = await ConsumingTestBed.of(1);
     await testBed.write(3);
     const gate = new Deferred<Outcome>();
@@ -320,10 +321,10 @@ describe('SupervisedSession', () => {
     expect(next.offsets()).toEqual(upTo(5));
   });
 
-  describe('a log that was truncated below records in flight', () => {
+  describe('whose log was truncated below records in flight', () => {
     /**
-     * The handler has record 2 of five. Then the log is truncated at 3, and five other records are
-     * written.
+     * The handler runs record 2 of five. Then the log is truncated at offset 3, and five other
+     * records are written.
      */
     async function cutBack(offsetReset: 'earliest' | 'none') {
       await testBed.write(3);
@@ -345,7 +346,7 @@ describe('SupervisedSession', () => {
       return { member, gate };
     }
 
-    it('is read on from the truncation: remaining unfinished records are redelivered', async () => {
+    it('continues to read at the truncation, and redelivers the unfinished records that remain', async () => {
       testBed = await ConsumingTestBed.of(1);
       const { member, gate } = await cutBack('earliest');
       await testBed.until(() => member.log.some(({ context }) => context['reason'] !== undefined));
@@ -361,7 +362,7 @@ describe('SupervisedSession', () => {
       expect(reconciles(member.session.counts)).toBe(true);
     });
 
-    it('gets no more commits with the policy none', async () => {
+    it("commits no more with offsetReset 'none'", async () => {
       testBed = await ConsumingTestBed.of(1);
       const { member, gate } = await cutBack('none');
       await testBed.until(() => member.session.status.partitionPauses.length > 0);
@@ -377,7 +378,7 @@ describe('SupervisedSession', () => {
     });
   });
 
-  it('notifies status listeners, and survives one that throws', async () => {
+  it('notifies status listeners, even if one of them throws', async () => {
     testBed = await ConsumingTestBed.of(1);
     const member = testBed.session();
     const states: string[] = [];

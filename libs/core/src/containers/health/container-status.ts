@@ -20,14 +20,17 @@ export type ContainerStatus = ContainerDetails &
   (
     | { readonly state: 'stopped' | 'starting' | 'joined' | 'draining' }
     /**
-     * `failed`: another process has the static member id of a session, which does not recover by
-     * itself.
+     * The state is `failed` if another process has the static member id of a session, which does
+     * not recover by itself.
      */
     | { readonly state: 'retrying' | 'topic-missing' | 'failed'; readonly error: Error }
   );
 
 export interface ContainerDetails {
-  /** Milliseconds since 1970: when the first error began, or when the last session joined. */
+  /**
+   * Milliseconds since 1970. Begin of the first error, or the time at which the last session
+   * joined.
+   */
   readonly since: number;
   readonly assignment: readonly TopicPartition[];
   /** Pauses of whole sessions. Pauses of single partitions are in `partitionPauses`. */
@@ -39,10 +42,10 @@ export interface ContainerDetails {
   readonly stuckHandlers: number;
 }
 
-/** A session as its container knows it. */
+/** The part of a session that its container uses. */
 export interface SessionView {
   readonly status: ConsumingStatus;
-  /** Set if the start rejected with another error than ClosedError. */
+  /** Set if `start` rejected with another error than ClosedError. */
   readonly failure: { readonly error: Error; readonly since: number } | undefined;
 }
 
@@ -52,24 +55,24 @@ interface SessionCondition {
   readonly error: Error | undefined;
 }
 
-/** `stoppedSince` is used for a container without sessions. */
+/** Returns the status of a container. `stoppedSince` is used if it has no sessions. */
 export function aggregate(views: readonly SessionView[], stoppedSince: number): ContainerStatus {
   const conditions = views.map(conditionOf);
   const state =
     FROM_WORST_TO_BEST.find((candidate) => conditions.some((one) => one.state === candidate)) ??
     'stopped';
   const concerned = conditions.filter((one) => one.state === state);
-  const picture = detailsOf(views, sinceOf(state, concerned) ?? stoppedSince);
+  const details = detailsOf(views, sinceOf(state, concerned) ?? stoppedSince);
   switch (state) {
     case 'failed':
     case 'retrying':
     case 'topic-missing':
-      return { ...picture, state, error: firstErrorOf(concerned) };
+      return { ...details, state, error: firstErrorOf(concerned) };
     case 'starting':
     case 'draining':
     case 'joined':
     case 'stopped':
-      return { ...picture, state };
+      return { ...details, state };
   }
 }
 

@@ -47,7 +47,10 @@ export function healthOf(
   return { status: worstOf(isShuttingDown ? ['DOWN', ...all] : all), isShuttingDown, bindings };
 }
 
-/** A binding that is stopped, or was never started, is UP, because that is what was asked for. */
+/**
+ * Returns the health of a binding. A binding that is stopped, or was never started, is UP, because
+ * an operator or an option asked for that.
+ */
 function bindingHealth(registration: ContainerRegistration, now: number): BindingHealth {
   const { bindingName, cluster, state, pauses } = registration;
   const paused: readonly Finding[] =
@@ -81,7 +84,7 @@ function containerFindings(registration: ContainerRegistration, now: number): re
   ];
 }
 
-/** Records wait until the topic can be written to. */
+/** Reports topics that cannot be written to. Failed records wait until they can. */
 function publishFindings({ publishProblems }: ContainerRegistration): readonly Finding[] {
   return (publishProblems?.all ?? []).map(({ topic, error }) => [
     'DOWN',
@@ -89,7 +92,10 @@ function publishFindings({ publishProblems }: ContainerRegistration): readonly F
   ]);
 }
 
-/** After a rebalance, the process that owns the partition reports the record. */
+/**
+ * Reports the record that keeps the circuit half open. After a rebalance, the process that owns the
+ * partition reports it.
+ */
 function trialFindings(registration: ContainerRegistration): readonly Finding[] {
   const record = registration.halfOpenBlocker?.record;
   if (!record) return [];
@@ -116,7 +122,7 @@ function connectionFindings({ id, tier, topic, status }: MessageContainer): read
     case 'stopped':
       return [['DOWN', `${id} is ${status.state}`]];
     case 'topic-missing':
-      // A missing retry topic matters only once a record is retried.
+      // A missing retry topic is no problem until a record has to be retried.
       return tier > 0 ? [] : [['DOWN', `${id}: topic ${topic} does not exist`]];
     case 'retrying':
       return [['DOWN', `${id} is retrying: ${status.error.message}`]];
@@ -142,7 +148,7 @@ function partitionFindings({ id, status }: MessageContainer): readonly Finding[]
   });
 }
 
-/** Errors whose message may be shown. A handler's error may quote its record. */
+/** Errors whose message may be shown. The message of a handler's error may quote its record. */
 const REPORTED_ERRORS = [PartitionError, SchemaRegistryUnavailableException] as const;
 
 function partitionProblem({ reasons, error, undecidedOffset }: PartitionPause): string | undefined {

@@ -2,7 +2,7 @@ import { Deferred } from '@nest-event-bus/broker/runtime';
 import { BindingLocks } from './binding-locks.js';
 
 describe('BindingLocks', () => {
-  it('runs the commands of one binding in turn, after a failing one too', async () => {
+  it('runs the commands of one binding in turn, even after one that fails', async () => {
     const locks = new BindingLocks();
     const order: string[] = [];
     const gate = new Deferred();
@@ -27,7 +27,7 @@ describe('BindingLocks', () => {
     await stuck;
   });
 
-  it('leaves nothing behind when no command runs', async () => {
+  it('forgets a binding when none of its commands runs', async () => {
     const locks = new BindingLocks();
     const running = [1, 2, 3].map((number) => locks.run('a', async () => number));
     expect(locks.size).toBe(1);

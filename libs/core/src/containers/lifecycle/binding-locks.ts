@@ -19,7 +19,7 @@ export class BindingLocks {
     try {
       return await result;
     } finally {
-      // The last command removes the entry, so that a destroyed binding leaves nothing behind.
+      // The last command removes the entry, so that no entry remains for a destroyed binding.
       if (this.#tails.get(key) === tail) this.#tails.delete(key);
     }
   }

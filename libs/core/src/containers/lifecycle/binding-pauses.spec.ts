@@ -12,7 +12,7 @@ describe('the pauses of a binding', () => {
   }
   const held = ({ sessions }: Bus) => sessions.open.map(({ pauses }) => [...pauses]);
 
-  it('are a set: resume removes operator and routing and returns that circuit remains', async () => {
+  it('are a set: resume() removes operator and routing, and returns that circuit remains', async () => {
     const bus = await running();
     await bus.lifecycle.addPause('orders', 'circuit');
     await bus.lifecycle.addPause('orders', 'routing');
@@ -29,7 +29,7 @@ describe('the pauses of a binding', () => {
     expect(held(bus)).toEqual([[], []]);
   });
 
-  it("stay independent: a circuit that closes does not end an operator's pause", async () => {
+  it('are independent: a circuit that closes does not end the pause of an operator', async () => {
     const bus = await running();
     await bus.lifecycle.pause('orders');
     await bus.lifecycle.addPause('orders', 'circuit');
@@ -41,7 +41,7 @@ describe('the pauses of a binding', () => {
   });
 
   it.each(['circuit', 'routing'] as const)(
-    "accept the operator's besides %s, and reject only a second one of an operator",
+    "include the operator's in addition to %s; only a second pause of an operator is rejected",
     async (earlier) => {
       const bus = await running();
       await bus.lifecycle.addPause('orders', earlier);
@@ -84,7 +84,7 @@ describe('the pauses of a binding', () => {
     expect(held(bus)).toEqual([[], [], []]);
   });
 
-  it('are rejected for an unknown tier, and while nothing runs', async () => {
+  it('are rejected for an unknown tier, and while the binding does not run', async () => {
     const bus = await running();
     await expect(bus.lifecycle.pauseTier('orders', 2)).rejects.toMatchObject({
       code: 'TIER_NOT_FOUND',
@@ -96,7 +96,7 @@ describe('the pauses of a binding', () => {
     );
   });
 
-  it('count once, however often they are added, and may be gone already', async () => {
+  it('change nothing when they are added twice, or removed twice', async () => {
     const bus = await running();
     await bus.lifecycle.addPause('orders', 'circuit');
     const before = bus.registry.require('orders');
@@ -107,7 +107,7 @@ describe('the pauses of a binding', () => {
     expect(bus.registry.require('orders').state).toBe('RUNNING');
   });
 
-  it('end with a stop, and cannot be added to a stopped binding', async () => {
+  it('end when the binding is stopped, and cannot be added to a stopped binding', async () => {
     const bus = await running();
     await bus.lifecycle.addPause('orders', 'circuit', { by: 'breaker' });
     expect(bus.registry.require('orders').lastCommand).toMatchObject({

@@ -7,7 +7,7 @@ import { binding, busWith, processor } from '../bus-test-bed.spec-support.js';
 import { CircuitBreakerLifecycleBridge } from './circuit-breaker-lifecycle-bridge.js';
 import { noDriver } from '../fake-sessions.spec-support.js';
 
-/** A circuit whose transitions the test makes. */
+/** A circuit whose transitions the test triggers. */
 class FakeCircuit implements CircuitBreaker {
   state: CircuitState = 'CLOSED';
   readonly since = 0;
@@ -39,12 +39,12 @@ class FakeCircuit implements CircuitBreaker {
 async function testBedWith(circuit = new FakeCircuit()) {
   const bus = busWith();
   const { registry, lifecycle, factory, runtime } = bus;
-  const said: string[] = [];
+  const logged: string[] = [];
   const listening = {
     debug: () => undefined,
     info: () => undefined,
-    warn: (message: string) => void said.push(`warn ${message}`),
-    error: (message: string) => void said.push(`error ${message}`),
+    warn: (message: string) => void logged.push(`warn ${message}`),
+    error: (message: string) => void logged.push(`error ${message}`),
   };
   const detach = new CircuitBreakerLifecycleBridge({
     registry,
@@ -61,12 +61,12 @@ async function testBedWith(circuit = new FakeCircuit()) {
   );
   await lifecycle.start('orders');
   const pauses = () => registry.require('orders').pauses;
-  return { ...bus, circuit, said, detach, pauses, settle: () => runtime.settle() };
+  return { ...bus, circuit, logged, detach, pauses, settle: () => runtime.settle() };
 }
 
 describe('a binding whose circuit opens', () => {
-  it('is paused for that reason, with a log line', async () => {
-    const { circuit, registry, settle, said } = await testBedWith();
+  it('is paused with the reason "circuit", and this is logged', async () => {
+    const { circuit, registry, settle, logged } = await testBedWith();
     circuit.go('OPEN');
     await settle();
     expect(registry.require('orders')).toMatchObject({
@@ -74,7 +74,7 @@ describe('a binding whose circuit opens', () => {
       pauses: ['circuit'],
       lastCommand: { operation: 'pause', by: 'circuit-breaker' },
     });
-    expect(said).toEqual([
+    expect(logged).toEqual([
       expect.stringContaining("The circuit of binding 'orders' opened (failure-rate)"),
     ]);
   });
@@ -91,7 +91,7 @@ describe('a binding whose circuit opens', () => {
     expect(states).toEqual([paused, running, paused, running, running]);
   });
 
-  it('follows the transitions in order, however fast they come', async () => {
+  it('has the pause of the last transition if several follow each other at once', async () => {
     const { circuit, settle, pauses } = await testBedWith();
     circuit.go('OPEN');
     circuit.go('HALF_OPEN');
@@ -105,7 +105,7 @@ describe('a binding whose circuit opens', () => {
     expect(pauses()).toEqual([]);
   });
 
-  it('stays paused by its operator', async () => {
+  it('stays paused by its operator when the circuit is half open', async () => {
     const { circuit, lifecycle, settle, pauses } = await testBedWith();
     await lifecycle.pause('orders');
     circuit.go('OPEN');
@@ -116,7 +116,7 @@ describe('a binding whose circuit opens', () => {
     expect(pauses()).toEqual(['operator']);
   });
 
-  it('is not resumed by its operator, and the result shows why', async () => {
+  it('is not resumed by an operator: the result lists "circuit" as the remaining pause', async () => {
     const { circuit, lifecycle, settle } = await testBedWith();
     await lifecycle.pause('orders');
     circuit.go('OPEN');
@@ -127,43 +127,43 @@ describe('a binding whose circuit opens', () => {
     });
   });
 
-  it('is not paused without automaticPauseOnOpen, but logged', async () => {
-    const { circuit, settle, pauses, said } = await testBedWith(new FakeCircuit(false));
+  it('is not paused without automaticPauseOnOpen, but the transition is logged', async () => {
+    const { circuit, settle, pauses, logged } = await testBedWith(new FakeCircuit(false));
     circuit.go('OPEN');
     await settle();
     expect(pauses()).toEqual([]);
-    expect(said).toEqual([expect.stringContaining('its records fail at once')]);
+    expect(logged).toEqual([expect.stringContaining('its records fail at once')]);
   });
 });
 
-describe('a circuit', () => {
+describe('the circuit of a binding', () => {
   it('is reset when its binding is stopped', async () => {
     const { circuit, lifecycle } = await testBedWith();
     await lifecycle.stop('orders');
     expect(circuit.resets).toBe(1);
   });
 
-  it('is reset and no longer watched when its binding is destroyed', async () => {
-    const { circuit, lifecycle, settle, said } = await testBedWith();
+  it('is reset when its binding is destroyed, and later transitions have no effect', async () => {
+    const { circuit, lifecycle, settle, logged } = await testBedWith();
     await lifecycle.destroy('orders');
     expect(circuit.resets).toBeGreaterThan(0);
     expect(circuit.listeners.size).toBe(0);
     circuit.go('OPEN');
     await settle();
-    expect(said).toEqual([]);
+    expect(logged).toEqual([]);
   });
 
-  it('pauses nothing if it opens while its binding is stopped', async () => {
-    const { circuit, lifecycle, settle, said, registry } = await testBedWith();
+  it('does not pause its binding if it opens while the binding is stopped', async () => {
+    const { circuit, lifecycle, settle, logged, registry } = await testBedWith();
     const stopped = lifecycle.stop('orders');
     circuit.go('OPEN');
     await stopped;
     await settle();
     expect(registry.require('orders')).toMatchObject({ state: 'STOPPED', pauses: [] });
-    expect(said.filter((line) => line.startsWith('error'))).toEqual([]);
+    expect(logged.filter((line) => line.startsWith('error'))).toEqual([]);
   });
 
-  it('does not pause a binding that was started at once after the stop that reset it', async () => {
+  it('is CLOSED, without a pause, after its binding was stopped and started at once', async () => {
     const { circuit, lifecycle, settle, registry } = await testBedWith();
     const commands = [lifecycle.stop('orders'), lifecycle.start('orders')];
     circuit.go('OPEN');
@@ -173,7 +173,7 @@ describe('a circuit', () => {
     expect(registry.require('orders')).toMatchObject({ state: 'RUNNING', pauses: [] });
   });
 
-  it('is not watched any more after the bridge was detached', async () => {
+  it('does not pause its binding after the bridge was detached', async () => {
     const { circuit, detach, settle, pauses } = await testBedWith();
     detach();
     circuit.go('OPEN');

@@ -23,9 +23,9 @@ export interface BridgeOptions {
 const BY = 'circuit-breaker';
 
 /**
- * Pauses a binding while its circuit is open, and lets records through when it is half open. The
- * bridge adds and removes only its own pause reason. When a binding is stopped or destroyed, its
- * circuit is reset, with its timer.
+ * Pauses a binding while its circuit is open, and resumes it when the circuit is half open. The
+ * bridge adds and removes only its own pause reason. If a binding is stopped or destroyed, its
+ * circuit is reset and the circuit's timer is cancelled.
  */
 export class CircuitBreakerLifecycleBridge {
   readonly #subscriptions = new Map<string, () => void>();
@@ -79,8 +79,8 @@ export class CircuitBreakerLifecycleBridge {
     switch (to) {
       case 'OPEN':
         await this.#run(ref, to, lifecycle.addPause(ref, 'circuit', note));
-        // 1. The binding is stopped, which resets the circuit. 2. It is started again. 3. This
-        // pause takes effect. So the pause is removed again.
+        // Removes the pause again if the circuit was reset meanwhile: 1. The binding is stopped,
+        // which resets the circuit. 2. The binding is started again. 3. This pause takes effect.
         if (breaker.state !== 'OPEN') await this.#run(ref, to, open());
         return;
       case 'HALF_OPEN':
@@ -98,7 +98,7 @@ export class CircuitBreakerLifecycleBridge {
     try {
       await command;
     } catch (error) {
-      // The binding was stopped or destroyed at the same time, so nothing is left to pause.
+      // The binding was stopped or destroyed at the same time, so no session can be paused.
       const isOver =
         error instanceof InvalidContainerStateException ||
         error instanceof BindingNotFoundException;

@@ -25,14 +25,14 @@ describe('EventBusConnector.register', () => {
     expect(connector.listBindings()).toEqual([answer]);
   });
 
-  it('leaves a binding CREATED if autoStartup is false', async () => {
+  it('leaves a binding in state CREATED if autoStartup is false', async () => {
     const { connector, sessions } = busWith();
     const given = { ...properties, autoStartup: false };
     expect(await connector.register('orders', given, handler)).toMatchObject({ state: 'CREATED' });
     expect(sessions.all).toEqual([]);
   });
 
-  it("uses the given cluster, without changing the caller's properties", async () => {
+  it('uses the given cluster, and does not change the properties of the caller', async () => {
     const { connector } = busWith();
     const given = Object.freeze({ ...properties });
     const answer = await connector.register('orders', given, handler, { cluster: 'eu' });
@@ -53,7 +53,7 @@ describe('EventBusConnector.register', () => {
     });
   });
 
-  it('rejects a name that exists, also if both come at the same time', async () => {
+  it('rejects a name that exists, even if both calls come at the same time', async () => {
     const { connector, sessions } = busWith();
     const results = await Promise.allSettled(
       [1, 2].map(() => connector.register('orders', properties, handler)),
@@ -83,7 +83,7 @@ describe('EventBusConnector.register', () => {
     });
   });
 
-  it('rejects a binding if the shutdown began during its preparation', async () => {
+  it('rejects a binding if the shutdown begins while the binding is prepared', async () => {
     const { registry, lifecycle, shutdownGate, runtime, build, sessions } = busWith();
     const prepared = new Deferred<() => ContainerRegistration>();
     const connector = new EventBusConnector({
@@ -104,7 +104,7 @@ describe('EventBusConnector.register', () => {
     expect([registry.listAll(), sessions.all]).toEqual([[], []]);
   });
 
-  it('leaves nothing behind if the start fails, so that it can be corrected and repeated', async () => {
+  it('registers nothing if the start fails, so that the caller can repeat the call', async () => {
     const { connector, sessions } = busWith();
     sessions.refused.add('eventbus-orders-0');
     await expect(connector.register('orders', properties, handler)).rejects.toThrow(/refused/);
@@ -117,7 +117,7 @@ describe('EventBusConnector.register', () => {
 });
 
 describe('registering a binding that cannot start', () => {
-  it('reports the error of the start, also if the binding was destroyed meanwhile', async () => {
+  it('rejects with the error of the start, even if the binding was destroyed meanwhile', async () => {
     const { connector, sessions, registry } = busWith();
     sessions.refused.add('eventbus-orders-0');
     registry.onChange(({ registration }) => {
@@ -131,7 +131,7 @@ describe('registering a binding that cannot start', () => {
 });
 
 describe('EventBusConnector', () => {
-  it('returns the new state for each command', async () => {
+  it('returns the new state of the binding for each command', async () => {
     const { connector } = busWith();
     await connector.register('orders', { ...properties, autoStartup: false }, handler);
     const note = { reason: 'release', by: 'ada' };
@@ -142,7 +142,7 @@ describe('EventBusConnector', () => {
     expect(() => connector.getState('orders')).toThrow(BindingNotFoundException);
   });
 
-  it('accepts a cluster with the name if the name alone is ambiguous', async () => {
+  it('finds a binding by its name and cluster if two clusters have the name', async () => {
     const { connector } = busWith();
     await connector.register('orders', properties, handler);
     await connector.register('orders', properties, handler, { cluster: 'eu' });
@@ -151,7 +151,7 @@ describe('EventBusConnector', () => {
     expect(connector.listBindings().map(({ state }) => state)).toEqual(['RUNNING', 'PAUSED']);
   });
 
-  it('unregisters a binding by stopping it first', async () => {
+  it('stops a binding before it unregisters it', async () => {
     const { connector, sessions } = busWith();
     await connector.register('orders', properties, handler);
     expect(await connector.unregister('orders')).toMatchObject({
@@ -170,7 +170,7 @@ describe('the health of the bus', () => {
     return bus;
   }
 
-  it('is UP if every container is as it was told to be, running or not', async () => {
+  it('is UP if every container is in the state that was commanded, running or not', async () => {
     const { connector } = await joined();
     await connector.register('idle', { ...properties, autoStartup: false }, handler);
     expect(connector.health()).toMatchObject({
@@ -185,12 +185,12 @@ describe('the health of the bus', () => {
     expect(connector.health().status).toBe('UP');
   });
 
-  it('is DISABLED if the options switch the bus off', () => {
+  it('is DISABLED if the options disable the bus', () => {
     const { connector } = busWith({ isDisabled: true });
     expect(connector.health()).toEqual({ status: 'DISABLED', isShuttingDown: false, bindings: [] });
   });
 
-  it('is DOWN until a container has joined, and while it cannot', async () => {
+  it('is DOWN until a container has joined, and while it cannot join', async () => {
     const bus = busWith();
     bus.sessions.everyScript = { joins: 'never' };
     await bus.connector.register('orders', properties, handler);
@@ -210,7 +210,7 @@ describe('the health of the bus', () => {
     ]);
   });
 
-  it('accepts a missing retry topic, but not one that cannot be read', async () => {
+  it('stays UP without a retry topic, but not if a retry topic cannot be read', async () => {
     const bus = busWith();
     bus.add(binding('orders', { tiers: [tier(1)] }));
     bus.sessions.scripts.set('eventbus-orders-retry-1-0', { joins: 'never' });
@@ -223,7 +223,7 @@ describe('the health of the bus', () => {
     expect(bus.connector.health().status).toBe('DOWN');
   });
 
-  it('is DEGRADED while something is paused, and names it', async () => {
+  it('is DEGRADED while something is paused, and names the paused binding or partition', async () => {
     const { connector, sessions, lifecycle } = await joined();
     await lifecycle.addPause('orders', 'circuit');
     expect(connector.health()).toMatchObject({
@@ -267,7 +267,7 @@ describe('the health of the bus', () => {
     });
   });
 
-  it('names the record that uses all half-open calls of its circuit, if its partition is owned', async () => {
+  it('names the record that uses all half-open calls of its circuit, while its partition is assigned', async () => {
     const { factory, registry, lifecycle, runtime, sessions, connector } = busWith();
     const place = { topic: 'orders.events', partition: 2 };
     const halfOpenBlocker = { record: { ...place, offset: 7 } };

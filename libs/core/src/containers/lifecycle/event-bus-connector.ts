@@ -27,9 +27,9 @@ import type { CommandNote, LifecycleManager } from './lifecycle-manager.js';
 import type { MessageContainer } from '../message-container.js';
 
 /**
- * Resolves and checks the properties, and loads the packages they need. The returned function
- * checks them against the bindings registered by then and builds the containers, in one synchronous
- * step. Nothing is registered or started.
+ * Resolves and checks the properties, and loads the packages that they need. The returned function
+ * checks them against the bindings that are registered by then, and builds the containers in one
+ * synchronous step. Nothing is registered or started.
  */
 export type BindingFactory = (
   name: string,
@@ -40,8 +40,8 @@ export type BindingFactory = (
 /** The record that a decision is about. */
 export interface RecordToDecide extends TopicPartition {
   /**
-   * Offset as health and the log show it. If left out, the record of the partition that waits for a
-   * decision is meant.
+   * Offset as health and the log show it. If omitted, the decision is about the record for which
+   * the partition waits.
    */
   readonly offset?: number | bigint;
 }
@@ -53,11 +53,11 @@ export interface ConnectorOptions {
   readonly shutdownGate: ShutdownGate;
   readonly runtime: Pick<Runtime, 'now'>;
   readonly logger: DriverLogger;
-  /** Returns whether the options switch the bus off. */
+  /** Returns whether the options disable the bus. */
   readonly isDisabled: () => boolean;
 }
 
-/** Adds, removes, commands and shows bindings while the application runs. */
+/** Registers, controls and shows bindings while the application runs. */
 export class EventBusConnector {
   constructor(private readonly options: ConnectorOptions) {}
 
@@ -85,8 +85,8 @@ export class EventBusConnector {
   }
 
   /**
-   * Stops a running binding and forgets it. A binding that was only forgotten could never be
-   * stopped.
+   * Stops a running binding and removes it. A binding that were removed without a stop could never
+   * be stopped.
    */
   unregister<Name extends AnyBindingName>(
     ref: CheckedBindingRef<Name>,
@@ -131,11 +131,11 @@ export class EventBusConnector {
   }
 
   /**
-   * Decides about the record that a partition waits for (`strictExhaustion: 'PAUSE_PARTITION'`): it
-   * is handed to its handler again, dead-lettered or skipped. With an offset, the decision applies
-   * to no other record. Then it may also be a record that failed and waits for its next attempt,
-   * while it holds its partition or its circuit is open. A record to be dead-lettered or skipped
-   * leaves at its next delivery, without a call of its handler.
+   * Decides about the record for which a partition waits (`strictExhaustion: 'PAUSE_PARTITION'`):
+   * it is handed to its handler again, dead-lettered or skipped. With an offset, the decision
+   * applies only to the record at that offset. That record may also be a failed one that waits for
+   * its next attempt, or for its open circuit. A record that is to be dead-lettered or skipped is
+   * not handed to its handler again.
    */
   async decide<Name extends AnyBindingName>(
     ref: CheckedBindingRef<Name>,
@@ -180,7 +180,10 @@ export class EventBusConnector {
     return healthOf(registry.listAll(), !shutdownGate.isOpen, runtime.now());
   }
 
-  /** The caller needs the error of the start, so an error of the clean-up is only logged. */
+  /**
+   * Removes a binding that could not start. An error of the removal is only logged, because the
+   * caller needs the error of the start.
+   */
   async #forget(ref: BindingRef): Promise<void> {
     try {
       await this.options.lifecycle.destroy(ref, { reason: 'could not start' });
@@ -193,7 +196,8 @@ export class EventBusConnector {
   }
 
   /**
-   * Removes a binding that could not start, so that the caller can correct and register it again.
+   * Starts a binding. If the start fails, the binding is removed, so that the caller can correct it
+   * and register it again.
    */
   async #startOrForget(
     { cluster, bindingName: name }: ContainerRegistration,
@@ -209,7 +213,7 @@ export class EventBusConnector {
   }
 }
 
-/** Returns the offset of the record that waits instead of the named one. */
+/** Returns the offset for which the partition waits, if that is not the named one. */
 function otherUndecidedOffset(
   { topic, partition, offset }: DecisionPlace,
   containers: readonly MessageContainer[],

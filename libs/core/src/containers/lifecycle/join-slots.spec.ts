@@ -21,7 +21,7 @@ const startedAmong = (sessions: readonly FakeSession[]): number =>
   sessions.filter(({ wasStarted }) => wasStarted).length;
 
 describe('JoinSlots', () => {
-  it('lets no more sessions join at the same time than there are slots, in turn', async () => {
+  it('lets no more sessions join at the same time than there are slots, in the order of their requests', async () => {
     const slots = new JoinSlots(runtime, () => 2);
     const gates = [0, 1, 2, 3].map(() => new Deferred());
     const sessions = gates.map(({ promise }) => session({ joins: promise }));
@@ -33,14 +33,14 @@ describe('JoinSlots', () => {
     expect(sessions.map(({ wasStarted }) => wasStarted)).toEqual([true, true, true, false]);
   });
 
-  it('lets all of three hundred sessions join', async () => {
+  it('lets each of 300 sessions join in the end', async () => {
     const slots = new JoinSlots(runtime, () => 16);
     const sessions = Array.from({ length: 300 }, () => session());
     await Promise.all(sessions.map((one) => slots.join(one, untilEnd())));
     expect(startedAmong(sessions)).toBe(300);
   });
 
-  it('frees the slot of a session after 100 ms, since brokers delay new groups', async () => {
+  it('frees the slot of a session after 100 ms, because brokers delay the first join of a group', async () => {
     const slots = new JoinSlots(runtime, () => 1);
     const sessions = [session({ joins: 'never' }), session()];
     joinAll(slots, sessions);
@@ -74,7 +74,7 @@ describe('JoinSlots', () => {
     expect([leaver.wasStarted, next.wasStarted]).toEqual([false, true]);
   });
 
-  it('leaves no timer and no subscription behind', async () => {
+  it('leaves no timer and no subscription when all sessions have joined or closed', async () => {
     const clock = new VirtualRuntime();
     const one = session();
     await new JoinSlots(clock, () => 1).join(one, untilEnd());

@@ -16,8 +16,8 @@ const NAMES = ['orders', 'payments', 'stock', 'mail', 'audit'] as const;
 type Bus = ReturnType<typeof busWith>;
 
 /**
- * States from which each state may be reached. CREATED follows DESTROYED when the binding is
- * registered again.
+ * Earlier states from which each state may be reached. DESTROYED is followed by CREATED when the
+ * binding is registered again.
  */
 const COMES_FROM: Readonly<Record<ContainerState, readonly ContainerState[]>> = {
   CREATED: [],
@@ -37,7 +37,7 @@ const action = fc.oneof(
 const command = fc.record({
   action,
   name: fc.constantFrom(...NAMES),
-  /** How many turns of the event loop each answer of a session takes. */
+  /** Number of turns of the event loop that each answer of a session takes. */
   turns: fc.nat(3),
   fails: fc.integer({ min: 0, max: 19 }).map((number) => number === 0),
 });
@@ -46,7 +46,7 @@ type Command = typeof command extends fc.Arbitrary<infer C> ? C : never;
 const isClosing = ({ calls }: { readonly calls: readonly string[] }): boolean =>
   calls.some((call) => call.startsWith('close'));
 
-/** Sessions whose answers take as many turns as the plan says, and fail now and then. */
+/** Lets the answers of sessions take as many turns as the plan says, and fail sometimes. */
 function unreliable(bus: Bus, plan: readonly Command[]): void {
   let at = 0;
   const answer = async (): Promise<void> => {
@@ -116,7 +116,7 @@ function expectTruth(bus: Bus, registration: ContainerRegistration): void {
 }
 
 describe('random commands of ten concurrent callers', () => {
-  it('leave every binding in a true state, and no session behind', async () => {
+  it('leave every binding in the state of its sessions, and close every session in the end', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(command, { minLength: COMMANDS, maxLength: COMMANDS }),

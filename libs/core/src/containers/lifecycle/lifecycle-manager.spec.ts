@@ -11,7 +11,7 @@ import { DRAINED } from '../fake-sessions.spec-support.js';
 
 type Bus = ReturnType<typeof busWith>;
 
-/** [current state, command, next state or exact error message] */
+/** Rows: current state, command, next state or exact error message. */
 const TABLE: readonly (readonly [ContainerState, ContainerOperation, ContainerState | string])[] = [
   ['CREATED', 'start', 'RUNNING'],
   [
@@ -109,8 +109,8 @@ const ROAD_TO: Readonly<Record<ContainerState, readonly ContainerOperation[]>> =
 };
 
 /**
- * Issues commands without awaiting them, so that later ones find the binding even if an earlier one
- * destroys it.
+ * Runs commands that lead to the state, and then the operation. The commands are not awaited, so
+ * that later ones find the binding even if an earlier one destroys it.
  */
 async function inState(bus: Bus, state: ContainerState, operation: ContainerOperation) {
   const earlier = ROAD_TO[state].map((step) => bus.lifecycle[step]('orders'));
@@ -120,13 +120,13 @@ async function inState(bus: Bus, state: ContainerState, operation: ContainerOper
 }
 
 describe('a command in each state', () => {
-  it('does what the table says', () => {
+  it('is covered by a table with every state and every operation', () => {
     expect(TABLE).toHaveLength(Object.keys(ContainerState).length * 5);
     expect(new Set(TABLE.map(([state, operation]) => `${state} ${operation}`)).size).toBe(25);
   });
 
   it.each(TABLE.filter(([, , outcome]) => outcome in ContainerState))(
-    '%s, %s: leads to %s',
+    'in state %s, %s leads to %s',
     async (state, operation, outcome) => {
       const bus = busWith();
       bus.add();
@@ -143,7 +143,7 @@ describe('a command in each state', () => {
   );
 
   it.each(TABLE.filter(([, , outcome]) => !(outcome in ContainerState)))(
-    '%s, %s: %s',
+    'in state %s, %s is rejected: %s',
     async (state, operation, message) => {
       const bus = busWith();
       bus.add();
@@ -154,13 +154,13 @@ describe('a command in each state', () => {
     },
   );
 
-  it('is refused for a name that is not known', async () => {
+  it('is rejected for an unknown name', async () => {
     await expect(busWith().lifecycle.start('orders')).rejects.toBeInstanceOf(
       BindingNotFoundException,
     );
   });
 
-  it('does nothing to a new binding of the same name if its own was destroyed while it waited', async () => {
+  it('does not affect a new binding of the same name if its own was destroyed while it waited', async () => {
     const { lifecycle, registry, build, add } = busWith();
     add();
     const destroyed = lifecycle.destroy('orders');
@@ -174,14 +174,14 @@ describe('a command in each state', () => {
   });
 });
 
-describe('a binding with tiers', () => {
+describe('a binding with retry tiers', () => {
   const withTiers = binding('orders', { concurrency: 2, tiers: [tier(1), tier(2)] });
 
   function callsAfter(bus: Bus): Record<string, readonly string[]> {
     return Object.fromEntries(bus.sessions.all.map(({ id, calls }) => [id, calls]));
   }
 
-  it('does what it is told in all its containers', async () => {
+  it('applies each command to all its containers', async () => {
     const bus = busWith();
     bus.add(withTiers);
     await bus.lifecycle.start('orders');
@@ -198,7 +198,7 @@ describe('a binding with tiers', () => {
     });
   });
 
-  it('starts whole or not at all', async () => {
+  it('closes all its sessions if one container cannot start', async () => {
     const bus = busWith();
     bus.add(withTiers);
     bus.sessions.refused.add('eventbus-orders-retry-2-0');
@@ -214,7 +214,7 @@ describe('a binding with tiers', () => {
     expect(bus.sessions.open).toHaveLength(4);
   });
 
-  it('starts after a stop with fresh sessions', async () => {
+  it('starts with new sessions after a stop', async () => {
     const bus = busWith();
     bus.add(withTiers);
     await bus.lifecycle.start('orders');
@@ -225,7 +225,7 @@ describe('a binding with tiers', () => {
   });
 });
 
-describe('a command that fails half-way', () => {
+describe('a command that fails in some of its containers', () => {
   async function running(scripts: Record<string, object>): Promise<Bus> {
     const bus = busWith();
     for (const [id, script] of Object.entries(scripts)) bus.sessions.scripts.set(id, script);
@@ -239,7 +239,7 @@ describe('a command that fails half-way', () => {
     ['stop', 'STOPPED'],
     ['destroy', 'DESTROYED'],
   ] as const)(
-    '%s: does the rest, is %s all the same, and names all errors',
+    '%s runs in the other containers, leads to %s, and its error names all causes',
     async (operation, state) => {
       const bus = await running({
         'eventbus-orders-0': { close: fails('commit refused') },
@@ -263,7 +263,7 @@ describe('a command that fails half-way', () => {
     },
   );
 
-  it('pause: is PAUSED all the same, and can be resumed', async () => {
+  it('pause() leads to PAUSED, and the binding can be resumed', async () => {
     const bus = await running({ 'eventbus-orders-0': { pause: fails('commit refused') } });
     await expect(bus.lifecycle.pause('orders')).rejects.toThrow(
       "Binding 'orders' is PAUSED, but not everything that belongs to pause succeeded: commit refused",
@@ -272,7 +272,7 @@ describe('a command that fails half-way', () => {
     await expect(bus.lifecycle.resume('orders')).resolves.toMatchObject({ state: 'RUNNING' });
   });
 
-  it('logs which records are redelivered if handlers exceeded their time', async () => {
+  it('logs which records are redelivered if handlers exceeded the drain timeout', async () => {
     const abandoned = [{ topic: 'orders.events', partition: 0, offset: 31 }];
     const bus = await running({
       'eventbus-orders-0': { close: async () => ({ complete: false, abandoned }) },
@@ -285,7 +285,7 @@ describe('a command that fails half-way', () => {
 });
 
 describe('concurrent commands', () => {
-  it('run in turn on one binding, and do not wait for another binding', async () => {
+  it('run in turn on one binding, and do not wait for those of another binding', async () => {
     const gate = new Deferred();
     const bus = busWith();
     bus.sessions.scripts.set('eventbus-orders-0', {
@@ -303,7 +303,7 @@ describe('concurrent commands', () => {
     await expect(startingAgain).resolves.toMatchObject({ state: 'RUNNING' });
   });
 
-  it('can stop but not start bindings while the bus shuts down', async () => {
+  it('can stop bindings, but not start them, while the bus shuts down', async () => {
     const { lifecycle, shutdownGate, add } = busWith();
     add();
     await lifecycle.start('orders');

@@ -37,7 +37,7 @@ export interface LifecycleOptions {
   readonly drainTimeoutMs: () => number;
 }
 
-/** Result of a command: the new registration, and the errors on the way. */
+/** Result of a command: the new registration, and the errors that occurred. */
 interface CommandResult {
   readonly registration: ContainerRegistration;
   readonly failures: readonly Error[];
@@ -51,10 +51,10 @@ type CommandStep = (
 const REMOVED_BY_RESUME: readonly BindingPause[] = ['operator', 'routing'];
 
 /**
- * Carries out commands on bindings. Commands on one binding run in turn. A failing command still
- * does the rest of its work, leaves a true state, and then reports what failed.
+ * Runs commands on bindings. Commands on one binding run in turn. If a part of a command fails, the
+ * other parts run all the same, the state is updated, and then the errors are thrown.
  *
- * A handler must not await a command on its own binding: `stop` waits for the handler.
+ * A handler must not await a command on its own binding, because `stop` waits for the handler.
  */
 export class LifecycleManager {
   readonly #locks = new BindingLocks();
@@ -90,8 +90,8 @@ export class LifecycleManager {
   }
 
   /**
-   * Stays in the group and hands out nothing. Completed records are committed first. If the circuit
-   * or routing has paused the binding before, the operator's pause outlasts theirs.
+   * Pauses without leaving the group, and commits completed records first. If the circuit or
+   * routing has paused the binding already, the operator's pause remains when those pauses end.
    */
   pause<Name extends AnyBindingName>(
     ref: CheckedBindingRef<Name>,
@@ -101,8 +101,8 @@ export class LifecycleManager {
   }
 
   /**
-   * Removes the pauses of an operator and of routing. An open circuit keeps the binding PAUSED, and
-   * the result shows that.
+   * Removes the pauses of an operator and of routing. If the circuit is open, the binding stays
+   * PAUSED, and the result lists the reason.
    */
   resume<Name extends AnyBindingName>(
     ref: CheckedBindingRef<Name>,
@@ -111,16 +111,13 @@ export class LifecycleManager {
     return this.#command('resume', ref, note);
   }
 
-  /** Stops a running binding and forgets it, whatever fails on the way. */
-  destroy<Name extends AnyBindingName>(
-    ref: CheckedBindingRef<Name>,
-    note: CommandNote = {},
-  ): Promise<BindingSnapshot> {
+  /** Stops a running binding and removes it, even if parts of the stop fail. */
+  destroy<Name extends AnyBindingName>(ref: CheckedBindingRef<Name>, note: CommandNote = {}): Promise<BindingSnapshot> {
     return this.#command('destroy', ref, note);
   }
 
   /**
-   * Pauses one retry tier for as long as the binding runs. The binding and its other tiers go on,
+   * Pauses one retry tier until `resumeTier` or a stop. The binding and its other tiers continue,
    * and failed records are still written to the tier's topic.
    */
   pauseTier<Name extends AnyBindingName>(
@@ -131,21 +128,13 @@ export class LifecycleManager {
     return this.#commandTier('pause', ref, tier, note);
   }
 
-  /** Removes the pause of `pauseTier`. Other pauses of the tier stay. */
-  resumeTier<Name extends AnyBindingName>(
-    ref: CheckedBindingRef<Name>,
-    tier: number,
-    note: CommandNote = {},
-  ): Promise<BindingSnapshot> {
+  /** Removes the pause of `pauseTier`. Other pauses of the tier remain. */
+  resumeTier<Name extends AnyBindingName>(ref: CheckedBindingRef<Name>, tier: number, note: CommandNote = {}): Promise<BindingSnapshot> {
     return this.#commandTier('resume', ref, tier, note);
   }
 
-  /** Adds a pause reason; the reasons of others stay. Adding a reason twice changes nothing. */
-  addPause<Name extends AnyBindingName>(
-    ref: CheckedBindingRef<Name>,
-    pause: BindingPause,
-    note: CommandNote = {},
-  ): Promise<BindingSnapshot> {
+  /** Adds a pause reason; other reasons remain. Adding a reason twice changes nothing. */
+  addPause<Name extends AnyBindingName>(ref: CheckedBindingRef<Name>, pause: BindingPause, note: CommandNote = {}): Promise<BindingSnapshot> {
     return this.#locked(ref, async (registration) => {
       if (!isLive(registration.state)) throw notLive(registration, 'pause');
       if (registration.pauses.includes(pause)) return snapshotOf(registration);
@@ -155,7 +144,8 @@ export class LifecycleManager {
   }
 
   /**
-   * Removes a pause reason and returns the remaining ones. A reason that is not there is no error.
+   * Removes a pause reason and returns the remaining ones. Removing a reason that does not exist is
+   * no error.
    */
   removePause<Name extends AnyBindingName>(
     ref: CheckedBindingRef<Name>,
@@ -208,8 +198,8 @@ export class LifecycleManager {
   }
 
   /**
-   * Recognises a binding that was destroyed while the command waited, even if another one has its
-   * name now.
+   * Returns the current registration. Throws if the binding was destroyed while the command waited,
+   * even if another binding has its name now.
    */
   #currentRegistration(meant: ContainerRegistration): ContainerRegistration {
     const found = this.options.registry.get({ cluster: meant.cluster, name: meant.bindingName });
@@ -218,7 +208,7 @@ export class LifecycleManager {
       : { ...meant, state: 'DESTROYED', pauses: [] };
   }
 
-  /** Bindings only go down during a shutdown. */
+  /** During a shutdown, bindings may be stopped and destroyed, but not started. */
   #assertNotShuttingDown(
     operation: ContainerOperation,
     { bindingName }: ContainerRegistration,
@@ -296,7 +286,8 @@ export class LifecycleManager {
   }
 
   /**
-   * A shutdown has closed the containers before it destroys the binding, so none is left to close.
+   * A shutdown closes the containers before it destroys the binding, so there may be no open
+   * container here.
    */
   async #stopContainers(registration: ContainerRegistration): Promise<readonly Error[]> {
     const started = containersOf(registration).filter(({ isStarted }) => isStarted);
@@ -332,7 +323,10 @@ export class LifecycleManager {
   }
 }
 
-/** An operator may pause a binding that its circuit has just paused: his pause outlasts it. */
+/**
+ * Returns whether an operator pauses a binding that its circuit or routing has paused before. That
+ * is allowed: the operator's pause remains when the other one ends.
+ */
 function isFirstOperatorPause(
   operation: ContainerOperation,
   { state, pauses }: ContainerRegistration,

@@ -5,7 +5,7 @@ const start = ({ registry, lifecycle, logger }: ReturnType<typeof busWith>) =>
   startBindings(registry, lifecycle, logger);
 
 describe('startBindings', () => {
-  it('starts the bindings with autoStartup', async () => {
+  it('starts the bindings that have autoStartup', async () => {
     const bus = busWith();
     bus.add(binding('orders'));
     bus.add(binding('manual', { autoStartup: false }));
@@ -18,7 +18,7 @@ describe('startBindings', () => {
     expect(bus.registry.require('manual').state).toBe('CREATED');
   });
 
-  it('lets startup.concurrency sessions join at the same time, over hundreds of containers', async () => {
+  it('lets at most startup.concurrency sessions join at the same time, over hundreds of containers', async () => {
     const bus = busWith({ joinConcurrency: 8 });
     let joining = 0;
     let most = 0;
@@ -42,7 +42,7 @@ describe('startBindings', () => {
     expect(most).toBe(8);
   });
 
-  it('waits for no cluster: an unreachable one delays nobody', async () => {
+  it('does not wait for clusters: an unreachable one delays no other binding', async () => {
     const bus = busWith({ joinConcurrency: 2 });
     for (const name of ['dead1', 'dead2', 'dead3']) {
       bus.sessions.scripts.set(`eventbus-${name}-0`, { joins: 'never' });
@@ -56,7 +56,7 @@ describe('startBindings', () => {
     expect(bus.registry.require('dead1').mainContainer.status.state).toBe('starting');
   });
 
-  it('reports and logs a binding that could not begin, and starts the rest', async () => {
+  it('reports and logs a binding that cannot start, and starts the others', async () => {
     const bus = busWith();
     bus.sessions.refused.add('eventbus-orders-0');
     bus.add(binding('orders'));

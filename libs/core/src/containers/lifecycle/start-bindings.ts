@@ -7,7 +7,7 @@ import type { LifecycleManager } from './lifecycle-manager.js';
 
 export interface StartupReport {
   readonly started: readonly BindingSnapshot[];
-  /** Bindings that could not begin, for instance because the driver refused an option. */
+  /** Bindings that could not start, for example because the driver refused an option. */
   readonly failed: readonly {
     readonly binding: string;
     readonly cluster: string;
@@ -16,8 +16,9 @@ export interface StartupReport {
 }
 
 /**
- * Starts every binding with `autoStartup`, and returns once all of them have begun. JoinSlots lets
- * them join one after the other, and health shows their progress, so no broker is awaited.
+ * Starts every binding with `autoStartup`, and returns when all of them have begun to join.
+ * JoinSlots limits how many join at the same time, and health shows their progress, so the start
+ * waits for no broker.
  */
 export async function startBindings(
   registry: ContainerRegistry,

@@ -13,7 +13,7 @@ describe('the id of a static member', () => {
     expect(staticMemberId(member(), 'shop-0', 2)).toBe('orders-shop-0-2');
   });
 
-  it('follows groupInstanceId', () => {
+  it('follows the pattern in groupInstanceId', () => {
     const named = member({ groupInstanceId: 'eu.{index}.{binding}' });
     expect(staticMemberId(named, 'shop-0', 1)).toBe('eu.1.orders');
   });
@@ -22,21 +22,21 @@ describe('the id of a static member', () => {
     expect(staticMemberId(member({ staticMembership: false }), 'shop-0', 0)).toBeUndefined();
   });
 
-  it('is legal for every host name, and keeps its index', () => {
+  it('is legal for every host name, and keeps its index if the host name is cut', () => {
     expect(staticMemberId(member(), 'my host/ä', 3)).toBe('orders-my-host---3');
     const id = staticMemberId(member(), 'h'.repeat(400), 12)!;
     expect(id).toHaveLength(249);
     expect(id.endsWith('-12')).toBe(true);
   });
 
-  it('keeps its index at any place, and shortens the host name', () => {
+  it('keeps its index wherever the pattern has it, and shortens only the host name', () => {
     const named = member({ groupInstanceId: '{index}-{hostname}-{hostname}.{binding}' });
     const id = staticMemberId(named, `${'h'.repeat(300)}-pod-7`, 12)!;
     expect(id).toMatch(/^12-h+-pod-7-h+-pod-7\.orders$/);
     expect(id.length).toBeLessThanOrEqual(249);
   });
 
-  it('reaches each session of the main topic and of the tiers', async () => {
+  it('is passed to each session of the main topic and of the retry tiers', async () => {
     const { add, lifecycle, sessions, runtime } = busWith();
     add(member({ concurrency: 2, tiers: [tier(1)] }));
     await lifecycle.start('orders');
@@ -45,7 +45,7 @@ describe('the id of a static member', () => {
     expect(ids).toEqual([`orders-${host}-0`, `orders-${host}-1`, `orders-${host}-0`]);
   });
 
-  it('is left out for ordinary members', async () => {
+  it('is omitted without static membership', async () => {
     const { add, lifecycle, sessions } = busWith();
     add(binding());
     await lifecycle.start('orders');
@@ -60,7 +60,7 @@ describe('a host whose name changes with every rollout', () => {
     // Names of pods of a DaemonSet or a Job.
     'shop-x2k4j',
     'eu-west-shop-9tzqm',
-  ])('gets a warning: %s', (hostname) => {
+  ])('is reported by a warning: %s', (hostname) => {
     expect(staticMemberWarning(member(), hostname)).toContain(`the host '${hostname}'`);
   });
 
@@ -76,17 +76,17 @@ describe('a host whose name changes with every rollout', () => {
     'shop-mngmt',
     'x2k4j',
     'shopx2k4j',
-  ])('gets no warning: %s', (hostname) => {
+  ])('is not reported: %s', (hostname) => {
     expect(staticMemberWarning(member(), hostname)).toBeUndefined();
   });
 
-  it('gets no warning if the id does not contain the host, or the members are ordinary', () => {
+  it('is not reported if the member id does not contain the host, or without static membership', () => {
     const host = 'shop-7c9d8b6f5d-x2k4j';
     expect(staticMemberWarning(member({ groupInstanceId: 'a-{index}' }), host)).toBeUndefined();
     expect(staticMemberWarning(member({ staticMembership: false }), host)).toBeUndefined();
   });
 
-  it('gets its warning when the binding is built', () => {
+  it('is reported when the binding is built', () => {
     const { add, runtime, logger } = busWith();
     Object.assign(runtime, { hostname: () => 'shop-7c9d8b6f5d-x2k4j' });
     add(member());

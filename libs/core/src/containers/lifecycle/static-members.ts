@@ -7,15 +7,13 @@ type Member = Pick<ResolvedBinding, 'name' | 'staticMembership' | 'groupInstance
 /** Random name endings of the pods of a Kubernetes Deployment, and of Docker containers. */
 const EPHEMERAL_HOSTNAMES = [
   /-[a-z0-9]{6,10}-[a-z0-9]{5}$/,
-  // Pods of a DaemonSet or a Job. Only endings with a digit before a letter count, since `shop-
-  // srv24` is an ordinary host.
+  // Pods of a DaemonSet or a Job. Only endings with a digit before a letter match, because
+  // `shop-srv24` is an ordinary host name.
   /-(?=.*[0-9].*[a-z])[bcdfghjklmnpqrstvwxz2456789]{5}$/,
   /^[0-9a-f]{12}$/,
 ] as const;
 
-/**
- * Returns a warning if the member id changes with every rollout. The binding works all the same.
- */
+/** Returns a warning if the member id changes with every rollout. The binding still works. */
 export function staticMemberWarning(member: Member, hostname: string): string | undefined {
   const { name, staticMembership, groupInstanceId } = member;
   if (!staticMembership || !groupInstanceId.includes('{hostname}')) return undefined;

@@ -1,8 +1,8 @@
 import { asError } from '../../errors/as-error.js';
 
 /**
- * Runs all attempts, whatever fails, and returns the errors. An AggregateError counts as its
- * errors.
+ * Runs all attempts, even if some fail, and returns the errors. The errors of an AggregateError are
+ * listed separately.
  */
 export async function failuresOf(attempts: readonly (() => unknown)[]): Promise<readonly Error[]> {
   const settled = await Promise.allSettled(attempts.map(async (attempt) => attempt()));

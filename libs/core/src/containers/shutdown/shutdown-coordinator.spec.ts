@@ -17,7 +17,10 @@ async function running(scripts: Record<string, SessionScript> = {}): Promise<Bus
   return bus;
 }
 
-/** A session whose handler takes this long, and that keeps its deadline. */
+/**
+ * Returns the script of a session whose handler takes this time, and whose close ends at the given
+ * deadline.
+ */
 function busyFor(bus: () => Bus, handlerMs: number): SessionScript {
   return {
     close: (timeoutMs) =>
@@ -30,8 +33,8 @@ function busyFor(bus: () => Bus, handlerMs: number): SessionScript {
   };
 }
 
-describe('shutting down', () => {
-  it('closes every container once, and forgets every binding', async () => {
+describe('shutting down the event bus', () => {
+  it('closes every container once, and unregisters every binding', async () => {
     const bus = await running();
     const report = await bus.shutdown.drain();
     for (const { calls } of bus.sessions.all) expect(calls).toEqual(['start', 'close 30000']);
@@ -42,14 +45,14 @@ describe('shutting down', () => {
     expect(bus.runtime.pendingTimers).toBe(0);
   });
 
-  it('runs once, whoever calls it', async () => {
+  it('runs once, however often it is called', async () => {
     const bus = await running();
     const [first, second] = [bus.shutdown.drain(), bus.shutdown.drain()];
     expect(await first).toBe(await second);
     expect(await bus.shutdown.drain()).toBe(await first);
   });
 
-  it('rejects new bindings and starts from its first moment on', async () => {
+  it('rejects new bindings and starts as soon as it begins', async () => {
     const bus = await running();
     bus.add(binding('idle'));
     const done = bus.shutdown.drain();
@@ -63,7 +66,7 @@ describe('shutting down', () => {
     expect(bus.sessions.open).toEqual([]);
   });
 
-  it('gives all handlers 30 s together: one of 29 s is done, one of 31 s is abandoned', async () => {
+  it('gives all handlers 30 s together: one of 29 s finishes, one of 31 s is abandoned', async () => {
     const bus: Bus = await running({
       'eventbus-orders-0': busyFor(() => bus, 31_000),
       'eventbus-payments-0': busyFor(() => bus, 29_000),
@@ -81,7 +84,7 @@ describe('shutting down', () => {
     expect(bus.runtime.monotonic() - began).toBe(60_000);
   });
 
-  describe('with running alerts', () => {
+  describe('with alerts that still run', () => {
     const drainedWith = async (alertsMs: number) => {
       const bus = busWith();
       let count = 1;
@@ -119,7 +122,7 @@ describe('shutting down', () => {
       expect(await drainedWith(8_000)).toMatchObject({ complete: true, durationMs: 8_000 });
     });
 
-    it('waits for alerts no longer than for handlers', async () => {
+    it('waits for alerts no longer than the drain timeout of the handlers', async () => {
       const { complete, durationMs, bindings } = await drainedWith(90_000);
       expect([complete, durationMs]).toEqual([false, 30_000]);
       expect(bindings[0]).toMatchObject({ complete: true, abandoned: [] });
@@ -129,7 +132,7 @@ describe('shutting down', () => {
     });
   });
 
-  it('ends in bounded time even if nothing answers, and closes what it can', async () => {
+  it('ends within a limited time even if nothing answers, and closes what it can', async () => {
     const bus = await running({
       'eventbus-orders-0': { pause: never, close: never },
     });
@@ -145,7 +148,7 @@ describe('shutting down', () => {
     expect(bus.registry.listAll()).toEqual([]);
   });
 
-  it('closes everything even if something fails, and reports instead of throwing', async () => {
+  it('closes everything even if something fails, and reports the errors instead of throwing', async () => {
     const bus = await running({
       'eventbus-orders-0': { close: () => Promise.reject(new Error('leave refused')) },
     });

@@ -11,7 +11,7 @@ import type { ContainerRegistry } from '../container-registry.js';
 import { failuresOf } from './collect-failures.js';
 import type { LifecycleManager } from '../lifecycle/lifecycle-manager.js';
 
-/** Time for a command of an operator that is under way on a binding. */
+/** Time that a command of an operator gets if it is under way on a binding. */
 const COMMAND_TIMEOUT_MS = 15_000;
 
 export interface ShutdownOptions {
@@ -28,39 +28,43 @@ export interface BindingShutdown {
   readonly binding: string;
   readonly cluster: string;
   /**
-   * False if handlers were still running or the result is unknown. Their records are redelivered.
+   * False if handlers were still running, or if the result is unknown. Their records are
+   * redelivered.
    */
   readonly complete: boolean;
-  /** Positions only, never a payload. */
+  /** Positions of records that will be redelivered, never a payload. */
   readonly abandoned: readonly (TopicPartition & { readonly offset: number })[];
   readonly errors: readonly Error[];
 }
 
 export interface ShutdownReport {
   readonly durationMs: number;
-  /** True if everything was finished and committed, and all groups were left. */
+  /** True if every record was finished and committed, and all groups were left. */
   readonly complete: boolean;
   readonly bindings: readonly BindingShutdown[];
 }
 
 /**
- * Shuts the bus down:
+ * Shuts the bus down. The order of all phases:
  *
- * 1. New bindings, starts and resumes are refused.
- * 2. Each container closes: it hands out nothing more, waits for running handlers, commits, and
- *    leaves its group. All of them begin at once, and a binding whose broker is gone takes no time
- *    from the others.
- * 3. Alerts of dead letters end: what they are sent with is closed next.
- * 4. The bindings are forgotten.
- *
- * Producers stay open, since requests that are still being answered may publish.
+ * 1. New bindings, starts and resumes are refused (`ShutdownGate`).
+ * 2. Each container closes its sessions. All begin at once, so an unreachable broker takes no time
+ *    from other bindings. A session ends in this order (`LaneDrain.drain`, `MemberSession.close`):
+ *    a. Its partitions are paused: no handler begins.
+ *    b. It waits for running handlers, until the drain time is over.
+ *    c. It commits what is done.
+ *    d. It leaves its group.
+ * 3. Alerts of dead letters end, because the connections that they use are closed next.
+ * 4. The bindings are unregistered.
+ * 5. `EventBusBootstrap.onApplicationShutdown` closes the producers and drivers. Until then requests
+ *    that are still being answered may publish.
  */
 export class ShutdownCoordinator {
   #draining: Promise<ShutdownReport> | undefined;
 
   constructor(private readonly options: ShutdownOptions) {}
 
-  /** Starts the shutdown. Every call gets the same report. */
+  /** Starts the shutdown. Every call returns the same report. */
   drain(): Promise<ShutdownReport> {
     this.#draining ??= this.#shutDown();
     return this.#draining;
@@ -100,7 +104,7 @@ export class ShutdownCoordinator {
     };
   }
 
-  /** Waits for a command that is under way on the binding. */
+  /** Unregisters the binding, after a command that is under way on it. */
   async #forget({
     bindingName: name,
     cluster,

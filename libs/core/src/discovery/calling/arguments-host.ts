@@ -3,11 +3,11 @@ import { CONTEXT_TYPE } from './nest-contexts.js';
 import type { HandlerArguments } from './parameter-value.js';
 
 /**
- * The ArgumentsHost of an exception filter: the record and its context, in the positions where
- * filters of each transport expect them.
+ * Returns the ArgumentsHost for exception filters: the record and its context, at the positions
+ * where filters of each transport expect them.
  */
 export function argumentsHost(args: HandlerArguments): ArgumentsHost {
-  // The type is chosen by the caller, as in Nest's own ArgumentsHost.
+  // The caller chooses the type, as with Nest's own ArgumentsHost.
   const at = (index: number) => args[index] as never;
   return {
     getArgs: () => [...args] as never,

@@ -5,7 +5,10 @@ import { argumentsHost } from './arguments-host.js';
 import type { EnhancedInstance, Guard, NestContexts } from './nest-contexts.js';
 import type { HandlerArguments } from './parameter-value.js';
 
-/** Status codes that count as a refusal: many guards throw them instead of returning false. */
+/**
+ * Status codes that count as a refusal, because many guards throw such an error instead of
+ * returning false.
+ */
 const REFUSALS: ReadonlySet<number> = new Set([401, 403]);
 
 /** Calls a handler with Nest's guards, interceptors, pipes and filters. */
@@ -35,8 +38,9 @@ export class EnhancedCall {
   }
 
   /**
-   * Treats any error of a global guard as a refusal, because global guards are written for requests and
-   * may fail for a record. An error of the handler's own guard is a failure, as in the handler itself.
+   * Treats any error of a global guard as a refusal, because global guards are written for HTTP
+   * requests and may throw for a record. An error of the handler's own guard counts as a failure of
+   * the handler.
    */
   async #checkGuards(args: HandlerArguments): Promise<void> {
     await this.#checkGuard(this.#guards.global, args, () => true);
@@ -57,8 +61,8 @@ export class EnhancedCall {
   }
 
   /**
-   * Shows the error to the filters. They only observe: the record has failed, whatever they return
-   * or throw.
+   * Passes the error to the exception filters. They can only observe it: the record has failed,
+   * whatever a filter returns or throws.
    */
   async #runFilters(error: unknown, args: HandlerArguments): Promise<void> {
     try {

@@ -76,7 +76,7 @@ describe('A handler with enhancers', () => {
 });
 
 describe('A guard that refuses', () => {
-  it('fails the record with its own code and keeps the cause', async () => {
+  it('fails the record with a code for refusals, and keeps the error of the guard as cause', async () => {
     class Local {
       @EventHandler('orders')
       @UseGuards(Refusing)
@@ -91,7 +91,7 @@ describe('A guard that refuses', () => {
     });
   });
 
-  it('differs from a handler that throws Forbidden itself', async () => {
+  it('fails the record in another way than a handler that throws ForbiddenException', async () => {
     class Local {
       @EventHandler('orders')
       @UseGuards({ canActivate: () => true })
@@ -103,7 +103,7 @@ describe('A guard that refuses', () => {
     expect(await failureOf(handlers[0]!)).toBeInstanceOf(ForbiddenException);
   });
 
-  it('differs from a guard that fails', async () => {
+  it('fails the record in another way than a guard that throws another error', async () => {
     class Local {
       @EventHandler('orders')
       @UseGuards({
@@ -135,7 +135,7 @@ describe('A guard that refuses', () => {
     },
   );
 
-  it('is never skipped: if Nest creates no instance of it, the start fails', async () => {
+  it('stops the start if Nest creates no instance of it', async () => {
     @UseGuards(Refusing)
     class Local extends Succeeding {}
     const providers = [{ provide: Local, useFactory: () => new Local() }];
@@ -174,7 +174,7 @@ describe('Interceptors', () => {
     expect(seen).toEqual(['before', 'handled', 'after']);
   });
 
-  it('and pipes are also applied to controllers', async () => {
+  it('are applied to handlers of controllers, and so are pipes', async () => {
     @Injectable()
     class Doubling implements PipeTransform<number, number> {
       transform(value: number): number {
@@ -241,7 +241,7 @@ describe('An exception filter', () => {
     ],
     ['rejects', () => Promise.reject(new Error('filter'))],
   ])(
-    'cannot change the result: if it %s, the record fails with its own error',
+    'does not change the result if it %s: the record fails with the error of the handler',
     async (_name, react) => {
       const warnings: string[] = [];
       class Local extends Failing {

@@ -73,7 +73,7 @@ describe('A failed record', () => {
   ];
 
   it.each(globals)(
-    'does not become a success by a global enhancer, which is not applied: %s',
+    'still fails with a global enhancer, which is not applied: %s',
     async (_name, provider) => {
       const { handlers } = await explore({ providers: [Failing, provider] });
       expect(await failureOf(handlers[0]!)).toBeInstanceOf(Boom);
@@ -82,7 +82,7 @@ describe('A failed record', () => {
   );
 
   it.each(globals)(
-    'does not become a success by a global enhancer beside a local one: %s',
+    'still fails with a global enhancer if its handler has a local one: %s',
     async (_name, provider) => {
       class Local {
         @EventHandler('orders')
@@ -98,7 +98,7 @@ describe('A failed record', () => {
     },
   );
 
-  it('does not become a success by an enhancer that main.ts adds with useGlobal*', async () => {
+  it('still fails with an enhancer that main.ts adds with useGlobal*()', async () => {
     const { handlers } = await explore({ controllers: [controllerOf(Failing)] }, (app) => {
       const { applicationConfig } = app.get(ModuleRef)['container'];
       applicationConfig!.useGlobalFilters(new Swallowing());
@@ -106,7 +106,7 @@ describe('A failed record', () => {
     });
     expect(await failureOf(handlers[0]!)).toBeInstanceOf(Boom);
     expect(seen).toEqual([]);
-    // Checks that the enhancers were registered: a handler with the scope 'all' gets them.
+    // The enhancers are registered: a call with the scope 'all' applies them.
     const invoke = handlers[0]!.invokeWith!('all');
     expect(await failureOf({ invoke })).toMatchObject({ code: 'HANDLER_REFUSED' });
     expect(seen).toEqual(['cache', expect.objectContaining({ code: 'HANDLER_REFUSED' })]);
@@ -120,7 +120,7 @@ describe('A failed record', () => {
   ];
 
   it.each(locals)(
-    'does not become a success by a local enhancer: %s',
+    'still fails if a local enhancer hides its error: %s',
     async (_name, decorator, expected) => {
       class Local extends Failing {
         @EventHandler('orders')
@@ -134,7 +134,7 @@ describe('A failed record', () => {
     },
   );
 
-  it('does not become a success by a local pipe that throws', async () => {
+  it('still fails if a local pipe throws', async () => {
     class Local {
       @EventHandler('orders')
       @UsePipes(ThrowingPipe)

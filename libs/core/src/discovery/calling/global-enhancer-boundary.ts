@@ -3,21 +3,23 @@ import { defer, tap, type Observable } from 'rxjs';
 import { HandlerRefusedException } from '../../errors/handler-errors.js';
 import type { HandlerArguments } from './parameter-value.js';
 
-/** Result of the handler's own part: its interceptors, its pipes and its method. */
+/**
+ * Result of the part that belongs to the handler: its own interceptors, its pipes and its method.
+ */
 type HandlerResult =
   | { readonly kind: 'started' }
   | { readonly kind: 'returned'; readonly value: unknown }
   | { readonly kind: 'failed'; readonly error: unknown };
 
 /**
- * An interceptor between the global interceptors and the handler's own part.
- *
- * Global interceptors are written for requests: some turn errors into responses, some wrap the returned
- * value, some answer from a cache. Each of these would turn a failed or unhandled record into a success.
- * So the result of the handler counts; a global interceptor can only make a record fail.
+ * Interceptor between the global interceptors and the handler's own interceptors. Global
+ * interceptors are written for HTTP requests: some turn errors into responses, some wrap the
+ * returned value, some answer from a cache. Each of these would turn a failed or unhandled record
+ * into a success. So only the result of the handler counts; a global interceptor can make a record
+ * fail, but never succeed.
  */
 export class GlobalEnhancerBoundary implements NestInterceptor {
-  /** Results by the first argument of the call, which is unique to the call. */
+  /** Results by the first argument of the call, which is different for each call. */
   readonly #results = new WeakMap<object, HandlerResult>();
 
   constructor(private readonly origin: string) {}
@@ -37,8 +39,8 @@ export class GlobalEnhancerBoundary implements NestInterceptor {
   }
 
   /**
-   * Runs the call and returns the handler's own result, regardless of what global interceptors made
-   * of it.
+   * Runs the call and returns the result of the handler, even if a global interceptor has replaced
+   * it.
    */
   async around([subject]: HandlerArguments, call: () => unknown): Promise<unknown> {
     try {

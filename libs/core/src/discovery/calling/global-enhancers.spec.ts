@@ -66,7 +66,7 @@ class Swallowing implements ExceptionFilter {
 }
 
 describe("enhancers: 'all'", () => {
-  it('applies global enhancers, and filters still only observe', async () => {
+  it('applies global enhancers, but global filters can only observe', async () => {
     const { handlers } = await explore({
       providers: [Failing, { provide: APP_FILTER, useClass: Swallowing }],
     });
@@ -97,21 +97,18 @@ describe("enhancers: 'all'", () => {
     ['turns an error into a response', (_, next) => next.handle().pipe(catchError(() => of(1)))],
     ['answers before the handler does', (_, next) => race(next.handle(), NEVER, of(1))],
     ['answers in place of the handler', () => of('cached')],
-  ])(
-    'never turns a record into a success by a global interceptor that %s',
-    async (_name, intercept) => {
-      class Slow {
-        @EventHandler('orders')
-        async handle(): Promise<void> {
-          await Promise.resolve();
-          throw new Boom('handler');
-        }
+  ])('does not let a record succeed because a global interceptor %s', async (_name, intercept) => {
+    class Slow {
+      @EventHandler('orders')
+      async handle(): Promise<void> {
+        await Promise.resolve();
+        throw new Boom('handler');
       }
-      await expect(answer(Slow, intercept)).rejects.toThrow(/^handler$|in place of Slow.handle/);
-    },
-  );
+    }
+    await expect(answer(Slow, intercept)).rejects.toThrow(/^handler$|in place of Slow.handle/);
+  });
 
-  it('uses the result of the handler, whatever a global interceptor makes of it', async () => {
+  it('uses the result of the handler even if a global interceptor replaces it', async () => {
     const result = ConsumerResult.error('bad');
     class Saying {
       @EventHandler('orders')
@@ -123,7 +120,7 @@ describe("enhancers: 'all'", () => {
     expect(await wrapped).toBe(result);
   });
 
-  it('lets a global interceptor fail a record and see its retry', async () => {
+  it('lets a global interceptor call a failed handler again, or fail the record', async () => {
     let calls = 0;
     class Flaky {
       @EventHandler('orders')
@@ -148,7 +145,7 @@ describe("enhancers: 'all'", () => {
     await expect(answer(Silent, (_, next) => next.handle())).resolves.toBeUndefined();
   });
 
-  it("keeps the results of the handler's own interceptors", async () => {
+  it('uses the results of the interceptors that are declared on the handler', async () => {
     class Local extends Failing {
       @EventHandler('orders')
       @UseInterceptors({

@@ -1,7 +1,7 @@
 import { awaitable } from './awaitable.js';
 import type { NestContainer } from '@nestjs/core';
 import { EnhancedCall } from './enhanced-call.js';
-import { isEnhanced, type EnhancerScope } from './enhancers.js';
+import { isCalledWithEnhancers, type EnhancerScope } from './enhancer-scope.js';
 import type { HandlerHost, ScopedHost, StaticHost } from '../exploring/handler-host.js';
 import { requestOf } from './host-request.js';
 import { NestContexts } from './nest-contexts.js';
@@ -10,7 +10,7 @@ import { declaredParameters, type DeclaredParameter } from '../decorators/parame
 
 export type HandlerCall = (args: HandlerArguments) => unknown;
 
-/** A handler method and its host. `origin` names it in messages. */
+/** A handler method and its host. Messages name the method by `origin`. */
 export interface HandlerMethod {
   readonly host: HandlerHost;
   readonly method: string;
@@ -20,8 +20,8 @@ export interface HandlerMethod {
 type Instance = Readonly<{ [method: string]: (...args: readonly unknown[]) => unknown }>;
 
 /**
- * Creates the call of a handler method. Nest's context creators are used only if enhancers are
- * declared, since they make each call slower.
+ * Returns the call of a handler method. Nest's context creators are used only if enhancers are
+ * declared, because they make each call slower.
  */
 export function handlerCall(
   container: NestContainer,
@@ -29,8 +29,9 @@ export function handlerCall(
   scope: EnhancerScope,
 ): HandlerCall {
   const { host } = handler;
-  const isPlain = scope === 'local' && !isEnhanced(host, handler.method);
-  const contexts = isPlain ? undefined : new NestContexts(container, scope, host, handler.method);
+  const contexts = isCalledWithEnhancers(scope, host, handler.method)
+    ? new NestContexts(container, scope, host, handler.method)
+    : undefined;
   return host.kind === 'static'
     ? staticCall(handler, host, contexts)
     : scopedCall(handler, host, contexts);
@@ -59,7 +60,10 @@ function scopedCall(
   };
 }
 
-/** Looks the method up for each call, so that a spy or a proxy that is installed later is called, too. */
+/**
+ * Reads the method from its host for each call, so that a spy or a proxy that is installed later is
+ * called.
+ */
 function plainCall(
   host: object,
   method: string,

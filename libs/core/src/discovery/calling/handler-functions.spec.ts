@@ -6,7 +6,7 @@ describe('A registered function that returns an Observable', () => {
   const handlerOf = (work: Subject<number>): HandlerDefinition =>
     recordHandler('orders', () => work);
 
-  it('is done when the Observable completes', async () => {
+  it('succeeds when the Observable completes', async () => {
     const work = new Subject<number>();
     let isDone = false;
     const handled = Promise.resolve(handlerOf(work).invoke([], [])).then(() => (isDone = true));

@@ -10,7 +10,7 @@ import { awaitable } from './awaitable.js';
 import type { EventHandlerOptions } from '../decorators/handler-options.js';
 import type { HandlerDefinition } from '../exploring/handler-definition.js';
 
-/** A handler definition without its calls. */
+/** Describes a handler without the functions that call it. */
 export type HandlerDescription = Omit<HandlerDefinition, 'invoke' | 'invokeWith'>;
 
 /** Separates the options of the handler itself from the properties of its binding. */
@@ -20,8 +20,8 @@ export function describeHandler(
   origin: string,
   { type, payload, filter, cluster, ...bindingProperties }: EventHandlerOptions,
 ): HandlerDescription {
-  // Options with a topic define the binding, including its cluster; otherwise the cluster only
-  // selects the binding.
+  // Options with a topic define the binding, so `cluster` belongs to the binding. Without a topic,
+  // `cluster` only selects an existing binding.
   const definesBinding = bindingProperties.topic !== undefined && cluster !== undefined;
   const properties = definesBinding ? { ...bindingProperties, cluster } : bindingProperties;
   return { binding, cluster, type, form, payload, filter, properties, origin };
@@ -62,8 +62,8 @@ export function handleMessage(
 }
 
 /**
- * Delegates to the record and its context, so that headers and a signal that are not used are never
- * created.
+ * Reads headers and signal from the record and its context on demand, so that those that are not
+ * used are never created.
  */
 class RecordMetadata implements MessageMetadata {
   readonly #record: EventRecord;

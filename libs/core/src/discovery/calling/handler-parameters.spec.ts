@@ -137,7 +137,7 @@ describe('Parameters of a handler', () => {
     expect(handled).toEqual([[5, 6], ['0', '1'], 2]);
   });
 
-  it('pass through their pipes, instances or injected classes', async () => {
+  it('pass through their pipes, which may be instances or injected classes', async () => {
     @Injectable()
     class Prefix {
       readonly text = 'no. ';
@@ -175,7 +175,7 @@ describe('Parameters of a handler', () => {
     });
   });
 
-  it('may have a decorator of the application', async () => {
+  it('may have a parameter decorator of the application', async () => {
     const Trace = createParamDecorator((_data: unknown, context: ExecutionContext) => [
       context.getType(),
       context.switchToRpc().getData<EventRecord>().headers.get('trace'),
@@ -220,7 +220,7 @@ describe('Parameters of a handler', () => {
     ]);
   });
 
-  it('are not confused with those of another class that has the same name', async () => {
+  it('get their own values if another class has the same name', async () => {
     const build = (decorators: readonly ParameterDecorator[]) => {
       class Same {
         handle(...args: unknown[]): void {

@@ -1,7 +1,7 @@
 import type { ArgumentsHost, CanActivate, NestInterceptor } from '@nestjs/common';
-import { ExternalContextCreator, type ContextId, type NestContainer } from '@nestjs/core';
+import type { ContextId, ExternalContextCreator, NestContainer } from '@nestjs/core';
 import { withDefaultValue } from './awaitable.js';
-import type { EnhancerScope } from './enhancers.js';
+import { creatorsOf, type EnhancerScope } from './enhancer-scope.js';
 import { GlobalEnhancerBoundary } from './global-enhancer-boundary.js';
 import type { HandlerHost } from '../exploring/handler-host.js';
 import { PARAMETERS_KEY } from '../exploring/nest-metadata.js';
@@ -17,7 +17,7 @@ export type Guard = (args: HandlerArguments) => Promise<boolean>;
 /** An instance of a host, whose method is called. */
 export interface EnhancedInstance {
   readonly instance: object;
-  /** Id of the request scope; undefined for the singletons. */
+  /** Id of the request scope; undefined if the host is a singleton. */
   readonly contextId: ContextId | undefined;
 }
 
@@ -72,21 +72,21 @@ type EnhancerLookup = [
 ];
 
 /**
- * Nest's own context creators for one handler method. A creator without the configuration of the
- * application does not know global enhancers. Each method gets its own creators, because those of
- * Nest 11.1 confuse the parameters of classes that have the same name.
+ * Nest's own context creators for one handler method. A creator without the application's
+ * configuration does not apply global enhancers. Each method gets its own creators, because those
+ * of Nest 11.1 confuse the parameters of classes that have the same name.
  */
 export class NestContexts {
   readonly #creator: ExternalContextCreator;
   readonly #internals: CreatorInternals;
-  /** Context creators without global enhancers. */
+  /** Context creators that apply no global enhancers. */
   readonly #local: CreatorInternals;
   /**
    * The decorated method. It carries the metadata of the enhancers, which a spy or a proxy that
    * replaces it on the instance does not have.
    */
   readonly #callback: Method;
-  /** Boundary between global and local enhancers. undefined if no global enhancers are applied. */
+  /** Boundary between global and local enhancers; undefined if no global enhancers are applied. */
   readonly #boundary: GlobalEnhancerBoundary | undefined;
 
   constructor(
@@ -95,13 +95,14 @@ export class NestContexts {
     private readonly host: HandlerHost,
     private readonly method: string,
   ) {
-    const local = ExternalContextCreator.fromContainer(withoutGlobals(container));
-    this.#creator = scope === 'all' ? ExternalContextCreator.fromContainer(container) : local;
+    const { applied, local } = creatorsOf(container, scope);
+    this.#creator = applied;
     this.#boundary =
       scope === 'all'
         ? boundaryBetween(this.#creator, local, `${host.type.name}.${method}`)
         : undefined;
-    // Nest itself searches only providers, so the guards of a controller would be skipped.
+    // Sets the module of the host explicitly. Nest itself searches only providers, so the guards of
+    // a controller would not be called.
     Object.assign(this.#creator, { getContextModuleKey: () => host.moduleKey });
     this.#internals = internalsOf(this.#creator);
     this.#callback = host.prototype[method] as Method;
@@ -113,8 +114,8 @@ export class NestContexts {
   }
 
   /**
-   * Returns the global guards and the handler's own guards, each as one function that resolves to
-   * true if all of them agree.
+   * Returns the global guards as one function, and the handler's own guards as another. Each
+   * resolves to true if all its guards accept the record.
    */
   guards(of: EnhancedInstance): { readonly global: Guard; readonly own: Guard } {
     const lookup = this.#lookup(of);
@@ -132,7 +133,7 @@ export class NestContexts {
       guardsConsumer.tryActivate(guards, args, instance, this.#callback, CONTEXT_TYPE);
   }
 
-  /** Returns a call of the method with its interceptors and pipes. */
+  /** Returns a function that calls the method with its interceptors and pipes. */
   call({ instance, contextId }: EnhancedInstance): (args: HandlerArguments) => unknown {
     const call = this.#creator.create(
       instance,
@@ -166,18 +167,9 @@ function exchangeKeyForValue(number: number, data: unknown, args: HandlerArgumen
   return name && parameterValue(name, data as string | undefined, args);
 }
 
-/** Hides the global enhancers of the container. The context creators otherwise need only its modules. */
-function withoutGlobals(container: NestContainer): NestContainer {
-  const modulesOnly: Partial<NestContainer> = {
-    getModules: () => container.getModules(),
-    applicationConfig: undefined,
-  };
-  return modulesOnly as NestContainer;
-}
-
 /**
- * Inserts the boundary between global and own interceptors: Nest lists global ones first, then
- * those of the class and of the method.
+ * Inserts the boundary between global and local interceptors. Nest lists the global ones first,
+ * then those of the class and of the method.
  */
 function boundaryBetween(
   creator: ExternalContextCreator,

@@ -43,7 +43,7 @@ describe('A handler that returns an Observable', () => {
   }
 
   it.each([Plain, Later, Guarded, Intercepted])(
-    'succeeds without a value, whatever enhancers it has: %p',
+    'succeeds when the Observable completes without a value, with and without enhancers: %p',
     async (host) => {
       const { handlers } = await explore({ providers: [host] });
       expect(await failureOf(handlers[0]!)).toBeUndefined();
@@ -60,7 +60,7 @@ describe('A handler without enhancers', () => {
     const again = await explore({ providers: [Succeeding] });
     expect(handlers[0]!.invoke([recordOf(1)], [contextOf()])).toBeUndefined();
     expect(again.handlers).toHaveLength(1);
-    // Nest creates one context creator itself per application.
+    // Nest itself creates one context creator per application.
     expect(create.mock.calls.length).toBeLessThanOrEqual(1);
     create.mockRestore();
   });

@@ -44,7 +44,7 @@ class Transient extends Counting {
 }
 
 describe('A handler on a request-scoped provider', () => {
-  it('is found without creating an instance', async () => {
+  it('is found at startup without creating an instance', async () => {
     const { handlers, hosts } = await explore({ providers: [RequestScoped] });
     expect(handlers).toHaveLength(1);
     expect(hosts).toEqual([]);
@@ -90,7 +90,7 @@ describe('A handler on a request-scoped provider', () => {
     expect(await failureOf(handlers[0]!)).toMatchObject({ message: 'no tenant' });
   });
 
-  it('follows the durable strategy of the application', async () => {
+  it('shares instances as the durable strategy of the application says', async () => {
     class ByTenant implements ContextIdStrategy<EventBusRequest> {
       readonly #tree = ContextIdFactory.create();
       attach(contextId: ContextId) {

@@ -2,8 +2,8 @@
 import 'reflect-metadata';
 
 /**
- * Declarations that decorators of one kind store on a class or a method. A list is replaced, never
- * changed, because a subclass may have inherited it.
+ * Declarations that decorators of one kind store on a class or a method. A new declaration creates
+ * a new list, because a subclass may have inherited the old one.
  */
 export class DeclarationList<T> {
   readonly #key: symbol;
@@ -16,17 +16,20 @@ export class DeclarationList<T> {
     this.#key = Symbol.for(`nest-event-bus:${name}`);
   }
 
-  /** Adds at the front: decorators run from the bottom up, and the list is in the order of the source. */
+  /**
+   * Adds the declaration at the front: decorators run from the bottom up, and the list has the
+   * order of the source.
+   */
   add(declaration: T, carrier: object): void {
     Reflect.defineMetadata(this.#key, [declaration, ...this.of(carrier)], carrier);
   }
 
-  /** Returns the declarations of the class or method itself. */
+  /** Returns the declarations that the class or method has itself, without inherited ones. */
   of(carrier: object): readonly T[] {
     return (Reflect.getOwnMetadata(this.#key, carrier) as readonly T[] | undefined) ?? [];
   }
 
-  /** Returns the declarations of a class, or of its nearest base class that has some. */
+  /** Returns the declarations of a class or, if it has none, those of its nearest base class. */
   nearest(type: object): readonly T[] {
     return (Reflect.getMetadata(this.#key, type) as readonly T[] | undefined) ?? [];
   }

@@ -17,16 +17,22 @@ export interface DltDeclaration {
   readonly cluster: string | undefined;
 }
 
-/** Selects the binding whose dead letters are handled, besides its name. */
+/**
+ * Selects the binding whose dead letters a method or class handles, in addition to the binding's
+ * name.
+ */
 export interface DeadLettersOf {
-  /** Needed if bindings on several clusters have the name, and only the one of this cluster is meant. */
+  /**
+   * Alias of the cluster. It is needed if bindings on several clusters have the same name and only
+   * one of them is meant.
+   */
   readonly cluster?: string;
 }
 
 interface DltDecoratorKind {
   readonly decorator: string;
   readonly declared: DeclarationList<DltDeclaration>;
-  /** Method that a class with the decorator must have. */
+  /** Name of the method that a class with the decorator must have. */
   readonly method: string;
 }
 
@@ -52,7 +58,10 @@ interface DltDecorator<Implementer> {
   ): void;
 }
 
-/** Handles the dead letters of a binding. On a method, or on a class that implements DltRecordHandler. */
+/**
+ * Makes a method handle the dead letters of a binding. It also decorates a class that implements
+ * DltRecordHandler.
+ */
 export function DltHandler<Name extends AnyBindingName>(
   binding: Name & NameCheck<Name>,
   { cluster }: DeadLettersOf = {},
@@ -61,8 +70,8 @@ export function DltHandler<Name extends AnyBindingName>(
 }
 
 /**
- * Called with the dead letters of a binding, or of all bindings. On a method, or on a class that
- * implements DltAlertHandler.
+ * Calls a method with the dead letters of a binding, or of all bindings. It also decorates a class
+ * that implements DltAlertHandler.
  */
 export function DltAlert<Name extends AnyBindingName>(
   binding?: Name & NameCheck<Name>,

@@ -86,7 +86,7 @@ interface PayloadError<Payload> {
 type IsAny<T> = 0 extends 1 & T ? true : false;
 
 /**
- * Decorates a method that takes a record and its context, or the values that its parameter
+ * Decorator of a method that takes a record and its context, or the values that its parameter
  * decorators select.
  *
  * The second signature accepts nothing. The compiler compares a type with several signatures without
@@ -101,7 +101,7 @@ export interface HandlerDecorator<Wanted extends Expected = Expected> {
   (target: never, key: never, descriptor: never, composed: never): void;
 }
 
-/** Decorates a method that takes an array of records and an array of their contexts. */
+/** Decorator of a method that takes an array of records and an array of their contexts. */
 export interface BatchHandlerDecorator<Wanted extends Expected = Expected> {
   <Handler extends Method>(
     target: object,
@@ -128,8 +128,8 @@ interface WholePayload<Payload> extends Expected<Payload> {
 }
 
 /**
- * The type of `EventHandler`. `NoInfer` makes the payload come from the options or the binding,
- * never from the decorated method.
+ * Type of `EventHandler`. `NoInfer` makes the compiler take the payload from the options or the
+ * binding, never from the decorated method.
  */
 export interface EventHandlerFactory<Bindings = EventBusBindings> {
   <Name extends AnyNameIn<Bindings>>(
@@ -144,8 +144,8 @@ export interface EventHandlerFactory<Bindings = EventBusBindings> {
     options?: EventHandlerOptions<Payload>,
   ): HandlerDecorator<WholePayload<NoInfer<Payload>>>;
   /**
-   * Makes a method handle all records of a slice in one call: an array of records and an array of
-   * their contexts.
+   * Makes a method handle all records of a slice in one call. It gets an array of records and an
+   * array of their contexts.
    */
   readonly Batch: BatchHandlerFactory<Bindings>;
 }
@@ -165,8 +165,9 @@ export interface BatchHandlerFactory<Bindings = EventBusBindings> {
 }
 
 /**
- * Makes a method handle the records of a binding. A method may have several such decorators. A method
- * that overrides a decorated one is a handler only if it is decorated itself, as everywhere in Nest.
+ * Makes a method handle the records of a binding. A method may have several such decorators. A
+ * method that overrides a decorated method is a handler only if it has the decorator itself, as
+ * everywhere in Nest.
  */
 export const EventHandler: EventHandlerFactory = Object.assign(
   (binding: string, options: EventHandlerOptions = {}) =>

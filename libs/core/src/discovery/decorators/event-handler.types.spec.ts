@@ -20,13 +20,16 @@ class Refund {
   readonly amount!: number;
 }
 
-/** The type of EventHandler after an application has declared its bindings. */
+/** The type that EventHandler has after an application has declared its bindings. */
 const Typed = EventHandler as EventHandlerFactory<{
   orders: OrderPlaced | OrderCancelled;
   refunds: Refund;
 }>;
 
-/** Checked by the compiler only: `npm run typecheck` fails if a line compiles that must not. */
+/**
+ * The compiler checks this class: `npm run typecheck` fails if a line compiles although it must
+ * not.
+ */
 class Declared {
   @Typed('orders', { type: 'OrderPlaced', payload: OrderPlaced })
   placed(_record: EventRecord<OrderPlaced>, _context: EventContext): void {}
@@ -151,12 +154,12 @@ class Composed {
 }
 
 describe('The types of EventHandler', () => {
-  it('accept the classes above', () => {
+  it('accept the valid handler classes of this file', () => {
     const classes = [Declared, Undeclared, Composed].map(({ name }) => name);
     expect(classes).toEqual(['Declared', 'Undeclared', 'Composed']);
   });
 
-  it('know the bindings of declaration merging', () => {
+  it('accept only the bindings and payloads that declaration merging declares, if there are any', () => {
     const merged = `
       declare module '../../model/states/event-bus-bindings.js' {
         interface EventBusBindings { orders: { id: number } }

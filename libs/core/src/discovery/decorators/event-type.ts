@@ -1,8 +1,8 @@
 const SUFFIX = 'Event';
 
 /**
- * Removes the suffix: `PasswordChanged` and `PasswordChangedEvent` are the same type. Any other
- * difference, also of case, makes a different type.
+ * Removes the suffix `Event`: `PasswordChanged` and `PasswordChangedEvent` are the same type. Types
+ * with any other difference, also in case, are different types.
  */
 export function normaliseEventType(type: string): string {
   return type.length > SUFFIX.length && type.endsWith(SUFFIX)

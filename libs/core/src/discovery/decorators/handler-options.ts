@@ -2,15 +2,21 @@ import type { TopicBindingProperties } from '../../config/properties/topic-bindi
 import type { EventRecord } from '../../model/records/event-record.js';
 import type { PayloadType } from './payload-type.js';
 
-/** Options that select the records of a handler. All other keys are properties of the binding itself. */
+/**
+ * Options that select the records of a handler. All other keys of this object are options of the
+ * binding.
+ */
 export interface EventHandlerOptions<Payload = unknown> extends Partial<TopicBindingProperties> {
   /**
-   * Event type that the handler takes, with or without the suffix `Event`. Left out: every type
-   * that no other handler takes.
+   * Event type that the handler handles, with or without the suffix `Event`. If absent, it handles
+   * every type that no other handler handles.
    */
   readonly type?: string;
-  /** A class with class-validator decorators, or a Standard Schema. The handler only gets valid payloads. */
+  /**
+   * A class with class-validator decorators, or a Standard Schema. The handler gets only payloads
+   * that are valid for it.
+   */
   readonly payload?: PayloadType<Payload>;
-  /** Decides by false that a record is discarded. Called before the value is validated. */
+  /** Returns false to discard a record. It is called before the value is validated. */
   readonly filter?: (record: EventRecord) => boolean;
 }

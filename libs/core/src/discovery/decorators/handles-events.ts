@@ -4,7 +4,10 @@ import { DeclarationList } from './declaration-list.js';
 import type { EventHandlerOptions } from './handler-options.js';
 import { nameParametersUnlessNamed } from './parameters.js';
 
-/** Declaration of `@HandlesEvents` on a class. The event type comes from the instance. */
+/**
+ * Declaration of `@HandlesEvents` on a class. The event type is not part of it, because only the
+ * instance can return it.
+ */
 export interface EventTypeHandlerDeclaration {
   readonly binding: string;
   readonly options: HandlesEventsOptions;
@@ -14,7 +17,9 @@ export type HandlesEventsOptions = Omit<EventHandlerOptions, 'type'>;
 
 const handlers = new DeclarationList<EventTypeHandlerDeclaration>('handles-events');
 
-/** Makes a class handle the events of a binding that have the type which its `getEventType` returns. */
+/**
+ * Makes a class handle those events of a binding whose type is the result of its `getEventType`.
+ */
 export function HandlesEvents<Name extends AnyBindingName>(
   binding: Name & NameCheck<Name>,
   options: HandlesEventsOptions = {},

@@ -6,7 +6,7 @@ import type { ParameterName } from '../calling/parameter-value.js';
 
 export type ParameterPipe = PipeTransform | Type<PipeTransform>;
 
-/** Parameter types, with numbers above those of Nest's own decorators. */
+/** Numbers of the parameter types. They are above those of Nest's own decorators. */
 const NUMBERS: Readonly<Record<ParameterName, number>> = Object.freeze({
   payload: BODY_PARAMETER,
   key: 7101,
@@ -46,7 +46,10 @@ export function Ctx(): ParameterDecorator {
   return parameter('context', undefined, []);
 }
 
-/** Injects the EventRecord. Not called `Record`, which would hide TypeScript's own type. */
+/**
+ * Injects the EventRecord. The decorator is not called `Record`, because that name would hide
+ * TypeScript's own type.
+ */
 export function FullRecord(): ParameterDecorator {
   return parameter('record', undefined, []);
 }
@@ -54,7 +57,10 @@ export function FullRecord(): ParameterDecorator {
 /** A decorated parameter of a handler: its position, and the source of its value. */
 export interface DeclaredParameter {
   readonly index: number;
-  /** Source of the value; undefined for a decorator of another package, which only Nest can read. */
+  /**
+   * Source of the value; undefined for a decorator of another package, whose value only Nest can
+   * determine.
+   */
   readonly name: ParameterName | undefined;
   readonly field: string | undefined;
   readonly pipes: readonly unknown[];
@@ -72,7 +78,9 @@ export function declaredParameters(type: object, method: string): readonly Decla
   }));
 }
 
-/** Declares the parameters as if they were decorated, unless the method has parameter decorators. */
+/**
+ * Declares the parameters as if they had decorators, unless the method has parameter decorators.
+ */
 export function nameParametersUnlessNamed(
   type: { readonly prototype: object },
   method: string,
@@ -116,7 +124,8 @@ function parameter(
     if (method === undefined) return;
     const type = target.constructor;
     const entry: Entry = { index, data, pipes };
-    // Inherited metadata is left out, because a method that overrides another starts without parameters.
+    // Leaves out inherited metadata, because a method that overrides another method must declare
+    // its own parameters.
     const earlier = Reflect.getOwnMetadata(PARAMETERS_KEY, type, method) as Entries | undefined;
     const entries: Entries = { ...earlier, [`${NUMBERS[name]}:${index}`]: entry };
     Reflect.defineMetadata(PARAMETERS_KEY, entries, type, method);
@@ -190,8 +199,8 @@ function arityOf(handler: object): number {
 }
 
 /**
- * Refuses parameter decorators of another transport, such as `@Query()`, because the bus has no
- * value for them.
+ * Returns parameter decorators of another transport, such as `@Query()`, for which the bus has no
+ * value.
  */
 export function foreignParameters(type: object, method: string): readonly string[] {
   return declaredParameters(type, method)

@@ -7,6 +7,8 @@ export interface DltHandlerDefinition {
   /** Alias of the cluster; undefined means any cluster. */
   readonly cluster: string | undefined;
   readonly origin: string;
-  /** Calls the method. Several decorators of one method share this function. */
+  /**
+   * Calls the method. If a method has several decorators, their definitions share this function.
+   */
   readonly invoke: (record: DltRecord) => unknown;
 }

@@ -10,7 +10,9 @@ export function firstOfEachClass<T extends Hosted>(inspections: readonly T[]): r
   return groupBy(inspections, ({ host }) => host.type).map(([first]) => first!);
 }
 
-/** Reports classes with several instances, because each instance would handle every record again. */
+/**
+ * Reports classes with several instances, because a record would be handled once by each instance.
+ */
 export function duplicateInstances(inspections: readonly Hosted[]): readonly string[] {
   return groupBy(inspections, ({ host }) => host.type)
     .filter((group) => group.length > 1)
@@ -21,8 +23,8 @@ export function duplicateInstances(inspections: readonly Hosted[]): readonly str
 }
 
 /**
- * Reports bindings with several @DltHandler methods, because only one can decide about a dead
- * letter. Several @DltAlert methods are allowed.
+ * Reports bindings with several @DltHandler methods, because only one method can decide about a
+ * dead letter. Several @DltAlert methods are allowed.
  */
 export function duplicateDltHandlers(handlers: readonly DltHandlerDefinition[]): readonly string[] {
   return groupByBinding(handlers)

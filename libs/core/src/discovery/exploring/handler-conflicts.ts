@@ -9,8 +9,8 @@ interface BindingClaim {
 }
 
 /**
- * Reports handlers of one binding that exclude each other: two for the same event type, or record
- * and batch handlers.
+ * Reports handlers of one binding that exclude each other: two handlers of the same event type, or
+ * record and batch handlers.
  */
 export function handlerConflicts(handlers: readonly HandlerClaim[]): readonly string[] {
   const conflicts = groupByBinding(handlers).flatMap((claims) => [
@@ -21,8 +21,8 @@ export function handlerConflicts(handlers: readonly HandlerClaim[]): readonly st
 }
 
 /**
- * Groups by binding and cluster. A claim without a cluster applies to the binding on every cluster,
- * so it is added to each group.
+ * Groups claims by binding and cluster. A claim without a cluster applies to the bindings of this
+ * name on every cluster, so it is added to each of these groups.
  */
 export function groupByBinding<T extends BindingClaim>(
   claims: readonly T[],

@@ -44,7 +44,7 @@ describe('HandlerExplorer', () => {
     ]);
   });
 
-  it('calls them on their instance', async () => {
+  it('calls a found handler on its instance', async () => {
     const { handlers } = await explore({ providers: [OrderHandlers] });
     await deliver(handlers[0]!, recordOf(7));
     expect(handled).toEqual([['orders', 7]]);
@@ -74,7 +74,7 @@ describe('HandlerExplorer', () => {
     expect((await explore({ providers: [Child] })).handlers).toEqual([]);
   });
 
-  it('finds several handlers on one method, in the order of the source', async () => {
+  it('finds several decorators on one method, in their order in the source', async () => {
     class Both {
       @EventHandler('orders', { type: 'A' })
       @EventHandler('returns', { type: 'B' })
@@ -196,7 +196,7 @@ describe('A class with @HandlesEvents', () => {
     expect(handled).toEqual([[{ user: 1 }, 'orders']]);
   });
 
-  it('must name a type, have both methods and be a singleton', async () => {
+  it('is refused without a type, without one of both methods, or if it is not a singleton', async () => {
     @HandlesEvents('orders')
     class Nameless extends PasswordChanged {
       override getEventType(): string {
@@ -240,7 +240,7 @@ describe('Handlers of dead letters', () => {
   }
   const letter = { originalTopic: 'orders' } as DltRecord;
 
-  it('are found on methods', async () => {
+  it('are found if methods have the decorator', async () => {
     const { dltHandlers, dltAlerts, hosts } = await explore({ providers: [Letters] });
     expect(dltHandlers.map(({ binding }) => binding)).toEqual(['orders']);
     expect(dltAlerts.map(({ binding }) => binding)).toEqual([undefined, 'orders']);
@@ -253,7 +253,7 @@ describe('Handlers of dead letters', () => {
     ]);
   });
 
-  it('are found on classes, also on request-scoped ones', async () => {
+  it('are found if classes have the decorator, also request-scoped classes', async () => {
     @Injectable({ scope: Scope.REQUEST })
     @DltHandler('orders')
     class Handler {
@@ -266,7 +266,7 @@ describe('Handlers of dead letters', () => {
     expect(handled).toEqual([letter]);
   });
 
-  it('must have the method, and only one handler per binding', async () => {
+  it('are refused without their method, or if a binding has two of them', async () => {
     class Mute {}
     (DltAlert() as (type: object) => void)(Mute);
     class Second {

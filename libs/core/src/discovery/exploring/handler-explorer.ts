@@ -11,7 +11,7 @@ import {
   duplicateInstances,
 } from './duplicate-instances.js';
 
-/** A singleton that holds handlers. */
+/** A singleton with handler methods. */
 export interface DiscoveredHost {
   readonly instance: object;
   readonly module: string;
@@ -21,13 +21,13 @@ export interface Discovered {
   readonly handlers: readonly HandlerDefinition[];
   readonly dltHandlers: readonly DltHandlerDefinition[];
   readonly dltAlerts: readonly DltHandlerDefinition[];
-  /** Singletons only; hosts that are created per record are left out. */
+  /** Hosts that are singletons. Hosts that are created for each record are left out. */
   readonly hosts: readonly DiscoveredHost[];
   /** Ids of all hosts in Nest's container. */
   readonly hostIds: readonly string[];
   /**
-   * Errors that stop the start. A handler with an error is still listed as far as it is known, so
-   * that its binding is validated, too.
+   * Errors that stop the start. A handler with an error is listed too, with what is known of it, so
+   * that its binding is validated.
    */
   readonly problems: readonly string[];
 }
@@ -41,12 +41,13 @@ export class HandlerExplorer {
     @Inject(ModuleRef) private readonly moduleRef: ModuleRef,
   ) {}
 
-  /** Inspects classes and existing instances without creating any. */
+  /** Inspects classes and existing instances, without creating an instance. */
   explore(): Discovered {
     const inspections = this.#hosts().flatMap((host) => this.#inspect(host));
     const handlers = inspections.flatMap((inspection) => inspection.handlers);
     const dltHandlers = inspections.flatMap((inspection) => inspection.dltHandlers);
-    // Instances of one class have the same handlers, so conflicts are searched in one of them only.
+    // Looks for conflicts in one instance of each class only, because all instances of a class have
+    // the same handlers.
     const ofClasses = firstOfEachClass(inspections);
     const problems = [
       ...inspections.flatMap((inspection) => inspection.problems),

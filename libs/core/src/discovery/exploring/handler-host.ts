@@ -13,13 +13,13 @@ interface HostIdentity {
   readonly id: string;
 }
 
-/** A singleton. */
+/** A host that is a singleton. */
 export interface StaticHost extends HostIdentity {
   readonly kind: 'static';
   readonly instance: object;
 }
 
-/** A request-scoped or transient provider. Each call creates an instance; none exists before. */
+/** A request-scoped or transient host. Its instance is created for each call. */
 export interface ScopedHost extends HostIdentity {
   readonly kind: 'scoped';
   resolve(request: object): Promise<ScopedInstance>;
@@ -47,8 +47,8 @@ export function findHosts(wrappers: readonly InstanceWrapper[]): readonly Handle
 }
 
 /**
- * Sorts classes before aliases and factories, because the enhancers are in the module that provides
- * the class.
+ * Puts classes before aliases and factories, because the enhancers belong to the module that
+ * provides the class.
  */
 function classesFirst(wrappers: readonly InstanceWrapper[]): readonly InstanceWrapper[] {
   return [
@@ -70,7 +70,10 @@ function staticHost(wrapper: InstanceWrapper): StaticHost | undefined {
   return identity && { ...identity, kind: 'static', instance };
 }
 
-/** Describes scoped classes only. The result of a scoped factory is unknown until it runs. */
+/**
+ * Returns a host only for a scoped class. The result of a scoped factory is unknown until the
+ * factory runs.
+ */
 function scopedHost(wrapper: InstanceWrapper): ScopedHost | undefined {
   if (wrapper.isNotMetatype) return undefined;
   const identity = identityOf(wrapper, (wrapper.metatype as Type<unknown>).prototype);
@@ -99,7 +102,10 @@ function identityOf(wrapper: InstanceWrapper, prototype: unknown): HostIdentity 
   };
 }
 
-/** Resolves an instance as Nest's router does for a request. REQUEST is the record with its context. */
+/**
+ * Resolves an instance as Nest's router does for an HTTP request. The injected REQUEST is the
+ * record with its context.
+ */
 async function resolveScoped(wrapper: InstanceWrapper, request: object): Promise<ScopedInstance> {
   const contextId = ContextIdFactory.getByRequest(request);
   const moduleRef = wrapper.host?.getProviderByKey<ModuleRef>(ModuleRef).instance;

@@ -8,7 +8,8 @@ import {
   type DltDeclaration,
   type DltRole,
 } from '../decorators/dlt-decorators.js';
-import { missingEnhancers, scopedGlobals, type EnhancerScope } from '../calling/enhancers.js';
+import { missingEnhancers, scopedGlobals } from '../calling/declared-enhancers.js';
+import type { EnhancerScope } from '../calling/enhancer-scope.js';
 import type { EventHandlerOptions } from '../decorators/handler-options.js';
 import { handlerCall, type HandlerCall } from '../calling/handler-call.js';
 import { handlerDeclarations } from '../decorators/handler-declaration.js';
@@ -101,8 +102,8 @@ export class HostInspection {
   }
 
   /**
-   * Adds a handler with an error, so that the properties of its binding are still validated. It is
-   * never called, because the start fails.
+   * Adds a handler that has an error, so that the options of its binding are still validated. The
+   * handler is never called, because the start fails.
    */
   #addInvalid(description: HandlerDescription): void {
     if (isName(description.binding))
@@ -122,8 +123,8 @@ export class HostInspection {
   }
 
   /**
-   * Refuses request-scoped global enhancers, which have no instance here: a guard that never runs
-   * would let every record pass.
+   * Refuses request-scoped global enhancers, because they have no instance in a singleton: a guard
+   * that is never called would let every record pass.
    */
   #refuseScopedGlobals(method: string, scope: EnhancerScope): void {
     if (scope === 'local' || this.host.kind === 'scoped') return;
@@ -148,8 +149,8 @@ export class HostInspection {
   }
 
   /**
-   * Calls the method directly: a dead letter is not a record of the binding, so enhancers and
-   * parameter decorators do not apply.
+   * Returns a direct call of the method: a dead letter is not a record of the binding, so enhancers
+   * and parameter decorators do not apply.
    */
   #dltCall(method: string): DltHandlerDefinition['invoke'] {
     const { host } = this;

@@ -12,7 +12,7 @@ const handler = (binding: string, cluster?: string) => ({
 });
 
 describe('matchHandlers()', () => {
-  it('accepts a handler for each binding and a binding for each handler', () => {
+  it('accepts bindings and handlers if each has its counterpart', () => {
     expect(matchHandlers([orders], [handler('orders'), handler('orders', 'default')])).toEqual([]);
   });
 
@@ -26,7 +26,7 @@ describe('matchHandlers()', () => {
     ]);
   });
 
-  it('refuses a binding without a handler, unless that is allowed', () => {
+  it("refuses a binding without a handler, unless bindingsWithoutHandler is 'allow'", () => {
     expect(matchHandlers([orders], [])).toEqual([
       expect.stringContaining("Binding 'orders' has no handler. Write a method"),
     ]);
@@ -40,7 +40,7 @@ describe('matchHandlers()', () => {
     ]);
   });
 
-  it('handlersOf() returns the handlers with the name and cluster of a binding', () => {
+  it('returns, with handlersOf(), the handlers with the name and cluster of a binding', () => {
     const [any, east, other] = [handler('orders'), handler('orders', 'east'), handler('returns')];
     expect(handlersOf(orders, [any, east, other])).toEqual([any]);
     expect(handlersOf(ordersEast, [any, east, other])).toEqual([any, east]);
@@ -48,7 +48,7 @@ describe('matchHandlers()', () => {
 });
 
 describe('nearestName()', () => {
-  it('returns the name with the fewest differences, or undefined', () => {
+  it('returns the known name with the fewest differences, or undefined if none is similar', () => {
     expect(nearestName('paymnts', ['orders', 'payment', 'payments'])).toBe('payments');
     expect(nearestName('zzz', ['orders'])).toBeUndefined();
   });

@@ -34,8 +34,8 @@ export function matchHandlers(
 }
 
 /**
- * Returns the mismatches of dead-letter handlers. A handler that names a cluster may be for a
- * binding that is registered at run time.
+ * Returns the dead-letter handlers without a binding. A handler that names a cluster is accepted,
+ * because its binding may be registered at run time.
  */
 export function matchDltHandlers(
   bindings: readonly KnownBinding[],
@@ -57,7 +57,7 @@ export function matchDltHandlers(
   ]);
 }
 
-/** Returns a filter for the handlers that take the dead letters of this binding. */
+/** Returns a filter for the handlers of this binding's dead letters. */
 export function appliesTo({
   name,
   cluster,

@@ -1,8 +1,8 @@
 import { DeclarationList } from '../decorators/declaration-list.js';
 
 /**
- * Decorators on members that cannot be called. They are collected, so that the start reports all of
- * them at once.
+ * Lists decorators on class members that are no methods. They are collected, so that the start
+ * reports all of them together.
  */
 const misplaced = new DeclarationList<string>('misplaced');
 
@@ -13,7 +13,7 @@ export type DecoratedMember = (
 ) => void;
 
 /**
- * Returns the decorated method. If the member is no method, notes the mistake on its class and
+ * Returns the decorated method. If the member is not a method, records the mistake on its class and
  * returns undefined.
  */
 export function decoratedMethod(

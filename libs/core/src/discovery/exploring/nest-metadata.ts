@@ -11,12 +11,15 @@ export const ENHANCER_KEYS = Object.freeze({
 
 /**
  * Key of Nest's parameter metadata. The bus uses the same key, because Nest instantiates only the
- * pipe classes that it finds there.
+ * pipe classes that it finds under this key.
  */
 export const PARAMETERS_KEY = '__routeArguments__';
 
-/** Part of the name under which `createParamDecorator` stores a parameter. */
+/** Part of the key under which `createParamDecorator` stores a parameter. */
 export const CUSTOM_PARAMETER = '__customRouteArgs__';
 
-/** The number of `@Body()`. Pipes then get `type: 'body'`, so that a ValidationPipe validates the payload. */
+/**
+ * Number of the parameter type of `@Body()`. With it, pipes get `type: 'body'`, so that a
+ * ValidationPipe validates the payload.
+ */
 export const BODY_PARAMETER = 3;

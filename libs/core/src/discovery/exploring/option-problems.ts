@@ -1,7 +1,10 @@
 import type { DltDeclaration, DltRole } from '../decorators/dlt-decorators.js';
 import type { EventHandlerOptions } from '../decorators/handler-options.js';
 
-/** Checks at run time what the compiler checks, because JavaScript and casts get past the compiler. */
+/**
+ * Checks at run time what the compiler checks, because JavaScript code and type casts bypass the
+ * compiler.
+ */
 export function optionProblems(
   binding: unknown,
   { type, payload, filter }: { readonly [K in keyof EventHandlerOptions]: unknown },
@@ -23,7 +26,10 @@ export function optionProblems(
   return problems;
 }
 
-/** Checks `@DltHandler`, which needs a binding, and `@DltAlert`, which may be for all bindings. */
+/**
+ * Checks the arguments of `@DltHandler`, which needs a binding, and of `@DltAlert`, which may apply
+ * to all bindings.
+ */
 export function dltProblems(
   role: DltRole,
   { binding, cluster }: { readonly [K in keyof DltDeclaration]: unknown },

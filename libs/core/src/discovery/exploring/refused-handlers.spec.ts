@@ -7,7 +7,7 @@ class CatchAll {
 }
 
 describe('HandlerExplorer', () => {
-  it('refuses two handlers of one type, with and without the suffix', async () => {
+  it('refuses two handlers of one type, also if one names it with the suffix Event', async () => {
     class Rivals {
       @EventHandler('orders', { type: 'OrderPlaced' })
       one(): void {}
@@ -31,7 +31,7 @@ describe('HandlerExplorer', () => {
     expect((await explore({ providers: [Neighbours] })).handlers).toHaveLength(3);
   });
 
-  it('refuses two handlers of all types', async () => {
+  it('refuses two handlers without a type on one binding', async () => {
     class Other {
       @EventHandler('orders')
       any(): void {}
@@ -100,7 +100,7 @@ describe('HandlerExplorer', () => {
     ]);
   });
 
-  it('refuses options that the compiler would not have accepted', async () => {
+  it('refuses decorator options that the compiler would not have accepted', async () => {
     class Wrong {
       @EventHandler('', { type: '', filter: 'x' as never, payload: 7 as never })
       handle(): void {}
@@ -114,7 +114,7 @@ describe('HandlerExplorer', () => {
     ]);
   });
 
-  it('lists several problems in one message', async () => {
+  it('lists all wrong handlers in one message', async () => {
     class Rival {
       @EventHandler('orders')
       any(): void {}

@@ -24,7 +24,7 @@ function classifierFor(classifier?: ExceptionClassifier, global?: ExceptionClass
 }
 
 describe('The classifier of a binding', () => {
-  it('is that of the library if the application has none', () => {
+  it('is the classifier of the library if neither the binding nor the application has one', () => {
     const { classifier, logger } = classifierFor();
     expect(classifier.classify(failed(boom), 0)).toEqual({
       ...nextTier,
@@ -34,13 +34,13 @@ describe('The classifier of a binding', () => {
     expect(logger.lines).toEqual([]);
   });
 
-  it('is that of the application, whose decisions are explicit', () => {
+  it('is the classifier of the application, whose decisions count as explicit', () => {
     const { classifier } = classifierFor(undefined, pausing);
     const verdict = classifier.classify(failed(boom), 0);
     expect(verdict).toMatchObject({ decision: { routing: 'PAUSE_CONTAINER' }, isExplicit: true });
   });
 
-  it('is its own, if it has one, before that of the application', () => {
+  it("is the binding's own classifier, even if the application has one", () => {
     const own = answering(ExceptionRoutingDecision.deadLetter());
     const { classifier } = classifierFor(own, pausing);
     expect(classifier.classify(failed(boom), 0)).toEqual({
@@ -50,7 +50,7 @@ describe('The classifier of a binding', () => {
     });
   });
 
-  it('gets the error of the handler and the tier, and is called as a method', () => {
+  it('gets the error of the handler and the tier, and keeps its `this`', () => {
     const seen: unknown[] = [];
     class Own implements ExceptionClassifier {
       readonly answer = ExceptionRoutingDecision.nextTier();
@@ -68,7 +68,7 @@ describe('The classifier of a binding', () => {
     ]);
   });
 
-  it('may return a decision made by another copy of the library', () => {
+  it('may return a decision that another copy of the library made', () => {
     const foreign = (routing: string, targetTier = -1) =>
       classifierFor(answering({ routing, targetTier })).classifier.classify(failed(boom), 0);
     expect(foreign('SKIP_TO_TIER', 2)).toMatchObject({
@@ -115,7 +115,7 @@ describe('A classifier that fails', () => {
     ['no tier', answering({ routing: 'SKIP_TO_TIER' })],
     ['an object that cannot be read', answering(revoked())],
     ['a promise', answering(Promise.resolve(ExceptionRoutingDecision.nextTier()))],
-  ])('is replaced by the default one, with an error in the log: %s', (_, own) => {
+  ])('is replaced by the default classifier, and the error is logged: %s', (_, own) => {
     const { classifier, logger } = classifierFor(own, pausing);
     expect(classifier.classify(failed(pg('23505')), 0)).toMatchObject({
       ...deadLetter,

@@ -7,10 +7,11 @@ import { ExceptionRouting } from '../../model/outcomes/exception-routing.js';
 import type { ExceptionClassifier } from '../../model/extension-points/handler-interfaces.js';
 import type { Failure } from '../../model/outcomes/failed-outcome.js';
 import { toRoutingDecision } from './to-routing-decision.js';
-import { DefaultExceptionClassifier, type Classification } from './default-exception-classifier.js';
+import { DefaultExceptionClassifier } from './default-exception-classifier.js';
+import type { Classification } from './default-routing.js';
 
 export interface FailureClassification extends Classification {
-  /** The record leaves without another delivery, because no call can ever help. */
+  /** True if the record is not delivered again, because no call can ever help. */
   readonly isPermanent: boolean;
 }
 
@@ -26,7 +27,10 @@ export interface BindingClassifier {
   ): FailureClassification;
 }
 
-/** The binding's own classifier, else that of the application, else the library's. */
+/**
+ * Returns the classifier of the binding, or else that of the application, or else that of the
+ * library.
+ */
 export function classifierOf(
   binding: Pick<ResolvedBinding, 'name' | 'retry' | 'exceptionRouting' | 'classifier'>,
   globalClassifier: ExceptionClassifier | undefined,
@@ -50,7 +54,10 @@ export function classifierOf(
   });
 }
 
-/** undefined if the classifier of the application fails: then the library's decides. */
+/**
+ * Returns the decision of the application's classifier; undefined if it throws, and then the
+ * library's classifier decides.
+ */
 function answerOf(
   classifier: ExceptionClassifier,
   error: Error,

@@ -31,7 +31,10 @@ function classifierFor({ exceptionRouting = [], tiers = 3, ...lists }: Given = {
   return { logger, classifier: new DefaultExceptionClassifier(binding, logger) };
 }
 
-/** `NEXT_TIER`, `SKIP_TO_TIER 2`; `!` where the application has chosen it. */
+/**
+ * Returns the decision as text, such as `SKIP_TO_TIER 2`. A `!` marks a decision of the
+ * application.
+ */
 function classified(error: Error, given: Given = {}): string {
   const { classifier } = classifierFor(given);
   const { decision, isExplicit } = classifier.classification(error);
@@ -61,17 +64,17 @@ describe('DefaultExceptionClassifier without options of the application', () => 
       new BatchProcessingException(0, 'first', [], { cause: duplicate }),
       'DEAD_LETTER',
     ],
-  ])('decides %s', (_, error, expected) => {
+  ])('routes an error %s', (_, error, expected) => {
     expect(classified(error)).toBe(expected);
   });
 
-  it('decides for the next tier if there is no tier 2', () => {
+  it('routes to the next tier if the binding has no tier 2', () => {
     expect(classified(unavailable, { tiers: 2 })).toBe('SKIP_TO_TIER 2');
     expect(classified(unavailable, { tiers: 1 })).toBe('NEXT_TIER');
     expect(classified(unavailable, { tiers: 0 })).toBe('NEXT_TIER');
   });
 
-  it('decides alike in every tier: the router lets no record go back', () => {
+  it('returns the same decision in every tier, because the router never goes back a tier', () => {
     const { classifier } = classifierFor();
     expect(classifier.classify(unavailable, 3)).toEqual(ExceptionRoutingDecision.skipToTier(2));
   });
@@ -84,11 +87,11 @@ describe('A result or an error that names the destination', () => {
     ['a NonRetryableException', new NonRetryableException('no'), 'DEAD_LETTER!'],
     ['around any cause', new NonRetryableException('no', { cause: refused }), 'DEAD_LETTER!'],
     ['not a RetryableException', new RetryableException('x', { cause: duplicate }), 'NEXT_TIER'],
-  ])('is explicit: %s', (_, error, expected) => {
+  ])('decides explicitly: %s', (_, error, expected) => {
     expect(classified(error)).toBe(expected);
   });
 
-  it('counts even if a list matches all errors', () => {
+  it('is explicit even if retryableExceptions or nonRetryableExceptions matches all errors', () => {
     const all = { nonRetryableExceptions: [Error] };
     expect(classified(new RetryableResultException('later'), all)).toBe('NEXT_TIER!');
     expect(classified(new RetryableException('later'), all)).toBe('NEXT_TIER');
@@ -96,13 +99,13 @@ describe('A result or an error that names the destination', () => {
     expect(classified(new ErrorResultException('no'), none)).toBe('DEAD_LETTER!');
   });
 
-  it('does not count if a list has a closer match', () => {
+  it('is not explicit if one of the lists has a closer match', () => {
     const lists = { nonRetryableExceptions: [RetryableResultException] };
     expect(classified(new RetryableResultException('later'), lists)).toBe('DEAD_LETTER!');
   });
 });
 
-describe('The lists of retry', () => {
+describe('retryableExceptions and nonRetryableExceptions', () => {
   it.each<[string, Given, Error, string]>([
     [
       'nonRetryableExceptions',
@@ -192,12 +195,12 @@ describe('exceptionRouting', () => {
     [{ match: PaymentError, routing: 'SKIP_TO_TIER', tier: 3 }, 'SKIP_TO_TIER 3!'],
     [{ match: PaymentError, routing: 'DEAD_LETTER' }, 'DEAD_LETTER!'],
     [{ match: PaymentError, routing: 'PAUSE_CONTAINER' }, 'PAUSE_CONTAINER!'],
-  ])('decides by the route %j', (route, expected) => {
+  ])('routes an error by the route %j', (route, expected) => {
     expect(classified(declined, one(route))).toBe(expected);
     expect(classified(new Error('another'), one(route))).toBe('NEXT_TIER');
   });
 
-  it('comes before the lists, however closely they match', () => {
+  it('has priority over both exception lists, however closely they match', () => {
     const given: Given = {
       ...one({ match: Error, routing: 'PAUSE_CONTAINER' }),
       nonRetryableExceptions: [CardDeclined],
@@ -205,7 +208,7 @@ describe('exceptionRouting', () => {
     expect(classified(declined, given)).toBe('PAUSE_CONTAINER!');
   });
 
-  it('comes before every rule of the library, also for messages that cannot be read', () => {
+  it('has priority over every rule of the library, also for messages that cannot be read', () => {
     const pause = (match: ErrorMatcher) => one({ match, routing: 'PAUSE_CONTAINER' });
     expect(classified(duplicate, pause({ code: '23505' }))).toBe('PAUSE_CONTAINER!');
     const unreadable = new DeserializationException('x');
@@ -227,7 +230,7 @@ describe('exceptionRouting', () => {
     expect(classified(declined, { exceptionRouting })).toBe('PAUSE_CONTAINER!');
   });
 
-  it('skips an entry whose function throws, logs that, and checks the others', () => {
+  it('skips an entry whose function throws, logs the error, and checks the other entries', () => {
     const matches = (): never => {
       throw Object.create(null);
     };
@@ -243,7 +246,7 @@ describe('exceptionRouting', () => {
 });
 
 describe('DefaultExceptionClassifier', () => {
-  it('is frozen and has no state', () => {
+  it('is frozen and keeps no state', () => {
     const { classifier } = classifierFor();
     expect(Object.isFrozen(classifier)).toBe(true);
     expect(classifier.classification(refused)).toBe(classifier.classification(coded('EPIPE')));
@@ -258,7 +261,7 @@ describe('DefaultExceptionClassifier', () => {
   });
 });
 
-describe("Preset 'brokers' (S3-5.3-11)", () => {
+describe("The preset 'brokers'", () => {
   const brokers = (error: Error): string => {
     const binding = resolvedOrders({ preset: 'brokers' });
     return new DefaultExceptionClassifier(binding, recordingLogger()).classify(error).routing;

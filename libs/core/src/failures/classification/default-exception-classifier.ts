@@ -12,54 +12,45 @@ import { RetryableResultException } from '../../errors/result-errors.js';
 import { NonRetryableException, RetryableException } from '../../errors/retry-errors.js';
 import type { FaultRule } from '../faults/fault.js';
 import { ruleFor } from '../faults/fault-of.js';
+import { DEAD_LETTER, defaultRouting, NEXT_TIER, type Classification } from './default-routing.js';
 import { isBadMessage, unwrapBatchError } from '../faults/bad-messages.js';
 import { ExceptionRoutingDecision } from '../../model/outcomes/exception-routing-decision.js';
 import { ExceptionRouting } from '../../model/outcomes/exception-routing.js';
 import type { ExceptionClassifier } from '../../model/extension-points/handler-interfaces.js';
 
-/** The destination of a failed record, and whether the application chose it. */
-export interface Classification {
-  readonly decision: ExceptionRoutingDecision;
-  /** Chosen by the options, a classifier of the application or a handler's result. No rule of the library overrides that. */
-  readonly isExplicit: boolean;
-}
-
 export type ClassifiedBinding = Pick<ResolvedBinding, 'name' | 'retry' | 'exceptionRouting'>;
 
-/** Takes effect if one of its matchers is the closest match for the error. */
+/**
+ * A list entry with its decision. Of all entries, the one with the closest match for the error
+ * applies.
+ */
 interface Entry extends Classification {
   readonly matchers: readonly ErrorMatcher[];
 }
 
-/** The tier for failures that will last, if the binding has that many tiers. */
-const EXTENDED_TIER = 2;
-
-const NEXT_TIER: Classification = byDefaultRule(ExceptionRoutingDecision.nextTier());
-const DEAD_LETTER: Classification = byDefaultRule(ExceptionRoutingDecision.deadLetter());
-
 /**
- * Checks in this order: `exceptionRouting`; messages that could not be read or validated; the lists
- * of `retry`, of which the closest match decides; the cause of the failure. One per binding, without
- * state.
+ * Decides in this order: 1. `exceptionRouting`. 2. Messages that could not be read or validated. 3.
+ * The exception lists of `retry`, of which the closest match decides. 4. The fault that caused the
+ * failure. One instance per binding, without state.
  */
 export class DefaultExceptionClassifier implements ExceptionClassifier {
   readonly #distance: GuardedDistance;
   readonly #routes: readonly Entry[];
   readonly #lists: readonly Entry[];
-  readonly #extended: Classification;
+  readonly #tiers: number;
 
   constructor({ name, retry, exceptionRouting }: ClassifiedBinding, logger: DriverLogger) {
     this.#distance = guardedDistance(name, logger);
     this.#routes = exceptionRouting.map((route) => explicitly([route.match], decisionOf(route)));
     this.#lists = listsOf(retry);
-    this.#extended =
-      retry.tiers.length < EXTENDED_TIER
-        ? NEXT_TIER
-        : byDefaultRule(ExceptionRoutingDecision.skipToTier(EXTENDED_TIER));
+    this.#tiers = retry.tiers.length;
     Object.freeze(this);
   }
 
-  /** Returns the same decision for every tier. The router makes sure that no record goes back to an earlier one. */
+  /**
+   * Returns the same decision for every tier. The router makes sure that no record goes back to an
+   * earlier tier.
+   */
   classify(error: Error, _currentTier?: number): ExceptionRoutingDecision {
     return this.classification(error).decision;
   }
@@ -72,7 +63,7 @@ export class DefaultExceptionClassifier implements ExceptionClassifier {
     const route = this.#closest(this.#routes, error);
     if (route) return route;
     if (isBadMessage(error)) return DEAD_LETTER;
-    return this.#closest(this.#lists, error) ?? this.#byFault(faultRule());
+    return this.#closest(this.#lists, error) ?? defaultRouting(faultRule(), this.#tiers);
   }
 
   /** Prefers the first of several equally close entries. */
@@ -87,17 +78,12 @@ export class DefaultExceptionClassifier implements ExceptionClassifier {
     }
     return closest;
   }
-
-  #byFault(rule: FaultRule | undefined): Classification {
-    if (rule?.fault === 'message') return DEAD_LETTER;
-    return rule?.isExtended ? this.#extended : NEXT_TIER;
-  }
 }
 
 /**
- * Adds the library's own classes to the lists. RetryableException chooses no destination: with a
- * circuit breaker, a timeout may still wait for the circuit. A RetryableResult does choose one, "the
- * next retry topic".
+ * Returns the exception lists of `retry`, with the library's own classes. RetryableException
+ * chooses no destination: if it is caused by a dependency, the record may still wait for the
+ * circuit. A RetryableResult does choose one, the next retry topic.
  */
 function listsOf(retry: ResolvedBinding['retry']): readonly Entry[] {
   const skips = retry.skipToTierMapping.map(({ match, tier }) =>
@@ -116,17 +102,13 @@ function decisionOf({ routing, tier }: ResolvedExceptionRoute): ExceptionRouting
     case ExceptionRouting.NEXT_TIER:
       return ExceptionRoutingDecision.nextTier();
     case ExceptionRouting.SKIP_TO_TIER:
-      // Validation guarantees the tier.
+      // The validation of the options guarantees that the tier is defined.
       return ExceptionRoutingDecision.skipToTier(tier!);
     case ExceptionRouting.DEAD_LETTER:
       return ExceptionRoutingDecision.deadLetter();
     case ExceptionRouting.PAUSE_CONTAINER:
       return ExceptionRoutingDecision.pauseContainer();
   }
-}
-
-function byDefaultRule(decision: ExceptionRoutingDecision): Classification {
-  return Object.freeze({ decision, isExplicit: false });
 }
 
 function explicitly(matchers: readonly ErrorMatcher[], decision: ExceptionRoutingDecision): Entry {

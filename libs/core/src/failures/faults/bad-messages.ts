@@ -19,7 +19,10 @@ const BAD_MESSAGES = [
   UnknownEventTypeException,
 ] as const;
 
-/** The record can never reach its handler. The lists of `retry` do not apply to it. */
+/**
+ * Returns whether the record can never reach its handler. The exception lists of `retry` do not
+ * apply to such a record.
+ */
 export function isBadMessage(error: unknown): boolean {
   return isOneOf(error, BAD_MESSAGES);
 }

@@ -14,7 +14,7 @@ import { DATABASES } from './database-faults.spec-support.js';
 import type { FaultCase, FaultTable } from './fault-case.spec-support.js';
 import { HANDLER_AND_NETWORK } from './handler-faults.spec-support.js';
 import { faultOf, ruleFor } from './fault-of.js';
-import { FAULT_RULES } from './fault-rules.js';
+import { FAULT_RULES } from './rules/all-fault-rules.js';
 import type { Fault } from './fault.js';
 import {
   axios,
@@ -66,21 +66,21 @@ describe('faultOf()', () => {
     rows.map(([what, thrown]) => ({ rule, what, fault, thrown })),
   );
 
-  it.each(cases)('finds $fault ($rule): $what', ({ rule, fault, thrown }) => {
+  it.each(cases)('returns $fault by the rule $rule: $what', ({ rule, fault, thrown }) => {
     expect(ruleFor(thrown)?.name).toBe(rule);
     expect(faultOf(thrown)).toBe(fault);
   });
 
-  it.each(UNKNOWN)('finds no rule for %s', (_, thrown) => {
+  it.each(UNKNOWN)("returns 'unknown' for %s", (_, thrown) => {
     expect(ruleFor(thrown)).toBeUndefined();
     expect(faultOf(thrown)).toBe('unknown');
   });
 
-  it('has a test case for every rule', () => {
+  it('is tested with every rule', () => {
     expect(Object.keys(TABLE).sort()).toEqual(FAULT_RULES.map(({ name }) => name).sort());
   });
 
-  it("blames the message for class-validator's list of errors", async () => {
+  it("returns 'message' for the list of errors that class-validator throws", async () => {
     const thrown: unknown = await validateOrReject(new Order()).catch((errors: unknown) => errors);
     expect(faultOf(thrown)).toBe('message');
   });
@@ -106,12 +106,12 @@ describe('The cause of an error', () => {
     expect(faultOf(new ServiceUnavailableException('x', { cause: bad }))).toBe('dependency');
   });
 
-  it('may be the dependency of a RetryableException, but never makes it a bad message', () => {
+  it('may make a RetryableException a dependency fault, but never a fault of the message', () => {
     expect(faultOf(new RetryableException('later', { cause: down }))).toBe('dependency');
     expect(faultOf(new RetryableException('later', { cause: nested(2, down) }))).toBe('dependency');
   });
 
-  it('is checked down to eight levels', () => {
+  it('is checked to a depth of eight', () => {
     expect(faultOf(nested(8, down))).toBe('dependency');
     expect(faultOf(nested(9, down))).toBe('unknown');
   });
@@ -149,13 +149,13 @@ describe('The cause of an error', () => {
     expect(faultOf(new Error('wrapped', { cause: new AggregateError(errors) }))).toBe(fault);
   });
 
-  it('is checked only up to a limit of errors; beyond it counts unknown', () => {
+  it("is checked only up to a limit of errors; 'unknown' is the result beyond it", () => {
     const many = Array.from({ length: 1_000 }, () => pg('22001'));
     expect(faultOf(new AggregateError(many))).toBe('unknown');
   });
 });
 
-describe('An error that cannot be read', () => {
+describe('faultOf() of an error that cannot be read', () => {
   const boom = (): never => {
     throw new TypeError('do not look');
   };
@@ -167,7 +167,7 @@ describe('An error that cannot be read', () => {
   };
 
   it.each(['name', 'message', 'code', 'cause', 'errno', 'status', 'response', 'issues', 'errors'])(
-    'because its %s throws is judged by its other properties',
+    'uses the other properties if `%s` throws',
     (key) => {
       const error = new AggregateError([]);
       Object.defineProperty(error, key, { get: boom });
@@ -177,13 +177,13 @@ describe('An error that cannot be read', () => {
     },
   );
 
-  it.each(TRAPS)('because of the proxy trap %s is unknown at worst', (trap) => {
+  it.each(TRAPS)("returns 'unknown' or 'dependency' for a proxy whose trap %s throws", (trap) => {
     expect(['unknown', 'dependency']).toContain(
       faultOf(new Proxy(system('EPIPE'), { [trap]: boom })),
     );
   });
 
-  it('in any other way is unknown', () => {
+  it("returns 'unknown' for a revoked proxy, and for any other error that throws when it is read", () => {
     expect(faultOf(revoked())).toBe('unknown');
     expect(faultOf(Object.assign(new AggregateError([]), { errors: revoked() }))).toBe('unknown');
     expect(faultOf(named('x', { getStatus: boom }))).toBe('unknown');
@@ -192,7 +192,7 @@ describe('An error that cannot be read', () => {
   });
 });
 
-describe('A TypeError', () => {
+describe('isProgrammingError()', () => {
   it.each<[string, Error, boolean]>([
     ['undefined has no properties', new TypeError('Cannot read properties of undefined'), true],
     ['a wrong argument', Object.assign(new TypeError('x'), { code: 'ERR_INVALID_ARG_TYPE' }), true],
@@ -201,7 +201,7 @@ describe('A TypeError', () => {
     ['of fetch, in the middle of an answer', fetchFailed(undefined, 'terminated'), false],
     ['with a network code of its own', Object.assign(new TypeError('x'), { code: 'EPIPE' }), false],
     ['that is none', new RangeError('x'), false],
-  ])('%s (of a bug: %3$s)', (_, error, isOfABug) => {
+  ])('for %s (expected: %3$s)', (_, error, isOfABug) => {
     expect(isProgrammingError(error)).toBe(isOfABug);
   });
 });

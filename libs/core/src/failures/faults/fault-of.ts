@@ -1,19 +1,24 @@
 import type { Fault, FaultRule } from './fault.js';
-import { FAULT_RULES } from './fault-rules.js';
+import { FAULT_RULES } from './rules/all-fault-rules.js';
 import { causesOf, isObject, readList, readThrown, type Thrown } from './thrown.js';
 
-/** Limits for nested errors, beyond any intended use. Deeper causes are ignored. */
+/**
+ * Limit for nested causes, which is higher than any intended nesting. Deeper causes are ignored.
+ */
 const MOST_NESTED = 8;
 const MOST_ERRORS = 64;
 
-/** Says what caused an error: the message, a dependency, or something unknown. Never throws, whatever it is given. */
+/**
+ * Returns what caused an error: the message, a dependency, or something unknown. Never throws,
+ * whatever the value is.
+ */
 export function faultOf(thrown: unknown): Fault {
   return ruleFor(thrown)?.fault ?? 'unknown';
 }
 
 /**
- * The rule that matches an error; undefined if none does. The error itself is checked before its
- * cause, so that an application that wraps an error decides.
+ * Returns the rule that matches an error; undefined if none does. The error itself is checked
+ * before its cause, so that an application decides by wrapping an error.
  */
 export function ruleFor(thrown: unknown): FaultRule | undefined {
   return ruleAt(thrown, new Set(), 0);
@@ -39,21 +44,21 @@ function ruleForCauses(thrown: Thrown, seen: Set<object>, depth: number): FaultR
 }
 
 /**
- * Decides about several errors at once. One error of a dependency is enough, because that error may
- * pass. The message is to blame only if every error says so, because that is final.
+ * Returns the rule for several errors at once. One error of a dependency is enough, because that
+ * error may end. A fault of the message is final, so every error has to agree.
  */
 function ruleForAll({ value }: Thrown, seen: Set<object>, depth: number): FaultRule | undefined {
   const rules = readList(value, 'errors').map((error) => ruleAt(error, seen, depth));
-  const testBed = rules.find((rule) => rule?.fault === 'dependency');
+  const ofDependency = rules.find((rule) => rule?.fault === 'dependency');
   const isMessage = rules.every((rule) => rule?.fault === 'message');
-  return testBed ?? (isMessage ? rules[0] : undefined);
+  return ofDependency ?? (isMessage ? rules[0] : undefined);
 }
 
 function matches(rule: FaultRule, thrown: Thrown): boolean {
   try {
     return rule.matches(thrown);
   } catch {
-    // An error that cannot be read matches no rule.
+    // A rule that throws does not match.
     return false;
   }
 }

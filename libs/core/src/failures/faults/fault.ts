@@ -8,15 +8,18 @@ import type { Thrown } from './thrown.js';
  */
 export type Fault = 'message' | 'dependency' | 'unknown';
 
-/** Recognises one kind of failure. Rules are data: the first match decides. */
+/** Recognises one kind of failure. The first rule that matches decides. */
 export interface FaultRule {
   /** Appears in logs and tests. */
   readonly name: string;
   readonly fault: Fault;
-  /** The failure will last, so the next attempt should wait longer than a first retry does. */
+  /**
+   * True if the failure will last, so that the next attempt should wait longer than the first retry
+   * does.
+   */
   readonly isExtended?: true;
-  /** A cause with this fault overrides the rule. */
+  /** Fault of a cause that overrides this rule. */
   readonly yieldsTo?: Fault;
-  /** A rule that throws does not match. */
+  /** Returns whether the rule matches. A rule that throws does not match. */
   readonly matches: (thrown: Thrown) => boolean;
 }

@@ -4,7 +4,10 @@ import { readThrown } from './thrown.js';
 /** Messages of the TypeErrors that fetch throws when the network fails. */
 const OF_FETCH: ReadonlySet<string> = new Set(['fetch failed', 'terminated']);
 
-/** Recognises TypeErrors that a programming mistake causes, as NullPointerException and ClassCastException in Java. */
+/**
+ * Returns whether a TypeError was caused by a programming mistake, like NullPointerException and
+ * ClassCastException in Java.
+ */
 export function isProgrammingError(error: Error): boolean {
   const { names, message } = readThrown(error);
   return names.has('TypeError') && !OF_FETCH.has(message) && faultOf(error) !== 'dependency';

@@ -6,7 +6,7 @@
 const errorWith = (message: string, properties: object): Error =>
   Object.assign(new Error(message), properties);
 
-/** Named in lower case by pg, of a class of its own. */
+/** pg writes the name in lower case. The class is pg's own. */
 class DatabaseError extends Error {
   override readonly name = 'error';
   readonly severity = 'ERROR';
@@ -21,13 +21,13 @@ export const pg = (code: string): Error => new DatabaseError(code);
 export const mysql = (code: string, errno: number, sqlState: string): Error =>
   errorWith(`${code} of the server`, { code, errno, sqlState });
 
-/** `errno` is negative: the system's. */
+/** `errno` is negative, as for errors of the operating system. */
 export const system = (code: string, errno = -111): Error =>
   errorWith(`connect ${code} 127.0.0.1:1`, { code, errno, syscall: 'connect' });
 
 export const coded = (code: string | number): Error => errorWith(`code ${code}`, { code });
 
-/** A class that says its name by its own property, as most libraries' do. */
+/** A class whose name is in the property `name` of its errors, as in most libraries. */
 export const named = (name: string, properties: object = {}): Error =>
   errorWith(name, { name, ...properties });
 
@@ -40,7 +40,7 @@ export const redisReply = (message: string): Error => new SimpleError(message);
 export const fetchFailed = (cause: unknown, message = 'fetch failed'): Error =>
   new TypeError(message, { cause });
 
-/** axios puts the answer into the error, and `status` beside it only since 1.x. */
+/** axios stores the response in the error. Since 1.x the error also has `status`. */
 export const axios = (status: number): Error =>
   errorWith(`Request failed with status code ${status}`, {
     name: 'AxiosError',

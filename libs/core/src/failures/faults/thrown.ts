@@ -4,12 +4,15 @@
  */
 export interface Thrown {
   readonly value: object;
-  /** The names of its classes, and its own `name`. */
+  /** The names of the error's classes, and its own `name`. */
   readonly names: ReadonlySet<string>;
   readonly message: string;
   readonly code: string | number | undefined;
   readonly errno: number | undefined;
-  /** Five characters. PostgreSQL's drivers store it as the code, MySQL's in a property of its own. */
+  /**
+   * SQLSTATE, which has five characters. Drivers of PostgreSQL store it in `code`, drivers of MySQL
+   * in another property.
+   */
   readonly sqlState: string | undefined;
   readonly httpStatus: number | undefined;
 }
@@ -31,13 +34,13 @@ export function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null;
 }
 
-/** Returns undefined if the property is missing, or if reading it throws. */
+/** Returns a property; undefined if it is missing, or if reading it throws. */
 export function read(value: unknown, key: string): unknown {
   if (!isObject(value)) return undefined;
   try {
     return (value as Readonly<Record<string, unknown>>)[key];
   } catch {
-    // A getter that throws says nothing about why the handler failed.
+    // A getter that throws does not say why the handler failed.
     return undefined;
   }
 }
@@ -51,7 +54,10 @@ export function readList(value: unknown, key: string): readonly unknown[] {
   }
 }
 
-/** Returns false for a proxy that throws when it is inspected. */
+/**
+ * Returns whether the value is an instance of one of these classes. Returns false for a proxy that
+ * throws when it is inspected.
+ */
 export function isOneOf(
   value: unknown,
   kinds: readonly (abstract new (...args: never[]) => unknown)[],
@@ -63,7 +69,7 @@ export function isOneOf(
   }
 }
 
-/** Text for a log. An object without a prototype cannot be converted. */
+/** Returns a text for a log. An object without a prototype cannot be converted to text. */
 export function textOf(thrown: unknown): string {
   try {
     return String(thrown);
@@ -72,7 +78,10 @@ export function textOf(thrown: unknown): string {
   }
 }
 
-/** Reads the status from errors of Nest, axios, got, http-errors and the like. Only 4xx and 5xx: smaller numbers may be exit codes. */
+/**
+ * Reads the HTTP status from errors of Nest, axios, got, http-errors and others. Only 4xx and 5xx
+ * count, because smaller numbers may be exit codes.
+ */
 export function httpStatusOf(value: object): number | undefined {
   const response = read(value, 'response');
   const candidates = [
@@ -85,7 +94,7 @@ export function httpStatusOf(value: object): number | undefined {
   return candidates.find(isFailureStatus);
 }
 
-/** The causes of an error, from the properties in which libraries store them. */
+/** Returns the causes of an error, from all properties in which libraries store them. */
 export function causesOf(value: object): readonly unknown[] {
   return CAUSES.map((key) => read(value, key)).filter(isObject);
 }
@@ -106,7 +115,7 @@ function sqlStateOf(value: object, code: string | number | undefined): string | 
   return typeof state === 'string' && SQL_STATE.test(state) ? state : undefined;
 }
 
-/** Limit for the classes of an error. Only a proxy pretends to have more. */
+/** Limit for the classes of an error. Only a proxy could have more. */
 const MOST_CLASSES = 16;
 
 function namesOf(value: object): ReadonlySet<string> {
@@ -121,7 +130,7 @@ function namesOf(value: object): ReadonlySet<string> {
       at = Object.getPrototypeOf(at) as object | null;
     }
   } catch {
-    // A proxy that cannot be inspected. The names read so far are used.
+    // The error is a proxy that cannot be inspected. The names that were read before are used.
   }
   return names;
 }

@@ -2,28 +2,8 @@ import type { HeaderProfileName } from '../../config/properties/dlt-properties.j
 import type { FailureReport } from '../../model/outcomes/failure-report.js';
 import type { DeadLetterHop, HeaderProfile } from './header-profile.js';
 import { HEADER_PROFILES, originalHeaders, writtenProfiles } from './header-profiles.js';
-import {
-  headerVariants,
-  withoutMessage,
-  withoutExtraProfiles,
-  withoutProfiles,
-  withoutStack,
-  type HeaderVariant,
-  type Reduction,
-} from './header-variants.js';
-
-const withoutTierHistory: Reduction = {
-  name: 'tier history',
-  reduce: ({ report, profiles }) => ({ report: { ...report, tierHistory: [] }, profiles }),
-};
-
-const REDUCTIONS = [
-  withoutStack,
-  withoutMessage,
-  withoutExtraProfiles,
-  withoutTierHistory,
-  withoutProfiles,
-] as const;
+import { DEAD_LETTER_REDUCTIONS } from './header-reductions.js';
+import { headerVariants, type HeaderVariant } from './header-variants.js';
 
 /** Writes the failure report of a dead letter into its headers. */
 export class DltHeaderEnricher {
@@ -36,9 +16,9 @@ export class DltHeaderEnricher {
   /** Yields all headers first, and the record without any of them last: one variant has to fit. */
   *variants(report: FailureReport, hop: DeadLetterHop): Generator<HeaderVariant, void, undefined> {
     const profiles = this.#profiles;
-    yield* headerVariants({ report, profiles }, hop, REDUCTIONS);
-    const brought = report.record.headers;
-    const headers = originalHeaders(brought, writtenProfiles(brought, profiles));
+    yield* headerVariants({ report, profiles }, hop, DEAD_LETTER_REDUCTIONS);
+    const received = report.record.headers;
+    const headers = originalHeaders(received, writtenProfiles(received, profiles));
     yield { headers, without: ['all headers of its report'] };
   }
 }

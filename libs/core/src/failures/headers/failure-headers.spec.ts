@@ -74,7 +74,7 @@ const WAY_BEHIND = {
 };
 
 describe('A dead letter in the profile eventbus', () => {
-  it('contains the whole report', () => {
+  it('contains every field of its report', () => {
     const history = [
       { tier: 0, exceptionClass: 'Timeout', exhaustedAt: 5, attempts: 3 },
       { tier: 2, exceptionClass: 'OutOfStock', exhaustedAt: 6, attempts: 4 },
@@ -101,16 +101,16 @@ describe('A dead letter in the profile eventbus', () => {
     });
   });
 
-  it('has no message and no stack with exceptionDetail class, and the poison header only for poison', () => {
-    const told = names(deadLetter(['eventbus'], { description: { className: 'OutOfStock' } }));
-    expect(told).toContain('x-eventbus-last-exception-class');
-    expect(told).not.toContain('x-eventbus-last-exception-message');
-    expect(told).not.toContain('x-eventbus-last-exception-stacktrace');
-    expect(told).not.toContain('x-eventbus-poison');
+  it("has no message and no stack with exceptionDetail 'class', and the poison header only for poison", () => {
+    const headerNames = names(deadLetter(['eventbus'], { description: { className: 'OutOfStock' } }));
+    expect(headerNames).toContain('x-eventbus-last-exception-class');
+    expect(headerNames).not.toContain('x-eventbus-last-exception-message');
+    expect(headerNames).not.toContain('x-eventbus-last-exception-stacktrace');
+    expect(headerNames).not.toContain('x-eventbus-poison');
   });
 });
 
-describe('A dead letter that could not be read', () => {
+describe('A dead letter of a record that could not be deserialized', () => {
   const deserialization = {
     part: 'value',
     format: 'Avro',
@@ -118,7 +118,7 @@ describe('A dead letter that could not be read', () => {
     reason: 'the schema registry knows no schema 7',
   } as const;
 
-  it('has headers for that, which are removed when it is written again', () => {
+  it('has headers about the deserialization, which are removed when the record is written again', () => {
     const own = {
       'x-eventbus-deserialization-part': 'value',
       'x-eventbus-deserialization-format': 'Avro',
@@ -133,7 +133,7 @@ describe('A dead letter that could not be read', () => {
 });
 
 describe('A dead letter in the profile spring', () => {
-  it("has Spring's names in Spring's encodings, and the bus's control headers", () => {
+  it("has Spring's names in Spring's encodings, and the control headers of the bus", () => {
     const report = { originalPartition: 258, originalOffset: 2n ** 33n };
     const found = deadLetter(['spring'], report).filter(({ key }) => key.startsWith('kafka_dlt-'));
     expect(found).toEqual(
@@ -154,8 +154,8 @@ describe('A dead letter in the profile spring', () => {
   });
 
   it('has no headers for missing values', () => {
-    const told = names(deadLetter(['spring'], { description: { className: 'OutOfStock' } }));
-    expect(told.filter((name) => name.includes('exception'))).toEqual(['kafka_dlt-exception-fqcn']);
+    const headerNames = names(deadLetter(['spring'], { description: { className: 'OutOfStock' } }));
+    expect(headerNames.filter((name) => name.includes('exception'))).toEqual(['kafka_dlt-exception-fqcn']);
   });
 });
 
@@ -163,7 +163,7 @@ describe('A dead letter in the profile plain', () => {
   const five = (report: Partial<FailureReport> = {}) =>
     shown(deadLetter(['plain'], report).filter(({ key }) => !/^(x-eventbus|trace)/.test(key)));
 
-  it('has its five headers', () => {
+  it('has its five headers for an error with a message', () => {
     expect(five()).toEqual({
       'original-topic': 'orders.events',
       'exception-message': 'no stock',
@@ -173,41 +173,41 @@ describe('A dead letter in the profile plain', () => {
     });
   });
 
-  it('has all five also without a message', () => {
+  it('has its five headers for an error without a message', () => {
     expect(five({ description: { className: 'OutOfStock' } })).toMatchObject({
       'exception-message': '',
       'exception-class': 'OutOfStock',
     });
   });
 
-  it('counts retries and replays together; a record without a call has no retry', () => {
+  it('adds up retries and replays in `retry-count`; a record whose handler was not called has none', () => {
     expect(five({ replayCount: 2 })['retry-count']).toBe('4');
     expect(five({ totalAttempts: 0 })['retry-count']).toBe('0');
   });
 });
 
 describe('A dead letter in several profiles', () => {
-  it('has the headers of all profiles, each once', () => {
-    const told = names(deadLetter(['eventbus', 'spring', 'plain']));
-    expect(new Set(told).size).toBe(told.length);
+  it('has the headers of all profiles, each header once', () => {
+    const headerNames = names(deadLetter(['eventbus', 'spring', 'plain']));
+    expect(new Set(headerNames).size).toBe(headerNames.length);
     for (const profile of ['eventbus', 'spring', 'plain'] as const)
-      expect(told).toEqual(expect.arrayContaining(names(deadLetter([profile]))));
+      expect(headerNames).toEqual(expect.arrayContaining(names(deadLetter([profile]))));
   });
 });
 
 describe('A record for a retry topic', () => {
   it.each<[HeaderProfileName]>([['eventbus'], ['spring'], ['plain']])(
-    'has the headers that its next reader needs, with the profile %s',
+    'has the headers that the reader of the retry topic needs, with the profile %s',
     (profile) => {
       expect(shown(retry([profile]))).toMatchObject({ ...RETRY_CONTROL, ...WAY_BEHIND });
     },
   );
 
-  it('has no further headers in the profile eventbus, no message and no stack', () => {
+  it('has only those headers with the profile eventbus: no message and no stack', () => {
     expect(shown(retry(['eventbus']))).toEqual({ ...RETRY_CONTROL, ...WAY_BEHIND });
   });
 
-  it('has the headers of the other profiles as well', () => {
+  it('has the headers of the profiles plain and spring in addition', () => {
     expect(shown(retry(['plain']))).toMatchObject({
       'original-topic': 'orders.events',
       'retry-count': '3',
@@ -215,7 +215,7 @@ describe('A record for a retry topic', () => {
     expect(names(retry(['spring']))).toContain('kafka_dlt-original-offset');
   });
 
-  it('has not exhausted a tier to which it is written again', () => {
+  it('has no exhausted-at header for a tier to which it is written again', () => {
     const tierHistory = [
       { tier: 0, exceptionClass: 'A', exhaustedAt: 5, attempts: 3 },
       { tier: 2, exceptionClass: 'B', exhaustedAt: 6, attempts: 1 },
@@ -228,7 +228,7 @@ describe('A record for a retry topic', () => {
     expect(tiers(3)).toEqual(['x-eventbus-tier0-exhausted-at', 'x-eventbus-tier2-exhausted-at']);
   });
 
-  it('is read by the next tier as it was written', () => {
+  it('gives the reader of the retry topic the history that was written', () => {
     const tierHistory = [
       { tier: 0, exceptionClass: 'A', exhaustedAt: 5, attempts: 3 },
       { tier: 2, exceptionClass: 'B', exhaustedAt: 6, attempts: 1 },
@@ -251,8 +251,8 @@ describe('A record for a retry topic', () => {
   });
 });
 
-describe('The headers that a record came with', () => {
-  const brought = headers([
+describe('The headers that a record had before its failure', () => {
+  const earlierHeaders = headers([
     ['trace', 'a'],
     ['traceparent', '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'],
     ['tracestate', 'a=b'],
@@ -269,23 +269,23 @@ describe('The headers that a record came with', () => {
     ['a dead letter', deadLetter],
     ['a retry', retry],
   ])('come first in %s, byte for byte and in their order', (_, write) => {
-    const written = write(['eventbus', 'spring'], { record: recordOf({ headers: brought }) });
-    expect(written.slice(0, brought.length)).toEqual(brought);
+    const written = write(['eventbus', 'spring'], { record: recordOf({ headers: earlierHeaders }) });
+    expect(written.slice(0, earlierHeaders.length)).toEqual(earlierHeaders);
   });
 
-  it('are replaced if an earlier hop has written them', () => {
+  it('are replaced if an earlier retry has written them', () => {
     const stale = ['eventbus', 'spring', 'plain'] as const;
     const first = retry(stale, {}, { tier: 1 });
     const second = deadLetter(stale, {
-      record: recordOf({ headers: [...brought, ...first, ...first] }),
+      record: recordOf({ headers: [...earlierHeaders, ...first, ...first] }),
     });
-    const ours = names(second).filter((name) => /^(x-eventbus-|kafka_dlt-|retry-)/.test(name));
-    expect(new Set(ours).size).toBe(ours.length);
+    const reportNames = names(second).filter((name) => /^(x-eventbus-|kafka_dlt-|retry-)/.test(name));
+    expect(new Set(reportNames).size).toBe(reportNames.length);
     expect(shown(second)).toMatchObject({ trace: ['a', '\0\ufffd', 'a', 'a'], 'retry-count': '2' });
     expect(names(second)).not.toContain('x-eventbus-retry-attempt');
   });
 
-  it('are never lost, whatever else is removed to make the record fit', () => {
+  it('are never removed, not even to make the record fit', () => {
     const own = fc.record({
       key: fc.string({ maxLength: 12 }).map((name) => `app-${name}`),
       value: fc.option(fc.uint8Array({ maxLength: 20 }).map((bytes) => Buffer.from(bytes))),

@@ -3,7 +3,10 @@ import type { HeaderProfileName } from '../../config/properties/dlt-properties.j
 import type { DltCause, DltReason } from '../../model/records/dlt-record.js';
 import type { FailureReport } from '../../model/outcomes/failure-report.js';
 
-/** The next topic of a failed record. `at` is the time of the write: milliseconds since 1970. */
+/**
+ * The topic to which a failed record is written next. `at` is the time of the write: milliseconds
+ * since 1970.
+ */
 export type Hop = RetryHop | DeadLetterHop;
 
 export interface RetryHop {
@@ -24,12 +27,15 @@ export interface DeadLetterHop {
 /** A format in which a failure report is written to headers. */
 export interface HeaderProfile {
   readonly name: HeaderProfileName;
-  /** Says whether a header of this name belongs to the profile. Headers of an earlier hop are replaced. */
+  /**
+   * Returns whether a header with this name belongs to the profile. Such headers of an earlier
+   * write are replaced.
+   */
   owns(name: string): boolean;
   write(report: FailureReport, hop: Hop): readonly RecordHeader[];
 }
 
-/** Headers for the values that are defined, in this order. */
+/** Returns headers for the defined values, in this order. */
 export function headersOf(
   values: Readonly<Record<string, string | number | bigint | Buffer | undefined>>,
 ): readonly RecordHeader[] {

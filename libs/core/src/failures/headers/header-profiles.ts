@@ -1,7 +1,6 @@
 import type { RecordHeader } from '@nest-event-bus/broker';
 import type { HeaderProfileName } from '../../config/properties/dlt-properties.js';
-import { isEventBusHeader } from './control-headers.js';
-import { eventbusProfile } from './eventbus-profile.js';
+import { eventbusProfile, isEventBusHeader } from './x-eventbus-headers.js';
 import type { HeaderProfile } from './header-profile.js';
 import { PLAIN_HEADERS, plainProfile } from './plain-profile.js';
 import { springProfile } from './spring-profile.js';
@@ -12,7 +11,9 @@ export const HEADER_PROFILES: Readonly<Record<HeaderProfileName, HeaderProfile>>
   plain: plainProfile,
 });
 
-/** The headers that a record came with, byte for byte and in their order, without those of earlier hops. */
+/**
+ * Returns the headers that a record had before its first failure, byte for byte and in their order.
+ */
 export function originalHeaders(
   headers: readonly RecordHeader[],
   profiles: readonly HeaderProfile[],
@@ -23,8 +24,8 @@ export function originalHeaders(
 }
 
 /**
- * Profiles that an earlier hop may have written. Producers use the plain names as well: they count
- * only if all of them are present, as the plain profile writes them.
+ * Returns the profiles that an earlier write may have used. Producers use the plain names as well,
+ * so these count only if all of them are present, as the plain profile writes them.
  */
 export function writtenProfiles(
   headers: readonly RecordHeader[],

@@ -49,7 +49,7 @@ describe('Header variants of a record that is too large', () => {
   const size = (list: readonly RecordHeader[]): number =>
     list.reduce((sum, { key, value }) => sum + key.length + (value?.length ?? 0), 0);
 
-  it('remove from a dead letter stack, message, further profiles, history and all headers, in this order', () => {
+  it('omit from a dead letter its stack, message, further profiles, history, and in the end all headers', () => {
     const enricher = new DltHeaderEnricher(['eventbus', 'spring', 'plain']);
     const variants = [...enricher.variants(aFailureReport(), LETTER)];
     expect(variants.map(({ without }) => without.join(', '))).toEqual([
@@ -68,7 +68,7 @@ describe('Header variants of a record that is too large', () => {
     expect(shown(variants.at(-1)!.headers)).toEqual({ trace: 'a' });
   });
 
-  it('remove with the message the reason why a record could not be read', () => {
+  it('omit together with the message the reason why a record could not be deserialized', () => {
     const deserialization = {
       part: 'value',
       format: 'JSON',
@@ -83,7 +83,7 @@ describe('Header variants of a record that is too large', () => {
     expect(withoutMessage).not.toHaveProperty('x-eventbus-deserialization-reason');
   });
 
-  it('keep in a retry the headers that its next reader needs', () => {
+  it('keep in a retry record the headers that its reader needs', () => {
     const enricher = new RetryHeaderEnricher(['spring']);
     const variants = [...enricher.variants(aFailureReport(), HOP)];
     expect(variants.map(({ without }) => without.at(-1))).toEqual([
@@ -96,7 +96,7 @@ describe('Header variants of a record that is too large', () => {
     expect(shown(variants.at(-1)!.headers)).toEqual(RETRY_CONTROL);
   });
 
-  it('skip a step that removes nothing', () => {
+  it('have no step that would remove nothing', () => {
     const report = aFailureReport({ description: { className: 'OutOfStock' } });
     const variants = [...new DltHeaderEnricher(['eventbus']).variants(report, LETTER)];
     expect(variants.map(({ without }) => without.at(-1))).toEqual([
@@ -108,7 +108,7 @@ describe('Header variants of a record that is too large', () => {
   });
 });
 
-describe("A producer's own headers with the names of a profile", () => {
+describe('Headers that a producer wrote with the names of a profile', () => {
   const own = [
     ['retry-count', '7'],
     ['original-topic', 'elsewhere'],
@@ -128,7 +128,7 @@ describe("A producer's own headers with the names of a profile", () => {
     expect(hop['x-eventbus-retry-tier']).toBe('2');
   });
 
-  it('belong to the bus once a hop has written a report in that profile', () => {
+  it('do not return if an earlier retry has written a report in that profile', () => {
     const [hop] = new RetryHeaderEnricher(['plain']).variants(aFailureReport(), HOP);
     const report = aFailureReport({ record: recordOf({ headers: hop!.headers }) });
     expect(letter(report)).toEqual({ trace: 'a' });

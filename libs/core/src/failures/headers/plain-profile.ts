@@ -11,7 +11,10 @@ export const PLAIN_HEADERS = Object.freeze({
 
 const NAMES: ReadonlySet<string> = new Set(Object.values(PLAIN_HEADERS));
 
-/** Always writes all five headers: without a message the header is present and empty. */
+/**
+ * The plain profile, which always writes all five headers. Without a message the header is present
+ * and empty.
+ */
 export const plainProfile = Object.freeze<HeaderProfile>({
   name: 'plain',
   owns: (name) => NAMES.has(name),
@@ -25,7 +28,10 @@ export const plainProfile = Object.freeze<HeaderProfile>({
     }),
 });
 
-/** Counts retries and replays together. The first call is no retry, and the next call of a record in a retry topic is one already. */
+/**
+ * Adds up retries and replays. The first call is no retry. For a record in a retry topic, the next
+ * call already counts as one.
+ */
 function retryCount({ totalAttempts, replayCount }: FailureReport, { kind }: Hop): number {
   const behind = kind === 'retry' ? totalAttempts : totalAttempts - 1;
   return replayCount + Math.max(0, behind);

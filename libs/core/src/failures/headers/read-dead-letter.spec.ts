@@ -53,56 +53,56 @@ describe('readDeadLetter()', () => {
     [['eventbus']],
     [['eventbus', 'spring']],
     [['plain', 'eventbus', 'spring']],
-  ])('reads a dead letter as it was written: %p', (profiles) => {
-    const told = dltRecordOf(report, LETTER, profiles);
-    expect(readDeadLetter(written(profiles, report))).toEqual(told);
+  ])('returns the report that was written: %p', (profiles) => {
+    const expected = dltRecordOf(report, LETTER, profiles);
+    expect(readDeadLetter(written(profiles, report))).toEqual(expected);
   });
 
-  it('reads why a record could not be deserialized', () => {
+  it('returns why a record could not be deserialized', () => {
     const deserialization = { part: 'value', format: 'JSON', exceptionClass: 'X' } as const;
-    const told = (given: object) => {
+    const expected = (given: object) => {
       const unreadable = { ...report, deserialization: { ...deserialization, ...given } };
       return readDeadLetter(written(['eventbus'], unreadable)).deserialization;
     };
-    expect(told({})).toEqual(deserialization);
-    expect(told({ reason: 'no' })).toEqual({ ...deserialization, reason: 'no' });
+    expect(expected({})).toEqual(deserialization);
+    expect(expected({ reason: 'no' })).toEqual({ ...deserialization, reason: 'no' });
   });
 
   it.each<[readonly HeaderProfileName[]]>([[['spring']], [['plain']], [['spring', 'plain']]])(
-    'reads group, origin and reason without the profile eventbus: %p',
+    'returns group, origin and reason without the profile eventbus: %p',
     (profiles) => {
       const unreadable = aFailureReport({
         ...report,
         deserialization: { part: 'value', format: 'JSON', exceptionClass: 'X', reason: 'no' },
       });
-      const told = dltRecordOf(unreadable, LETTER, profiles);
+      const expected = dltRecordOf(unreadable, LETTER, profiles);
       expect(readDeadLetter(written(profiles, unreadable))).toMatchObject({
         dltReason: 'MANUAL',
         dltCause: 'operator',
         isPoison: true,
-        deserialization: told.deserialization,
-        originalTopic: told.originalTopic,
-        originalPartition: told.originalPartition,
-        originalOffset: told.originalOffset,
-        originalTimestamp: told.originalTimestamp,
+        deserialization: expected.deserialization,
+        originalTopic: expected.originalTopic,
+        originalPartition: expected.originalPartition,
+        originalOffset: expected.originalOffset,
+        originalTimestamp: expected.originalTimestamp,
         binding: 'orders',
         groupId: 'shop',
         replayCount: 2,
         totalAttempts: 5,
-        firstFailureTimestamp: told.firstFailureTimestamp,
+        firstFailureTimestamp: expected.firstFailureTimestamp,
         lastExceptionClass: 'OutOfStock',
         lastExceptionMessage: 'no stock',
         dltTimestamp: AT,
-        headers: told.headers,
+        headers: expected.headers,
       });
     },
   );
 
-  it('gives listeners copies of the bytes', () => {
-    const told = dltRecordOf(report, LETTER, ['eventbus']);
-    told.value!.fill(1);
-    told.key!.fill(1);
-    told.headers[0]!.value!.fill(1);
+  it('dltRecordOf() gives listeners copies of key, value and headers', () => {
+    const expected = dltRecordOf(report, LETTER, ['eventbus']);
+    expected.value!.fill(1);
+    expected.key!.fill(1);
+    expected.headers[0]!.value!.fill(1);
     expect(report.record).toEqual(recordOf({ headers: report.record.headers }));
     expect(report.record.headers[0]?.value?.toString()).toBe('a');
   });
@@ -114,7 +114,7 @@ describe('readDeadLetter() with a dead letter of Spring', () => {
     text: ['3', '17', '1700000000000'],
   } as const;
 
-  it.each(['bytes', 'text'] as const)('understands numbers as %s', (encoding) => {
+  it.each(['bytes', 'text'] as const)('reads numbers as %s', (encoding) => {
     const [partition, offset, timestamp] = numbers[encoding];
     const list = headers([
       ['kafka_dlt-exception-fqcn', 'org.shop.OutOfStock'],
@@ -162,7 +162,7 @@ describe('readDeadLetter() with the plain headers', () => {
     ]);
 
   it.each(['2023-11-14T22:13:20Z', '2023-11-14T22:13:20.000Z', '1700000000000'])(
-    'understands the time %s',
+    'reads the time %s',
     (failed) => {
       expect(readDeadLetter(letterOf({ headers: five(failed) }))).toMatchObject({
         originalTopic: 'emails',
@@ -177,7 +177,7 @@ describe('readDeadLetter() with the plain headers', () => {
     },
   );
 
-  it('keeps headers that only look like plain ones', () => {
+  it('keeps headers of a producer that have the names of plain headers, but other values', () => {
     const mine = headers([
       ['retry-count', 'mine'],
       ['original-topic', 'mine, too'],
@@ -187,7 +187,7 @@ describe('readDeadLetter() with the plain headers', () => {
 });
 
 describe('readDeadLetter() with missing headers', () => {
-  it('uses the position of the record without an origin', () => {
+  it('uses the position of the record if the original position is missing', () => {
     expect(readDeadLetter(letterOf({ headers: [], key: null, value: null }))).toEqual({
       originalTopic: 'orders.events.DLT',
       originalPartition: 0,
@@ -208,7 +208,7 @@ describe('readDeadLetter() with missing headers', () => {
     });
   });
 
-  it('uses another profile if one is damaged', () => {
+  it('uses another profile if the headers of one are damaged', () => {
     const list = headers([
       ['x-eventbus-original-topic', 'orders.events'],
       ['x-eventbus-original-partition', 'three'],
@@ -230,7 +230,7 @@ describe('readDeadLetter() with missing headers', () => {
     });
   });
 
-  it('returns -1 for an unknown part of the origin', () => {
+  it('returns -1 for an unknown part of the original position', () => {
     const list = headers([['x-eventbus-original-topic', 'orders.events']]);
     expect(readDeadLetter(letterOf({ headers: list }))).toMatchObject({
       originalTopic: 'orders.events',
@@ -239,7 +239,7 @@ describe('readDeadLetter() with missing headers', () => {
     });
   });
 
-  it('never throws, whatever the headers are', () => {
+  it('never throws, whatever the headers contain', () => {
     const profiles = ['eventbus', 'spring', 'plain'] as const;
     const names = written(profiles).headers.map(({ key }) => key);
     const damaged = fc.record({

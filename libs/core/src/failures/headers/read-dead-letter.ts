@@ -25,9 +25,9 @@ const SPRING_POSITION = {
 };
 
 /**
- * Reads a dead letter of any profile, with numbers as text or as Spring's bytes. If several profiles
- * are present, the bus's own wins, then Spring's, then the plain one. Headers may be missing or
- * damaged: the function never throws.
+ * Reads a dead letter of any profile. Numbers may be text or Spring's bytes. If several profiles
+ * are present, the bus's own has priority over Spring's, and Spring's over the plain one. Headers
+ * may be missing or damaged: the function never throws.
  */
 export function readDeadLetter(record: BrokerRecord): DltRecord {
   const { headers, timestamp } = record;
@@ -86,7 +86,10 @@ function deserializationOf(headers: readonly RecordHeader[]): Pick<DltRecord, 'd
   return { deserialization: { part: 'value', format, exceptionClass, reason } };
 }
 
-/** Half a position would identify another record. An unknown part is -1, unless no header has any part of it. */
+/**
+ * Returns the original position. Parts of different positions would identify another record, so an
+ * unknown part is -1. If no header has any part, the position is that of the dead letter.
+ */
 function originalOf({ topic, partition, offset, headers }: BrokerRecord): OriginalPosition {
   const whole =
     headerPosition(headers, EVENTBUS_POSITION) ?? headerPosition(headers, SPRING_POSITION);
@@ -115,7 +118,10 @@ function attemptsOf(
   return retries === undefined ? 0 : retries + 1;
 }
 
-/** The plain profile writes ISO 8601; other producers write milliseconds. */
+/**
+ * Returns the time of the failure. The plain profile writes ISO 8601, and other producers write
+ * milliseconds.
+ */
 function failureTime(headers: readonly RecordHeader[]): number | undefined {
   const milliseconds = headerInteger(headers, PLAIN_HEADERS.failureTimestamp);
   if (milliseconds !== undefined) return headerCount(headers, PLAIN_HEADERS.failureTimestamp);

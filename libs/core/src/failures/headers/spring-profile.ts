@@ -13,10 +13,16 @@ export const SPRING_HEADERS = Object.freeze({
   originalConsumerGroup: 'kafka_dlt-original-consumer-group',
 });
 
-/** Prefix of all Spring headers. Headers that Spring wrote earlier are replaced as a whole, although fewer are written here. */
+/**
+ * Prefix of all Spring headers. All headers that Spring wrote earlier are replaced, although this
+ * profile writes fewer.
+ */
 const PREFIX = 'kafka_dlt-';
 
-/** Uses Spring's encodings: four bytes for a partition, eight for an offset or a time, big-endian. */
+/**
+ * Profile in Spring's encodings: four bytes for a partition, eight for an offset or a time,
+ * big-endian.
+ */
 export const springProfile = Object.freeze<HeaderProfile>({
   name: 'spring',
   owns: (name) => name.startsWith(PREFIX),

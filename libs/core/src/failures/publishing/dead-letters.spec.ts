@@ -91,7 +91,7 @@ describe('DeadLetters with ALERT_AND_STORE', () => {
       },
     ],
     ['rejects', () => Promise.reject(new Error('pager is down'))],
-  ])('stores once, and logs, when an alert %s', async (_, invoke) => {
+  ])('writes the record once, and logs the error, when an alert %s', async (_, invoke) => {
     const letters = deadLetters('ALERT_AND_STORE', { alerts: [listener(invoke)] });
     expect(await accept(letters)).toBe('stored');
     await runtime.advance(0);
@@ -99,7 +99,7 @@ describe('DeadLetters with ALERT_AND_STORE', () => {
     expect(errors).toEqual(['An alert failed: its dead letter is stored all the same']);
   });
 
-  it('does not wait for an alert that never answers, and logs it after handlerTimeoutMs', async () => {
+  it('does not wait for an alert that never ends, and logs it after handlerTimeoutMs', async () => {
     const letters = deadLetters('ALERT_AND_STORE', {
       alerts: [listener(() => new Promise(() => undefined))],
     });
@@ -110,7 +110,7 @@ describe('DeadLetters with ALERT_AND_STORE', () => {
     expect(errors).toHaveLength(1);
   });
 
-  it('resolves whenEnded() after all alerts, also after those that began meanwhile', async () => {
+  it('resolves whenEnded() after all alerts, also those that began meanwhile', async () => {
     const answers = [new Deferred(), new Deferred()];
     let called = 0;
     const alert = listener(() => answers[called++]!.promise);
@@ -129,7 +129,7 @@ describe('DeadLetters with ALERT_AND_STORE', () => {
     expect(letters.count).toBe(0);
   });
 
-  it('skips alerts beyond a limit, and logs how many', async () => {
+  it('skips alerts beyond a limit, and logs how many were skipped', async () => {
     const answer = new Deferred();
     const notify = jest.fn(() => answer.promise);
     const letters = deadLetters('ALERT_AND_STORE', { alerts: [listener(notify)] });
@@ -145,7 +145,7 @@ describe('DeadLetters with ALERT_AND_STORE', () => {
 });
 
 describe('DeadLetters with CUSTOM', () => {
-  it("discards only when the handler returns 'discard'", async () => {
+  it("discards the record only if the handler returns 'discard'", async () => {
     const asked: number[] = [];
     const discard = listener(() => {
       asked.push(written.length);
@@ -156,28 +156,31 @@ describe('DeadLetters with CUSTOM', () => {
     expect(written).toEqual([]);
   });
 
-  it.each([undefined, null, true, 'store', 'DISCARD', {}])('stores on %p', async (answer) => {
-    const letters = deadLetters('CUSTOM', { handlers: [listener(() => answer)] });
-    expect(await accept(letters)).toBe('stored');
-    expect(written).toHaveLength(1);
-  });
+  it.each([undefined, null, true, 'store', 'DISCARD', {}])(
+    'writes the record if the handler returns %p',
+    async (answer) => {
+      const letters = deadLetters('CUSTOM', { handlers: [listener(() => answer)] });
+      expect(await accept(letters)).toBe('stored');
+      expect(written).toHaveLength(1);
+    },
+  );
 
-  it('stores without a handler', async () => {
+  it('writes the record if there is no handler', async () => {
     expect(await accept(deadLetters('CUSTOM'))).toBe('stored');
   });
 
-  it('stores if one of several handlers wants it', async () => {
+  it('writes the record if one of several handlers does not discard it', async () => {
     const handlers = [listener(() => 'discard'), listener(() => 'store')];
     expect(await accept(deadLetters('CUSTOM', { handlers }))).toBe('stored');
   });
 
-  it('stores if the handler throws', async () => {
+  it('writes the record if the handler throws', async () => {
     const handlers = [listener(() => Promise.reject(new Error('no')))];
     expect(await accept(deadLetters('CUSTOM', { handlers }))).toBe('stored');
     expect(errors).toEqual(['A dead-letter handler failed: its record is stored']);
   });
 
-  it('stores after handlerTimeoutMs if the handler never answers', async () => {
+  it('writes the record after handlerTimeoutMs if the handler never ends', async () => {
     const handlers = [listener(() => new Promise(() => undefined))];
     const accepted = accept(deadLetters('CUSTOM', { handlers }));
     await runtime.advance(10_000);
@@ -185,32 +188,32 @@ describe('DeadLetters with CUSTOM', () => {
   });
 
   describe('with a record that cannot be written yet', () => {
-    const storyAt = (offset: number) =>
+    const reportAt = (offset: number) =>
       ({ record: { topic: 'orders', partition: 0, offset } }) as FailureReport;
     const { signal } = new AbortController();
     const refuse = () => Promise.reject(new Error('no such topic'));
 
-    it('asks the handlers once per record, however often the write is repeated', async () => {
+    it('calls the handlers once per record, however often the write is repeated', async () => {
       const ask = jest.fn(() => 'store');
       const letters = deadLetters('CUSTOM', { handlers: [listener(ask)] });
       const write = publish;
       publish = refuse;
       for (const offset of [1, 1, 2, 1])
-        await expect(letters.accept(storyAt(offset), letter, signal)).rejects.toThrow('no such');
+        await expect(letters.accept(reportAt(offset), letter, signal)).rejects.toThrow('no such');
       expect(ask).toHaveBeenCalledTimes(2);
       publish = write;
-      expect(await letters.accept(storyAt(1), letter, signal)).toBe('stored');
+      expect(await letters.accept(reportAt(1), letter, signal)).toBe('stored');
       expect(ask).toHaveBeenCalledTimes(2);
-      await letters.accept(storyAt(1), letter, signal);
+      await letters.accept(reportAt(1), letter, signal);
       expect(ask).toHaveBeenCalledTimes(3);
     });
 
-    it('remembers a limited number of answers', async () => {
+    it('remembers the answers of the handlers for a limited number of records', async () => {
       const ask = jest.fn(() => 'store');
       const letters = deadLetters('CUSTOM', { handlers: [listener(ask)] });
       publish = refuse;
       const attempt = (offset: number) =>
-        letters.accept(storyAt(offset), letter, signal).catch(() => undefined);
+        letters.accept(reportAt(offset), letter, signal).catch(() => undefined);
       for (let offset = 0; offset <= 1_000; offset++) await attempt(offset);
       await attempt(1_000);
       expect(ask).toHaveBeenCalledTimes(1_001);

@@ -9,9 +9,9 @@ import type { DltVerdict } from '../../model/extension-points/handler-interfaces
 import type { DltPublisher } from './dlt-publisher.js';
 import type { FailureReport } from '../../model/outcomes/failure-report.js';
 
-/** A function of the application that gets dead letters. */
+/** A function of the application that receives dead letters. */
 export interface DltListener {
-  /** Appears in messages: `AlertService.onDeadLetter`. */
+  /** Name in messages: `AlertService.onDeadLetter`. */
   readonly origin: string;
   invoke(record: DltRecord): unknown;
 }
@@ -27,7 +27,7 @@ export interface DeadLettersParts {
   readonly logger: DriverLogger;
 }
 
-/** Limit for remembered answers about records that could not be written yet. */
+/** Limit for remembered answers of handlers about records that could not be written yet. */
 const MAX_ANSWERS = 1_000;
 
 export type DeadLetterResult = 'stored' | 'discarded';
@@ -35,9 +35,12 @@ export type DeadLetterResult = 'stored' | 'discarded';
 /** Limit for running alerts, so that a burst of dead letters does not fill the memory. */
 const MAX_ALERTS = 100;
 
-/** Writes dead letters to the dead-letter topic, and carries out `dlt.strategy`. */
+/** Writes dead letters to the dead-letter topic as `dlt.strategy` says. */
 export class DeadLetters implements PendingAlerts {
-  /** Records that their handlers want stored and that could not be written yet. Handlers are not asked twice. */
+  /**
+   * Records that a handler wants to be stored, and that could not be written yet. Their handlers
+   * are not called again.
+   */
   readonly #mustBeStored = new Set<string>();
   readonly #runningAlerts = new Set<Promise<void>>();
   #skippedAlerts = 0;
@@ -52,7 +55,10 @@ export class DeadLetters implements PendingAlerts {
     while (this.#runningAlerts.size > 0) await Promise.all(this.#runningAlerts);
   }
 
-  /** Rejects with DltPublishException if the dead-letter topic did not take the record. */
+  /**
+   * Writes or discards a dead letter. Rejects with DltPublishException if the record could not be
+   * written.
+   */
   async accept(
     report: FailureReport,
     reason: DeadLetterReason,
@@ -68,7 +74,7 @@ export class DeadLetters implements PendingAlerts {
     return 'stored';
   }
 
-  /** Discards the record only if every handler answers 'discard'. Otherwise it is stored. */
+  /** Returns whether the record is discarded. Every handler has to answer 'discard'. */
   async #isDiscarded(report: FailureReport, reason: DeadLetterReason): Promise<boolean> {
     const name = recordNameOf(report);
     if (this.#mustBeStored.has(name)) return false;
@@ -81,7 +87,10 @@ export class DeadLetters implements PendingAlerts {
     return isDiscarded;
   }
 
-  /** Removes the oldest answers beyond the limit. Revoked partitions leave some behind. */
+  /**
+   * Remembers that a record must be stored. Removes the oldest answers beyond the limit, because
+   * records of revoked partitions are never removed otherwise.
+   */
   #rememberMustBeStored(name: string): void {
     this.#mustBeStored.add(name);
     const [oldest] = this.#mustBeStored;
@@ -98,16 +107,16 @@ export class DeadLetters implements PendingAlerts {
     }
   }
 
-  /** The record is written already, and does not wait for the alert. */
+  /** Starts an alert without waiting for it, because the record is written already. */
   #startAlert(alert: DltListener, record: DltRecord): void {
     if (this.#runningAlerts.size >= MAX_ALERTS) {
       this.#skippedAlerts += 1;
       return;
     }
-    const telling: Promise<void> = this.#runAlert(alert, record).finally(() =>
-      this.#onAlertEnded(telling),
+    const running: Promise<void> = this.#runAlert(alert, record).finally(() =>
+      this.#onAlertEnded(running),
     );
-    this.#runningAlerts.add(telling);
+    this.#runningAlerts.add(running);
   }
 
   async #runAlert(alert: DltListener, record: DltRecord): Promise<void> {
@@ -118,8 +127,8 @@ export class DeadLetters implements PendingAlerts {
     }
   }
 
-  #onAlertEnded(telling: Promise<void>): void {
-    this.#runningAlerts.delete(telling);
+  #onAlertEnded(ended: Promise<void>): void {
+    this.#runningAlerts.delete(ended);
     if (this.#runningAlerts.size > 0 || this.#skippedAlerts === 0) return;
     this.parts.logger.error('Alerts were left out: too many were under way', {
       binding: this.parts.binding.name,
@@ -128,7 +137,7 @@ export class DeadLetters implements PendingAlerts {
     this.#skippedAlerts = 0;
   }
 
-  /** A function that never answers counts as failed. */
+  /** Calls a function with a time limit. A function that never answers counts as failed. */
   #bounded({ origin, invoke }: DltListener, record: DltRecord): Promise<unknown> {
     const { runtime, binding } = this.parts;
     const { handlerTimeoutMs } = binding.dlt;

@@ -39,20 +39,20 @@ describe('DltPublisher', () => {
     ['no key', null, Buffer.from('v')],
     ['empty key and value', Buffer.alloc(0), Buffer.alloc(0)],
     ['nothing at all', null, null],
-  ])('keeps %s', async (_, key, value) => {
-    const brought = headers([
+  ])('writes key, value and headers unchanged: %s', async (_, key, value) => {
+    const earlierHeaders = headers([
       ['a', '1'],
       ['b', null],
       ['a', Buffer.from([255])],
     ]);
-    const report = aFailureReport({ record: recordOf({ key, value, headers: brought }) });
+    const report = aFailureReport({ record: recordOf({ key, value, headers: earlierHeaders }) });
     await testBed.done(publisher().publish(report, LETTER));
     const [letter] = await testBed.records(DLT);
     expect([letter?.key, letter?.value]).toEqual([key, value]);
-    expect(letter?.headers.slice(0, 3)).toEqual(brought);
+    expect(letter?.headers.slice(0, 3)).toEqual(earlierHeaders);
   });
 
-  it('writes the present time, so that retention counts from it, and the original time as a header', async () => {
+  it('writes with the present time, from which retention counts, and the original time as a header', async () => {
     await testBed.runtime.advance(5_000);
     await testBed.done(publisher().publish(aFailureReport(), LETTER));
     const [letter] = await testBed.records(DLT);
@@ -64,26 +64,26 @@ describe('DltPublisher', () => {
     });
   });
 
-  it('describes a dead letter before the write as it is written', async () => {
+  it('describes a dead letter before the write exactly as it is written later', async () => {
     const letters = publisher({ headerProfile: ['eventbus', 'spring'] });
     const before = letters.describe(aFailureReport(), LETTER);
-    const told = await testBed.done(letters.publish(aFailureReport(), LETTER));
+    const described = await testBed.done(letters.publish(aFailureReport(), LETTER));
     const [letter] = await testBed.records(DLT);
-    expect(told).toEqual(readDeadLetter(letter!));
-    expect({ ...before, dltTimestamp: told.dltTimestamp }).toEqual(told);
-    expect(told.value).not.toBe(aFailureReport().record.value);
+    expect(described).toEqual(readDeadLetter(letter!));
+    expect({ ...before, dltTimestamp: described.dltTimestamp }).toEqual(described);
+    expect(described.value).not.toBe(aFailureReport().record.value);
   });
 
-  it('describes the whole dead letter if some headers did not fit', async () => {
+  it('describes all fields of a dead letter even if some headers did not fit', async () => {
     await testBed.topic('small', 400);
     const letters = publisher({ topic: 'small' });
-    const told = await testBed.done(letters.publish(aFailureReport(), LETTER));
-    const hop = { kind: 'dead-letter', ...LETTER, at: told.dltTimestamp } as const;
-    expect(told).toEqual(dltRecordOf(aFailureReport(), hop, ['eventbus']));
-    expect(told.lastExceptionMessage).toBe('no stock');
+    const described = await testBed.done(letters.publish(aFailureReport(), LETTER));
+    const hop = { kind: 'dead-letter', ...LETTER, at: described.dltTimestamp } as const;
+    expect(described).toEqual(dltRecordOf(aFailureReport(), hop, ['eventbus']));
+    expect(described.lastExceptionMessage).toBe('no stock');
   });
 
-  it('writes records with one key to one partition', async () => {
+  it('writes records with the same key to the same partition', async () => {
     await testBed.topic('wide', undefined, 8);
     const letters = publisher({ topic: 'wide' });
     for (let count = 0; count < 4; count++)
@@ -96,7 +96,7 @@ describe('DltPublisher', () => {
 });
 
 describe('DltPublisher with a record that cannot be written', () => {
-  it('rejects if the topic is missing, and says what to do', async () => {
+  it('rejects if the topic is missing, and the error says what to do', async () => {
     const error = await testBed.failureOf(
       publisher({ publishTimeoutMs: 2_000 }).publish(aFailureReport(), LETTER),
     );
@@ -148,21 +148,24 @@ describe('dlt.publishTimeoutMs', () => {
     return [testBed.runtime.monotonic() - startedAt, message];
   };
 
-  it('is 30 s by default, and takes any duration', () => {
+  it('is 30 s by default, and accepts any duration', () => {
     expect(resolvedOrders().dlt.publishTimeoutMs).toBe(30_000);
     expect(resolvedOrders({ dlt: { publishTimeoutMs: '5s' } }).dlt.publishTimeoutMs).toBe(5_000);
   });
 
-  it.each([2_000, 7_000])('ends a write whose answer is lost: %d ms', async (publishTimeoutMs) => {
-    await testBed.topic(DLT);
-    testBed.broker.faults.loseAnswers({ operation: 'produce', topic: DLT });
-    const [took, message] = await timed(publisher({ publishTimeoutMs }));
-    expect(took).toBeGreaterThanOrEqual(publishTimeoutMs);
-    expect(took).toBeLessThan(publishTimeoutMs + 100);
-    expect(message).toContain('It is not known whether it was written');
-  });
+  it.each([2_000, 7_000])(
+    'ends a write whose answer is lost: after %d ms',
+    async (publishTimeoutMs) => {
+      await testBed.topic(DLT);
+      testBed.broker.faults.loseAnswers({ operation: 'produce', topic: DLT });
+      const [took, message] = await timed(publisher({ publishTimeoutMs }));
+      expect(took).toBeGreaterThanOrEqual(publishTimeoutMs);
+      expect(took).toBeLessThan(publishTimeoutMs + 100);
+      expect(message).toContain('It is not known whether it was written');
+    },
+  );
 
-  it('ends a write that the driver never settles', async () => {
+  it('ends a write for which the driver never answers', async () => {
     const producer = { send: () => new Promise(() => undefined) } as unknown as ProducerSession;
     const letters = publisher({ publishTimeoutMs: 3_000 }, { producer: () => producer });
     const [took, message] = await timed(letters);
@@ -170,7 +173,7 @@ describe('dlt.publishTimeoutMs', () => {
     expect(message).toContain('It took longer than dlt.publishTimeoutMs (3000 ms)');
   });
 
-  it('is shared by all attempts to make the record fit', async () => {
+  it('applies to all attempts together that make the record fit', async () => {
     await testBed.topic('small', 250);
     testBed.broker.faults.delayRequests({ operation: 'produce', topic: 'small' }, 400);
     const [took] = await timed(publisher({ topic: 'small', publishTimeoutMs: 1_000 }));
@@ -179,7 +182,7 @@ describe('dlt.publishTimeoutMs', () => {
     expect(await testBed.records('small')).toEqual([]);
   });
 
-  it('starts no attempt after its end', async () => {
+  it('prevents further attempts when it has ended', async () => {
     let sends = 0;
     const send = async (): Promise<never> => {
       sends += 1;
@@ -193,7 +196,7 @@ describe('dlt.publishTimeoutMs', () => {
     expect(sends).toBe(1);
   });
 
-  it('is passed to the driver, which gives the record up by itself', async () => {
+  it('is passed to the driver, which cancels the record by itself', async () => {
     const seen: (SendOptions | undefined)[] = [];
     const send: ProducerSession['send'] = (_, options) => {
       seen.push(options);
@@ -208,7 +211,7 @@ describe('dlt.publishTimeoutMs', () => {
 });
 
 describe('A dlt.redact that throws', () => {
-  it('is logged for each record, without the text that it had to remove', async () => {
+  it('is logged for each record, without the text that it should have removed', async () => {
     await testBed.topic(DLT);
     const description = { className: 'OutOfStock', isRedactionBroken: true };
     await testBed.done(publisher().publish(aFailureReport({ description }), LETTER));

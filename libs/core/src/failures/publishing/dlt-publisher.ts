@@ -7,7 +7,7 @@ import { DltHeaderEnricher } from '../headers/dlt-header-enricher.js';
 import type { DeadLetterHop } from '../headers/header-profile.js';
 import { failureMessage, RecordWriter, type RecordWriterParts } from './record-writer.js';
 
-/** Writes to the dead-letter topic of a binding. Nothing else does. */
+/** Writes to the dead-letter topic of a binding. No other class does. */
 export class DltPublisher {
   readonly #parts: RecordWriterParts;
   readonly #writer: RecordWriter;
@@ -19,37 +19,40 @@ export class DltPublisher {
     this.#headers = new DltHeaderEnricher(parts.binding.dlt.headerProfile);
   }
 
-  /** The dead letter as it would be written now. */
+  /** Returns the dead letter as it would be written now. */
   describe(report: FailureReport, letter: DeadLetterReason): DltRecord {
     return dltRecordOf(report, this.#hop(letter), this.#parts.binding.dlt.headerProfile);
   }
 
   /**
    * Resolves once all in-sync replicas have the record: its key and value byte for byte, and as many
-   * headers of its failure as the topic takes. After a DltPublishException the record must stay in
-   * its place.
+   * headers of its failure as the topic takes. The write may take `dlt.publishTimeoutMs`. After a
+   * DltPublishException the record must stay in its place, uncommitted.
    */
   async publish(
     report: FailureReport,
     letter: DeadLetterReason,
     signal?: AbortSignal,
   ): Promise<DltRecord> {
-    const { topic, headerProfile } = this.#parts.binding.dlt;
+    const { topic, headerProfile, publishTimeoutMs: timeoutMs } = this.#parts.binding.dlt;
     const hop = this.#hop(letter);
     const variants = this.#headers.variants(report, hop);
     try {
-      await this.#writer.write({ topic, report, at: hop.at, variants, signal });
+      await this.#writer.write({ topic, report, at: hop.at, variants, timeoutMs, signal });
     } catch (cause) {
       const message = failureMessage('A dead letter', report, topic, cause);
       const failure = new DltPublishException(message, { cause });
-      // A cancelled write says nothing about the topic.
+      // A cancelled write is no problem of the topic.
       if (!signal?.aborted) this.#parts.publishProblems.failed(topic, failure);
       throw failure;
     }
     return dltRecordOf(report, hop, headerProfile);
   }
 
-  /** Uses the time of the write, not that of the record, because retention counts from it. */
+  /**
+   * Returns the dead letter with the time of the write. The time of the record is not used, because
+   * retention would count from it.
+   */
   #hop(letter: DeadLetterReason): DeadLetterHop {
     return { kind: 'dead-letter', ...letter, at: this.#parts.runtime.now() };
   }

@@ -39,7 +39,7 @@ describe('PublishProblemTracker', () => {
     expect(changes).toHaveBeenCalledTimes(2);
   });
 
-  it('ignores a cancelled write', async () => {
+  it('does not add a topic for a cancelled write', async () => {
     await testBed.topic(DLT);
     testBed.broker.faults.loseRequests({ operation: 'produce', topic: DLT });
     const work = new AbortController();
@@ -51,22 +51,22 @@ describe('PublishProblemTracker', () => {
     expect(testBed.publishProblems.all).toEqual([]);
   });
 
-  it('forgets all topics when the binding stops, even if a listener throws', () => {
-    const heard = jest.fn();
+  it('removes all topics when the binding stops, even if a listener throws', () => {
+    const listener = jest.fn();
     testBed.publishProblems.onChange(() => {
       throw new Error('no');
     });
-    testBed.publishProblems.onChange(heard);
+    testBed.publishProblems.onChange(listener);
     testBed.publishProblems.failed(DLT, new Error('gone'));
     testBed.publishProblems.clear();
     testBed.publishProblems.clear();
     expect(testBed.publishProblems.all).toEqual([]);
-    expect(heard).toHaveBeenCalledTimes(2);
+    expect(listener).toHaveBeenCalledTimes(2);
     const threw = testBed.lines.filter(({ message }) => message.startsWith('A listener'));
     expect(threw.map(({ level }) => level)).toEqual(['error', 'error']);
   });
 
-  it('logs the first failure, with the waiting record and what to do, and the end', async () => {
+  it('logs the first failure with the waiting record and what to do, and logs the end', async () => {
     const letters = publisher({ publishTimeoutMs: 1_000 });
     for (let tries = 0; tries < 3; tries++)
       await testBed.failureOf(letters.publish(aFailureReport(), LETTER));
@@ -91,7 +91,7 @@ describe('PublishProblemTracker', () => {
   });
 
   it.each([30_000, 180_000])(
-    'keeps a topic from one attempt to the next, with %d ms per attempt, and no longer',
+    'keeps a topic until the next attempt should have ended, with %d ms per attempt',
     async (publishTimeoutMs) => {
       const problem = new PublishProblemTracker(
         'orders',

@@ -2,10 +2,16 @@ import type { DriverLogger } from '@nest-event-bus/broker';
 import type { Runtime } from '@nest-event-bus/broker/runtime';
 import type { PublishProblems, TopicProblem } from '../../model/outcomes/publish-problems.js';
 
-/** Longer than a partition ever waits between two attempts, not counting the attempt itself. */
+/**
+ * Time between two attempts after which a problem is outdated, not counting the attempts. A
+ * partition never waits that long.
+ */
 const TRIED_WITHIN_MS = 120_000;
 
-/** Tracks the topics of one binding that cannot be written to. Shared by its publishers; one entry per topic. */
+/**
+ * Tracks the topics of one binding that cannot be written to, with one entry per topic. The
+ * publishers of the binding share it.
+ */
 export class PublishProblemTracker implements PublishProblems {
   readonly #topics = new Map<string, TopicProblem>();
   readonly #listeners = new Set<() => void>();
@@ -50,14 +56,16 @@ export class PublishProblemTracker implements PublishProblems {
     this.#notifyListeners();
   }
 
-  /** Called when the binding was stopped: another process has its records now. */
+  /** Called when the binding was stopped, because another process may have its records now. */
   clear(): void {
     if (this.#topics.size === 0) return;
     this.#topics.clear();
     this.#notifyListeners();
   }
 
-  /** Checks for a recent attempt. Without one, another process has the records by now. */
+  /**
+   * Returns whether the last attempt is recent. If it is not, another process has the records now.
+   */
   #isCurrent({ lastSeen }: TopicProblem): boolean {
     return this.runtime.now() - lastSeen < TRIED_WITHIN_MS + this.publishTimeoutMs;
   }

@@ -11,7 +11,7 @@ interface Line {
   readonly context: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** A broker with the topics of a binding, and what its publishers are made of. */
+/** A broker with the topics of a binding, and the dependencies of its publishers. */
 export class PublishingTestBed {
   readonly runtime = new VirtualRuntime();
   readonly broker = new MemoryBroker({ runtime: this.runtime });
@@ -57,7 +57,7 @@ export class PublishingTestBed {
     return this.done(this.#read(topic));
   }
 
-  /** Lets the time that the work needs go by, and no more. */
+  /** Advances the time only until the work is done. */
   async done<T>(work: Promise<T>): Promise<T> {
     const seen = { isDone: false };
     const watch = work.finally(() => (seen.isDone = true));

@@ -15,9 +15,9 @@ import type { PublishProblemTracker } from './publish-problem-tracker.js';
 /** Parts that the publishers of a binding share. */
 export interface RecordWriterParts {
   readonly binding: Pick<ResolvedBinding, 'name' | 'dlt'>;
-  /** Called for each write. The producer waits for all in-sync replicas. */
+  /** Returns the producer for a write. The producer waits for all in-sync replicas. */
   readonly producer: () => ProducerSession;
-  /** Used for records that the topic takes only compressed. */
+  /** Returns the producer for records that fit only if they are compressed. */
   readonly compressingProducer?: () => ProducerSession | undefined;
   readonly publishProblems: PublishProblemTracker;
   readonly runtime: Runtime;
@@ -30,8 +30,13 @@ export interface RecordWrite {
   readonly report: FailureReport;
   /** Timestamp of the record in its new topic: milliseconds since 1970. */
   readonly at: number;
-  /** Headers from the largest variant to the smallest. The first that fits is written. */
+  /**
+   * Variants of the headers, from the largest to the smallest. The first variant that fits is
+   * written.
+   */
   readonly variants: Iterable<HeaderVariant>;
+  /** Time for the write with all its variants: `dlt.publishTimeoutMs`. */
+  readonly timeoutMs: number;
   readonly signal: AbortSignal | undefined;
 }
 
@@ -46,18 +51,21 @@ export class AllVariantsTooLargeError extends Error {
   }
 }
 
-/** Writes one record within `dlt.publishTimeoutMs`, with as many headers of its failure as fit. */
+/** Writes one record within a timeout, with as many headers of its failure as fit. */
 export class RecordWriter {
   constructor(private readonly parts: RecordWriterParts) {}
 
-  /** Rejects if the record was not written, or if that is unknown; within the timeout even if the driver never answers. */
+  /**
+   * Rejects if the record was not written, or if that is unknown. Rejects within the timeout even
+   * if the driver never answers.
+   */
   async write(write: RecordWrite): Promise<void> {
-    const { runtime, binding, publishProblems } = this.parts;
-    const { publishTimeoutMs } = binding.dlt;
+    const { runtime, publishProblems } = this.parts;
+    const { timeoutMs } = write;
     this.#logBrokenRedaction(write.report);
-    const endsAt = runtime.monotonic() + publishTimeoutMs;
-    const late = (): Error => timeoutError(publishTimeoutMs);
-    const variant = await within(runtime, publishTimeoutMs, this.#send(write, endsAt), late);
+    const endsAt = runtime.monotonic() + timeoutMs;
+    const late = (): Error => timeoutError(timeoutMs);
+    const variant = await within(runtime, timeoutMs, this.#send(write, endsAt), late);
     publishProblems.succeeded(write.topic);
     if (variant.without.length > 0) this.#logReducedHeaders(write, variant);
   }
@@ -68,7 +76,7 @@ export class RecordWriter {
     let refusal: Error | undefined;
     for (const [variant, producer] of this.#attempts(variants)) {
       const timeoutMs = Math.floor(endsAt - this.parts.runtime.monotonic());
-      if (timeoutMs < 1) throw timeoutError(this.parts.binding.dlt.publishTimeoutMs);
+      if (timeoutMs < 1) throw timeoutError(write.timeoutMs);
       const record = { topic, key, value, headers: variant.headers, timestamp };
       try {
         const [written] = await producer.send([record], { timeoutMs, signal });
@@ -123,7 +131,10 @@ function timeoutError(publishTimeoutMs: number): Error {
   );
 }
 
-/** The message of an exception: which record was not written to which topic, the effect, and the reason. */
+/**
+ * Returns the message of an exception: which record was not written to which topic, the effect, and
+ * the reason.
+ */
 export function failureMessage(
   what: string,
   { binding, record: { topic, partition, offset } }: FailureReport,

@@ -27,20 +27,20 @@ describe('RetryPublisher', () => {
     ['a tombstone', Buffer.from('k'), null],
     ['no key', null, Buffer.from('v')],
     ['empty key and value', Buffer.alloc(0), Buffer.alloc(0)],
-  ])('keeps %s', async (_, key, value) => {
+  ])('writes key, value and headers unchanged: %s', async (_, key, value) => {
     await testBed.topic(RETRY);
-    const brought = headers([
+    const earlierHeaders = headers([
       ['a', '1'],
       ['a', Buffer.from([255])],
     ]);
-    const report = aFailureReport({ record: recordOf({ key, value, headers: brought }) });
+    const report = aFailureReport({ record: recordOf({ key, value, headers: earlierHeaders }) });
     await testBed.done(publisher().publish(report, TO));
     const [record] = await testBed.records(RETRY);
     expect([record?.key, record?.value]).toEqual([key, value]);
-    expect(record?.headers.slice(0, 2)).toEqual(brought);
+    expect(record?.headers.slice(0, 2)).toEqual(earlierHeaders);
   });
 
-  it('writes the history that its tier reads, with the present time', async () => {
+  it('writes the history that the reader of the tier needs, with the present time', async () => {
     await testBed.topic(RETRY);
     await testBed.runtime.advance(3_000);
     await testBed.done(publisher().publish(aFailureReport(), TO));
@@ -49,7 +49,7 @@ describe('RetryPublisher', () => {
     expect(readRetryHistory(record!, 1)).toMatchObject({ tier: 1, delivery: 2, totalAttempts: 3 });
   });
 
-  it('writes records with one key to one partition', async () => {
+  it('writes records with the same key to the same partition', async () => {
     await testBed.topic(RETRY, undefined, 8);
     const retries = publisher();
     for (const key of ['a', 'b', 'c', 'a', 'b', 'c', 'a'])
@@ -68,7 +68,7 @@ describe('RetryPublisher', () => {
 describe('RetryPublisher with a record that is too large', () => {
   const description = { className: 'A', message: 'm'.repeat(900), stack: 's'.repeat(2_000) };
 
-  it('removes the headers that the next reader does not need', async () => {
+  it('removes the headers that the reader of the retry topic does not need', async () => {
     await testBed.topic(RETRY, 1_200);
     const retries = publisher({ headerProfile: ['spring'] });
     await testBed.done(retries.publish(aFailureReport({ description }), TO));
@@ -77,7 +77,7 @@ describe('RetryPublisher with a record that is too large', () => {
     expect(testBed.lines).toMatchObject([{ level: 'warn', context: { to: RETRY } }]);
   });
 
-  it('rejects with RecordTooLargeForRetryError if even the control headers do not fit', async () => {
+  it('rejects with RecordTooLargeForRetryError if not even the control headers fit', async () => {
     await testBed.topic(RETRY, 400);
     const error = await testBed.failureOf(publisher().publish(aFailureReport({ description }), TO));
     expect(error).toBeInstanceOf(RecordTooLargeForRetryError);
@@ -87,8 +87,8 @@ describe('RetryPublisher with a record that is too large', () => {
   });
 });
 
-describe('RetryPublisher with a topic that takes no record', () => {
-  it('rejects within dlt.publishTimeoutMs, says why, and reports a problem until a write succeeds', async () => {
+describe('RetryPublisher with a topic that accepts no record', () => {
+  it('rejects within dlt.publishTimeoutMs with the reason, and reports a problem until a write succeeds', async () => {
     const retries = publisher({ publishTimeoutMs: 1_000 });
     const error = await testBed.failureOf(retries.publish(aFailureReport(), TO));
     expect(error).toBeInstanceOf(RetryPublishException);
@@ -102,7 +102,7 @@ describe('RetryPublisher with a topic that takes no record', () => {
     expect(testBed.publishProblems.all).toEqual([]);
   });
 
-  it('keeps the problems of other topics when it succeeds', async () => {
+  it('keeps the problems of other topics when a write succeeds', async () => {
     await testBed.topic(RETRY);
     testBed.publishProblems.failed('orders.events.DLT', new Error('gone'));
     await testBed.done(publisher().publish(aFailureReport(), TO));

@@ -10,7 +10,10 @@ import {
   type RecordWriterParts,
 } from './record-writer.js';
 
-/** The record does not fit into the retry topic, even with the control headers alone. It cannot be retried there. */
+/**
+ * The record does not fit into the retry topic even with only the control headers, so it cannot be
+ * retried there.
+ */
 export class RecordTooLargeForRetryError extends Error {
   constructor(topic: string, cause: Error) {
     super(`The record does not fit into retry topic '${topic}'. ${cause.message}`, { cause });
@@ -18,7 +21,7 @@ export class RecordTooLargeForRetryError extends Error {
   }
 }
 
-/** Writes to the retry topics of a binding. Nothing else does. */
+/** Writes to the retry topics of a binding. No other class does. */
 export class RetryPublisher {
   readonly #parts: RecordWriterParts;
   readonly #writer: RecordWriter;
@@ -31,9 +34,10 @@ export class RetryPublisher {
   }
 
   /**
-   * Resolves once all in-sync replicas have the record, with its key and value byte for byte, so that
-   * records with one key share a partition there, too. Rejects with RecordTooLargeForRetryError if no
-   * tier can help, else with RetryPublishException. The record must then stay in its place.
+   * Writes a record to a retry topic. Resolves once all in-sync replicas have the record. Its key
+   * and value are unchanged, so records with the same key share a partition in the retry topic.
+   * Rejects with RecordTooLargeForRetryError if the record fits into no tier, and otherwise with
+   * RetryPublishException. The record is then not finished and must be delivered again.
    */
   async publish(
     report: FailureReport,
@@ -42,9 +46,10 @@ export class RetryPublisher {
   ): Promise<void> {
     const at = this.#parts.runtime.now();
     const hop: RetryHop = { kind: 'retry', tier, delivery, at };
+    const { publishTimeoutMs: timeoutMs } = this.#parts.binding.dlt;
     const variants = this.#headers.variants(report, hop);
     try {
-      await this.#writer.write({ topic, report, at, variants, signal });
+      await this.#writer.write({ topic, report, at, variants, timeoutMs, signal });
     } catch (cause) {
       if (cause instanceof AllVariantsTooLargeError)
         throw new RecordTooLargeForRetryError(topic, cause);
@@ -59,7 +64,7 @@ export class RetryPublisher {
     signal: AbortSignal | undefined,
   ): RetryPublishException {
     const failure = new RetryPublishException(message, { cause });
-    // A cancelled write says nothing about the topic.
+    // A cancelled write is no problem of the topic.
     if (!signal?.aborted) this.#parts.publishProblems.failed(topic, failure);
     return failure;
   }

@@ -16,7 +16,7 @@ const publisher = (...given: Parameters<PublishingTestBed['parts']>): DltPublish
   new DltPublisher(testBed.parts(...given));
 
 describe('A dead letter that is too large', () => {
-  const roomFor = async (bytes: number, value = Buffer.alloc(100)) => {
+  const writtenWithin = async (bytes: number, value = Buffer.alloc(100)) => {
     await testBed.topic('small', bytes);
     const long = 'x'.repeat(900);
     const description = { className: 'OutOfStock', message: long, stack: long.repeat(2) };
@@ -32,40 +32,40 @@ describe('A dead letter that is too large', () => {
     return { names: Object.keys(shown(letter!.headers)), without: line?.context?.['without'] };
   };
 
-  it('loses no header if it fits', async () => {
-    expect((await roomFor(20_000)).without).toBeUndefined();
+  it('keeps all headers if it fits', async () => {
+    expect((await writtenWithin(20_000)).without).toBeUndefined();
   });
 
   it('loses its stack first', async () => {
-    const { names, without } = await roomFor(6_000);
+    const { names, without } = await writtenWithin(6_000);
     expect(without).toEqual(['stack']);
     expect(names).toContain('kafka_dlt-exception-message');
     expect(names).not.toContain('kafka_dlt-exception-stacktrace');
   });
 
-  it('loses its message next, in every profile', async () => {
-    const { names, without } = await roomFor(2_500);
+  it('loses its message after the stack, in every profile', async () => {
+    const { names, without } = await writtenWithin(2_500);
     expect(without).toEqual(['stack', 'message']);
     expect(names).not.toContain('kafka_dlt-exception-message');
     expect(names).toContain('x-eventbus-last-exception-class');
   });
 
-  it('loses the further profiles next', async () => {
-    const { names, without } = await roomFor(1_000);
+  it('loses the further profiles after the message', async () => {
+    const { names, without } = await writtenWithin(1_000);
     expect(without).toEqual(['stack', 'message', 'further profiles']);
     expect(names).not.toContain('original-topic');
     expect(names).toContain('x-eventbus-tier0-exception');
     expect(names).toContain('x-eventbus-dlt-reason');
   });
 
-  it('loses all headers of its failure in the end, but never those it came with', async () => {
-    const { names, without } = await roomFor(250);
+  it('loses all headers of its failure in the end, but never those that it had before', async () => {
+    const { names, without } = await writtenWithin(250);
     expect(without).toEqual(['all headers of its report']);
     expect(names).toEqual(['trace']);
   });
 
   it('is logged with its position and what to do', async () => {
-    await roomFor(250);
+    await writtenWithin(250);
     expect(testBed.lines).toEqual([
       {
         level: 'warn',
@@ -82,7 +82,7 @@ describe('A dead letter that is too large', () => {
     ]);
   });
 
-  it('is not written if even the original record does not fit, and the error says so', async () => {
+  it('is not written if not even the original record fits, and the error says so', async () => {
     await testBed.topic('small', 250);
     const report = aFailureReport({ record: recordOf({ value: Buffer.alloc(1_000) }) });
     const error = await testBed.failureOf(publisher({ topic: 'small' }).publish(report, LETTER));
@@ -93,7 +93,7 @@ describe('A dead letter that is too large', () => {
     expect(testBed.publishProblems.all).toMatchObject([{ topic: 'small', error }]);
   });
 
-  it('loses headers also if it is too large for the producer', async () => {
+  it('loses headers also if the limit is that of the producer', async () => {
     await testBed.topic(DLT);
     const value = Buffer.alloc(4_200);
     const producer = testBed.driver.producer({ maxRequestBytes: 5_000 });

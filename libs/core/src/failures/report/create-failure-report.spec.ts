@@ -70,7 +70,7 @@ const inTier2 = (fingerprintBefore: string | null = fingerprint()) =>
   });
 
 describe('createFailureReport() on the main topic', () => {
-  it('starts with the position of the record and the present time', () => {
+  it('contains the position of the record as the original one, and the present time', () => {
     const record = recordOf();
     const error = new Timeout('slow');
     expect(reportOf({ delivery: { record }, failed: { error } })).toEqual({
@@ -121,19 +121,19 @@ describe('firstFailureAt', () => {
     });
   });
 
-  it('is the time of an earlier failure in the same place', () => {
+  it('is the time of an earlier failure on the same topic', () => {
     const delivery = { history: { redeliveries: 1, lastFailure } };
     expect(reportOf({ delivery, failed: { firstFailedAt: 5_000 } }).firstFailureAt).toBe(1_000);
   });
 
-  it('is the time of a failure in an earlier topic', () => {
+  it('is the time of a failure on an earlier topic', () => {
     const later = { ...lastFailure, firstFailureAt: 3_000 };
     const delivery = { record: inTier2(), history: { lastFailure: later } };
     expect(reportOf({ tier: 2, delivery }).firstFailureAt).toBe(2_000);
   });
 });
 
-describe('createFailureReport() for a record that could not be read', () => {
+describe('`deserialization` in a failure report', () => {
   const unreadable = (options = {}) =>
     new DeserializationException('The value of orders-0-1 is not JSON: the parser refused it.', {
       format: 'JSON',
@@ -144,7 +144,7 @@ describe('createFailureReport() for a record that could not be read', () => {
   const deserializationOf = (error: Error, options: object = {}) =>
     reportOf({ failed: { error, attempts: 1 }, dlt: options }).deserialization;
 
-  it('contains the part, the format, the error class and a reason of the library', () => {
+  it('contains the part, the format, the error class and a reason from the library', () => {
     expect(deserializationOf(unreadable())).toEqual({
       part: 'value',
       format: 'JSON',
@@ -153,14 +153,14 @@ describe('createFailureReport() for a record that could not be read', () => {
     });
   });
 
-  it('contains the reason only with full exception detail', () => {
+  it("contains the reason only with exceptionDetail 'full'", () => {
     const rest = { part: 'value', format: 'JSON', exceptionClass: 'SyntaxError' };
     expect(deserializationOf(unreadable(), { exceptionDetail: 'class' })).toEqual(rest);
     expect(deserializationOf(unreadable(), { redact: () => ({ message: '***' }) })).toEqual(rest);
     expect(deserializationOf(unreadable({ reason: undefined }))).toEqual(rest);
   });
 
-  it('is limited in size, and complete even if little is known', () => {
+  it("has its texts cut at a limit, and 'unknown' where the error gives no format or class", () => {
     expect(
       deserializationOf(unreadable({ format: 'x'.repeat(1_000), reason: 'y'.repeat(5_000) })),
     ).toMatchObject({
@@ -182,7 +182,7 @@ describe('createFailureReport() for a record that could not be read', () => {
 describe('createFailureReport() in a retry topic', () => {
   const report = reportOf({ tier: 2, delivery: { record: inTier2() } });
 
-  it('continues the history in the headers', () => {
+  it("continues the history from the record's headers", () => {
     expect(report).toMatchObject({
       originalTopic: 'orders.events',
       originalPartition: 3,
@@ -196,7 +196,7 @@ describe('createFailureReport() in a retry topic', () => {
     });
   });
 
-  it('limits the class names that it reads from headers', () => {
+  it('cuts the class names that it reads from headers', () => {
     const long = `${'x'.repeat(255)}\u00e9${'y'.repeat(5_000)}`;
     const list = [...inTier2().headers, ...headers([['x-eventbus-tier1-exception', long]])];
     const { tierHistory } = reportOf({
@@ -206,28 +206,28 @@ describe('createFailureReport() in a retry topic', () => {
     expect(tierHistory[1]).toMatchObject({ tier: 1, exceptionClass: 'x'.repeat(255) });
   });
 
-  it('adds to the attempts of this tier', () => {
+  it('adds the calls of this delivery to the attempts of its tier', () => {
     expect(report.tierHistory).toEqual([
       { tier: 0, exceptionClass: 'TypeError', exhaustedAt: 3_000, attempts: 3 },
       { tier: 2, exceptionClass: 'Timeout', exhaustedAt: NOW, attempts: 7 },
     ]);
   });
 
-  it('counts no further delivery of the tier for a record that stayed in its place', () => {
+  it('counts no further delivery of the tier for a record that was redelivered on the same topic', () => {
     const history = { redeliveries: 5, failures: 4, calls: 4 };
     const delivery = { record: inTier2(), history };
     expect(reportOf({ tier: 2, delivery })).toMatchObject({ delivery: 2, totalAttempts: 14 });
   });
 });
 
-describe('The fingerprint', () => {
-  it('is made of the class and the message', () => {
+describe('The fingerprint of a failure', () => {
+  it('is the same for the same class and message only', () => {
     expect(fingerprint(new Timeout('slow'))).toBe(fingerprint());
     expect(fingerprint(new Timeout('slower'))).not.toBe(fingerprint());
     expect(fingerprint(new TypeError('slow'))).not.toBe(fingerprint());
   });
 
-  it('contains no redacted text', () => {
+  it('does not depend on text that was redacted', () => {
     const hidden = (message: string, options: object) =>
       reportOf({ failed: { error: new Timeout(message) }, dlt: options }).fingerprint;
     const byClass = { exceptionDetail: 'class' };
@@ -236,7 +236,7 @@ describe('The fingerprint', () => {
     expect(hidden('of jane', redacted)).toBe(hidden('of john', redacted));
   });
 
-  it('stays varied once a record failed in another way', () => {
+  it("stays 'varied' once a record has failed in different ways", () => {
     const other = reportOf({ tier: 2, delivery: { record: inTier2('0123456789abcdef') } });
     expect(other).toMatchObject({ fingerprint: 'varied', isPoison: false });
     const later = reportOf({ tier: 2, delivery: { record: inTier2('varied') } });
@@ -251,14 +251,14 @@ describe('isPoison', () => {
     expect(reportOf({ tier: 2, delivery: { record: inTier2() } }).isPoison).toBe(true);
   });
 
-  it('is false if the calls of a delivery failed in several ways', () => {
+  it('is false if the calls of a delivery failed in different ways', () => {
     const failed = { hasVaried: true };
     expect(reportOf({ failed })).toMatchObject({ fingerprint: 'varied', isPoison: false });
     const later = reportOf({ tier: 2, delivery: { record: inTier2() }, failed });
     expect(later).toMatchObject({ fingerprint: 'varied', isPoison: false });
   });
 
-  it('is false for a record that was given up', () => {
+  it('is false for a record that its handler dead-lettered', () => {
     const error = new DeadLetterRequestedException('no such customer');
     expect(reportOf({ failed: { error, reason: 'handler-gave-up' } }).isPoison).toBe(false);
   });
@@ -271,7 +271,7 @@ describe('isPoison', () => {
     });
   });
 
-  it('is true if the record failed in its place, in the same way each time', () => {
+  it('is true if all redeliveries on one topic failed with the same error', () => {
     const delivery = (earlier: string | undefined) => ({
       history: {
         redeliveries: 2,
@@ -290,7 +290,7 @@ describe('isPoison', () => {
     expect(report()).toMatchObject({ fingerprint: fingerprint(), isPoison: false });
   });
 
-  it('is false if the record failed in another way in earlier topics', () => {
+  it('is false if the record failed in another way on an earlier topic', () => {
     const lastFailure = aRememberedFailure({ fingerprint: fingerprint() });
     const delivery = {
       record: inTier2('0123456789abcdef'),
@@ -315,8 +315,8 @@ describe('isPoison', () => {
   });
 });
 
-describe('The error of a batch', () => {
-  it('is the error that the handler wrapped', () => {
+describe('The report of a failed batch', () => {
+  it('describes the error that the handler wrapped', () => {
     const cause = new Timeout('slow');
     const error = new BatchProcessingException(2, 'stopped at 2', [], { cause });
     const report = reportOf({ failed: { error } });

@@ -29,12 +29,13 @@ export interface FailureReportSource {
   readonly runtime: Pick<Runtime, 'now'>;
 }
 
-/** Replaces the fingerprint if a record failed in several ways. */
+/** Replaces the fingerprint if the failures of a record had different fingerprints. */
 export const VARIED = 'varied';
 
 /**
- * Reports a failed delivery: its own part, what the headers of the record say of earlier tiers, and
- * what the lane knows of earlier deliveries. Calls `dlt.redact`, so it is made once per failure.
+ * Reports a failed delivery: the failure itself, the failures of earlier tiers according to the
+ * record's headers, and earlier failures that the lane remembers. Calls `dlt.redact`, so it is
+ * called once per failure.
  */
 export function createFailureReport(source: FailureReportSource): FailureReport {
   const { binding, delivery, failed, tier, runtime } = source;
@@ -53,7 +54,7 @@ export function createFailureReport(source: FailureReportSource): FailureReport 
     originalOffset: earlier.original.offset,
     originalTimestamp: earlier.originalTimestamp,
     tier,
-    // The deliveries of a tier are hops. A record that stays in its place there is not delivered anew.
+    // Each write to the tier is a delivery. A redelivery on the same topic is not counted.
     delivery: tier === 0 ? history.failures + 1 : earlier.delivery,
     totalAttempts: earlier.totalAttempts + calls,
     firstFailureAt:
@@ -80,7 +81,10 @@ export function createFailureReport(source: FailureReportSource): FailureReport 
   };
 }
 
-/** The same failure at a later time, when its record is written at last. Nothing is described again. */
+/**
+ * Returns the report of a failure whose write is repeated, with the present time. The error is not
+ * described again.
+ */
 export function renewReport(
   report: RememberedFailure,
   record: BrokerRecord,
@@ -93,12 +97,14 @@ export function renewReport(
   return { ...report, record, failedAt, tierHistory };
 }
 
-/** Any producer may have written the headers that it was read from. */
+/**
+ * Limits the class name, because any producer may have written the headers from which it was read.
+ */
 function limitedEntry(entry: TierFailureRecord): TierFailureRecord {
   return { ...entry, exceptionClass: limitedText(entry.exceptionClass, TEXT_LIMITS.className) };
 }
 
-/** Compares with the failures in earlier topics, and with those in the same place. */
+/** Compares the failure with those in earlier topics, and with earlier ones on this topic. */
 function compareWithEarlier(
   { delivery: { history }, failed }: FailureReportSource,
   error: Error,
@@ -114,7 +120,7 @@ function compareWithEarlier(
   const knowsThisPlace = history.calls === 0 || history.lastFailure !== undefined;
   const totalAttempts = earlier.totalAttempts + history.calls + failed.attempts;
   const isAlwaysTheSame = knowsEarlierTopics && knowsThisPlace && !hasVaried && totalAttempts > 1;
-  // A decision to give the record up is no way in which calls fail.
+  // A handler that dead-letters its record has not failed, so its record is no poison.
   const isGivenUp = error instanceof DeadLetterRequestedException;
   return {
     fingerprint: hasVaried ? VARIED : fingerprint,
@@ -122,12 +128,18 @@ function compareWithEarlier(
   };
 }
 
-/** Short, and the same wherever the error happens. Made of the description, so that redacted text is not in it. */
+/**
+ * Returns a short hash that is the same for the same error, wherever it happens. It is computed
+ * from the description, so it does not depend on redacted text.
+ */
 function fingerprintOf({ className, message = '' }: ErrorDescription): string {
   return createHash('sha256').update(`${className}\n${message}`).digest('hex').slice(0, 16);
 }
 
-/** The reason is written only if the whole message of the error may be. */
+/**
+ * Describes why a record could not be deserialized. The reason is included only if the whole
+ * message of the error may be written.
+ */
 function deserializationFailureOf(
   { format = UNKNOWN_CLASS, reason }: DeserializationException,
   { causeClassName = UNKNOWN_CLASS }: ErrorDescription,

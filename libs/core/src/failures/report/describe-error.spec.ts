@@ -42,12 +42,12 @@ describe('describeError()', () => {
     ['the result of a getter', new DOMException('x', 'TimeoutError'), 'TimeoutError'],
     ['Error where there is none', new (class extends Error {})('x'), 'Error'],
     ['Error where the name is none', Object.assign(new Error('x'), { name: 7 }), 'Error'],
-  ])('uses %s', (_, error, expected) => {
+  ])('returns as the class of an error %s', (_, error, expected) => {
     expect(describeError(error, full).className).toBe(expected);
   });
 
   it.each(['message', 'stack'] as const)(
-    'limits the %s in bytes, and cuts no character in two',
+    'limits the %s in bytes, and never cuts a character in two',
     (part) => {
       const limit = TEXT_LIMITS[part];
       for (const [text, expected] of [
@@ -64,7 +64,7 @@ describe('describeError()', () => {
     },
   );
 
-  it('has the specified limits', () => {
+  it('limits the class to 256 bytes, the message to 1024 and the stack to 2048', () => {
     expect(TEXT_LIMITS).toEqual({ className: 256, message: 1024, stack: 2048 });
     const error = Object.assign(new Error(), { name: 'é'.repeat(200) });
     expect(bytes(describeError(error, full).className)).toBe(256);
@@ -95,7 +95,7 @@ describe('dlt.exceptionDetail', () => {
     expect(resolvedOrders().dlt.exceptionDetail).toBe('full');
   });
 
-  it("writes with 'class' only the class, and redacts nothing", () => {
+  it("keeps only the class with 'class', and does not call dlt.redact", () => {
     const redact = jest.fn();
     const description = describeError(error, { exceptionDetail: 'class', redact });
     expect(description).toEqual({ className: 'OutOfStock' });
@@ -106,19 +106,19 @@ describe('dlt.exceptionDetail', () => {
 describe('dlt.redact', () => {
   const error = new OutOfStock('for jane@example.org');
 
-  it('is optional, and used as given', () => {
+  it('is undefined by default, and the given function is used', () => {
     const redact: ErrorRedaction = ({ message }) => ({ message });
     expect(resolvedOrders({ dlt: { redact } }).dlt.redact).toBe(redact);
     expect(resolvedOrders().dlt.redact).toBeUndefined();
   });
 
-  it('decides about the text', () => {
+  it('returns the message that is written', () => {
     const redact = ({ message }: Error) => ({ message: message.replace(/\S+@\S+/, '***') });
     const description = describeError(error, redacting(redact));
     expect(description).toEqual({ className: 'OutOfStock', message: 'for ***' });
   });
 
-  it('may return a stack, within the same limits', () => {
+  it('may return a stack, which has the same limits', () => {
     const long = 'é'.repeat(3_000);
     const description = describeError(
       error,
@@ -150,7 +150,7 @@ describe('dlt.redact', () => {
         },
       }),
     ],
-  ])('leaves only the class if it %s', (_, redact) => {
+  ])('leads to a description with only the class if it %s', (_, redact) => {
     const description = describeError(error, redacting(redact));
     expect(description).toEqual({ className: 'OutOfStock', isRedactionBroken: true });
   });

@@ -47,7 +47,8 @@ function redactedText(
   try {
     return toErrorText(redact(error));
   } catch {
-    // Reported as isRedactionBroken. The error of `redact` may hold the text that it had to remove.
+    // The caller sees isRedactionBroken. The error of `redact` is dropped, because it may contain
+    // the text that should have been removed.
     return undefined;
   }
 }
@@ -71,8 +72,9 @@ function namesOf(error: Error): ErrorDescription {
 }
 
 /**
- * The `name` of the error or of its own class, because bundlers rename classes. Without one the name
- * of the class: an inherited `name` belongs to another class.
+ * Returns the `name` of the error or of its own class, because bundlers rename classes. Otherwise
+ * returns the name of the class. An inherited `name` is not used, because it belongs to another
+ * class.
  */
 function classNameOf(error: Error): string {
   const candidates = [readSafely(() => givenName(error)), readSafely(() => error.constructor.name)];
@@ -85,7 +87,7 @@ function givenName(error: Error): unknown {
   return [error, prototype].some((each) => Object.hasOwn(each, 'name')) ? error.name : undefined;
 }
 
-/** An error may have getters that throw. Such a property counts as missing. */
+/** Reads a property of an error. A property whose getter throws counts as missing. */
 function readSafely(read: () => unknown): unknown {
   try {
     return read();

@@ -6,8 +6,8 @@ import type { DeadLetterHop } from '../headers/header-profile.js';
 import { HEADER_PROFILES, originalHeaders } from '../headers/header-profiles.js';
 
 /**
- * Makes the dead letter that handlers and alerts get. Its bytes are copies: a listener that writes
- * into them changes nothing that goes to a topic.
+ * Creates the dead letter for handlers and alerts. Its bytes are copies, so that a listener cannot
+ * change the record that is written.
  */
 export function dltRecordOf(
   report: FailureReport,

@@ -1,7 +1,7 @@
 import type { BrokerRecord, RecordHeader } from '@nest-event-bus/broker';
 import type { FailureReport } from '../../model/outcomes/failure-report.js';
 
-/** `[['trace', 'a'], ['trace', 'b']]` as headers. */
+/** Returns headers for pairs like `[['trace', 'a'], ['trace', 'b']]`. */
 export const headers = (
   values: readonly (readonly [string, string | Buffer | null])[],
 ): RecordHeader[] =>
@@ -10,7 +10,7 @@ export const headers = (
     value: typeof value === 'string' ? Buffer.from(value) : value,
   }));
 
-/** Several values of one name become a list. Text. */
+/** Returns the headers as text. Several values of one name become a list. */
 export function shown(list: readonly RecordHeader[]): Record<string, string | string[]> {
   const all: Record<string, string | string[]> = {};
   for (const { key, value } of list) {
@@ -34,7 +34,7 @@ export const recordOf = (given: Partial<BrokerRecord> = {}): BrokerRecord => ({
   ...given,
 });
 
-/** The report of a record that failed three times on the main topic. */
+/** Returns the report of a record that failed three times on the main topic. */
 export const aFailureReport = (given: Partial<FailureReport> = {}): FailureReport => ({
   binding: 'orders',
   groupId: 'shop',

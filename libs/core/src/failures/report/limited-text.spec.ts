@@ -17,11 +17,11 @@ describe('limitedText()', () => {
     ['has U+FFFD for half a character', 'a\ud83d', 4, 'a\ufffd'],
     ['has U+FFFD for the other half', '\ude00a', 4, '\ufffda'],
     ['does not make halves of a whole at the cut', 'aaa😀', 4, 'aaa'],
-  ])('returns a text that %s', (_, text, limit, expected) => {
+  ])('returns a prefix within the limit for a text that %s', (_, text, limit, expected) => {
     expect(limitedText(text, limit)).toBe(expected);
   });
 
-  it('returns the longest whole prefix within the limit', () => {
+  it('returns the longest prefix of whole characters within the limit', () => {
     const any = fc.string({ unit: 'binary', maxLength: 60 });
     const halves = fc.array(fc.integer({ min: 0, max: 0xffff }), { maxLength: 60 });
     const texts = fc.oneof(

@@ -53,13 +53,13 @@ describe('NEXT_TIER', () => {
     [{ tier: 1, delivery: 3 }, 'tier 2, delivery 1'],
     [{ tier: 3, delivery: 2 }, 'tier 3, delivery 3'],
     [{ tier: 3, delivery: 3 }, 'RETRIES_EXHAUSTED exhausted'],
-    // Tiers were taken away from the configuration while records waited in them.
+    // Tiers that were removed from the options while records waited in their topics.
     [{ tier: 4, delivery: 1 }, 'RETRIES_EXHAUSTED exhausted'],
   ])('leads from %j to %s', (place, expected) => {
     expect(goesTo(nextTier(), place)).toBe(expected);
   });
 
-  it('leads to the end without a further tier', () => {
+  it('leads to RETRIES_EXHAUSTED if no tier follows', () => {
     expect(goesTo(nextTier(), { tier: 0, delivery: 1 }, { tiers: 0 })).toBe(
       'RETRIES_EXHAUSTED exhausted',
     );
@@ -79,7 +79,7 @@ describe('SKIP_TO_TIER', () => {
     [2, { tier: 0, delivery: 1 }, 'tier 2, delivery 1'],
     [3, { tier: 1, delivery: 1 }, 'tier 3, delivery 1'],
     [9, { tier: 0, delivery: 1 }, 'tier 3, delivery 1'],
-  ])('%d leads from %j forward to %s', (wanted, place, expected) => {
+  ])('to tier %d leads from %j forward to %s', (wanted, place, expected) => {
     expect(goesTo(skipToTier(wanted), place)).toBe(expected);
   });
 
@@ -88,11 +88,11 @@ describe('SKIP_TO_TIER', () => {
     [2, { tier: 2, delivery: 3 }, 'tier 3, delivery 1'],
     [1, { tier: 3, delivery: 3 }, 'RETRIES_EXHAUSTED exhausted'],
     [9, { tier: 3, delivery: 3 }, 'RETRIES_EXHAUSTED exhausted'],
-  ])('%d never leads from %j back: %s', (wanted, place, expected) => {
+  ])('to tier %d never leads from %j back: %s', (wanted, place, expected) => {
     expect(goesTo(skipToTier(wanted), place)).toBe(expected);
   });
 
-  it('ends for a record that always asks for the same tier', () => {
+  it('ends in the dead-letter topic even if the application always asks for the same tier', () => {
     const seen: unknown[] = [];
     let place = { tier: 0, delivery: 1 };
     for (let hop = 0; hop < 20; hop++) {
@@ -113,7 +113,7 @@ describe('DEAD_LETTER', () => {
     [new PayloadValidationException('x', []), 'validation'],
     [new UnknownEventTypeException('x'), 'unknown-type'],
     [new Error('x'), 'routing'],
-  ])('has for %s the cause %s', (error, cause) => {
+  ])('with %s has the cause %s', (error, cause) => {
     expect(goesTo(deadLetter(), { tier: 0, delivery: 1 }, {}, failed(error))).toBe(
       `NON_RETRYABLE ${cause}`,
     );
@@ -127,6 +127,6 @@ describe('DEAD_LETTER', () => {
   });
 });
 
-it('PAUSE_CONTAINER pauses the binding', () => {
+it('PAUSE_CONTAINER leads to a pause of the binding', () => {
   expect(goesTo(pauseContainer(), { tier: 1, delivery: 3 })).toBe('pause-binding');
 });

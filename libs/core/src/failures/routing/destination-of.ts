@@ -25,14 +25,18 @@ export interface FailurePoint {
 
 type Routes = Pick<ResolvedBinding, 'retry' | 'orderingMode' | 'strictExhaustion'>;
 
-/** Turns a decision into a destination: a skip never repeats a tier, missing tiers are passed over, and there is an end. */
+/**
+ * Returns the destination for a decision. A skip never repeats a tier, tiers that do not exist are
+ * skipped, and the dead-letter topic is the end.
+ */
 export function destinationOf(
   { routing, targetTier }: ExceptionRoutingDecision,
   failed: Failure,
   place: FailurePoint,
   binding: Routes,
 ): Destination {
-  // A message that cannot be read never blocks its partition, whatever the decision about other errors is.
+  // A record that cannot be deserialized is always dead-lettered, so that it never blocks its
+  // partition.
   if (failed.error instanceof DeserializationException) return deadLetterNow(failed);
   switch (routing) {
     case ExceptionRouting.DEAD_LETTER:
@@ -57,13 +61,16 @@ function permanentCause(error: Error, reason: Failure['reason']): DltCause {
   return reason === 'bad-message' ? 'permanent-error' : 'routing';
 }
 
-/** Forward only: a record that an error sends to the tier where it is would stay there for ever. */
+/**
+ * Returns the wanted tier if it comes after the present one, and otherwise the next destination. A
+ * record whose error always names the same tier would never leave it.
+ */
 function skippedTo(wanted: number, place: FailurePoint, binding: Routes): Destination {
   const tier = binding.retry.tiers[Math.min(wanted, binding.retry.tiers.length) - 1];
   return tier && tier.number > place.tier ? retryIn(tier, 1) : nextDestination(place, binding);
 }
 
-/** The same tier for as long as it grants deliveries, then the next tier, then the end. */
+/** Returns the same tier until its deliveries are used up, then the next tier, then the end. */
 function nextDestination(
   { tier, delivery }: FailurePoint,
   { retry, orderingMode, strictExhaustion }: Routes,

@@ -17,26 +17,27 @@ export const tierOf = (number: number) =>
 export const delivery = (given: GivenDelivery = {}): Delivery =>
   aDelivery({ record: recordOf(), ...given });
 
-/** Three calls failed, and no more are granted, unless something else is given. */
-export const failed = (given: Partial<Failure> = {}): Failure => ({
-  kind: 'failed',
-  reason: 'retry-exhausted',
-  error: new Error('down'),
-  attempts: 3,
-  ...given,
-});
+/** A failure after three calls, without further calls, unless `given` says otherwise. */
+export const failed = (given: Partial<Failure> = {}): Failure =>
+  ({
+    kind: 'failed',
+    reason: 'retry-exhausted',
+    error: new Error('down'),
+    attempts: 3,
+    ...given,
+  });
 
 export const dependencyIsDown = (): Error =>
   Object.assign(new Error('connect'), { code: 'ECONNREFUSED' });
 
-/** Surroundings of a router: the facts that it decides by, and a log of its actions. */
+/** Dependencies of a router: the facts by which it decides, and a log of its actions. */
 export class RouterTestBed {
   classification: FailureClassification = {
     decision: ExceptionRoutingDecision.nextTier(),
     isExplicit: false,
     isPermanent: false,
   };
-  /** undefined: the binding has no circuit breaker. */
+  /** State of the circuit; undefined if the binding has no circuit breaker. */
   circuit: CircuitState | undefined;
   publish: () => Promise<void> = async () => undefined;
   accept: () => Promise<'stored' | 'discarded'> = async () => 'stored';

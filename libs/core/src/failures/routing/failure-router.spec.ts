@@ -23,7 +23,7 @@ beforeEach(() => {
 });
 
 describe('FailureRouter', () => {
-  it('writes a failed record to the next tier, and the record is done', async () => {
+  it('writes a failed record to the next tier, after which the record counts as finished', async () => {
     const outcome = await bed.router().route(delivery(), failed());
     expect(outcome).toEqual({ kind: 'retried', tier: 1, delivery: 1 });
     expect(bed.sent).toEqual(['tier 1.1 after 3']);
@@ -32,7 +32,7 @@ describe('FailureRouter', () => {
   it.each([
     ['has calls left', failed({ reason: 'redeliver' })],
     ['was refused by a guard', failed({ error: new HandlerRefusedException('no') })],
-  ])('keeps a record in its place that %s', async (_, failure) => {
+  ])('redelivers a record on its own topic if it %s', async (_, failure) => {
     const { error, attempts } = failure;
     expect(await bed.router().route(delivery(), failure)).toMatchObject({
       kind: 'failed',
@@ -43,32 +43,32 @@ describe('FailureRouter', () => {
     expect(bed.sent).toEqual([]);
   });
 
-  it('counts the calls of earlier deliveries', async () => {
+  it('adds the calls of earlier deliveries to those of this one', async () => {
     const history = { redeliveries: 2, failures: 2, calls: 6 };
     await bed.router().route(delivery({ history }), failed());
     expect(bed.sent).toEqual(['tier 1.1 after 9']);
   });
 
-  it('dead-letters a record that cannot be read, whatever a classifier decides', async () => {
+  it('dead-letters a record that cannot be deserialized, whatever a classifier decides', async () => {
     bed.classification = { ...bed.classification, isExplicit: true };
     const error = new DeserializationException('x');
     await bed.router().route(delivery(), failed({ error, attempts: 0, reason: 'not-called' }));
     expect(bed.sent).toEqual(['NON_RETRYABLE deserialization after 0']);
   });
 
-  it('pauses the binding for PAUSE_CONTAINER, and keeps the record', async () => {
+  it('pauses the binding for PAUSE_CONTAINER, and redelivers the record', async () => {
     bed.classification = { ...bed.classification, decision: pauseContainer() };
     const outcome = await bed.router().route(delivery(), failed());
     expect(outcome).toMatchObject({ reason: 'redeliver', error: { message: 'down' } });
     expect(bed.paused).toEqual(['Error']);
   });
 
-  it('waits for a decision with PAUSE_PARTITION', async () => {
+  it('waits for a decision of an operator with PAUSE_PARTITION', async () => {
     const outcome = await bed.router(STRICT).route(delivery(), failed());
     expect(outcome).toMatchObject({ kind: 'failed', reason: 'awaiting-decision' });
   });
 
-  it('discards a record that a dead-letter handler has seen to', async () => {
+  it('discards a record that a dead-letter handler has discarded', async () => {
     bed.classification = { ...bed.classification, decision: deadLetter() };
     bed.accept = async () => 'discarded';
     expect(await bed.router().route(delivery(), failed())).toEqual({
@@ -86,13 +86,13 @@ describe('FailureRouter', () => {
     });
   });
 
-  it('keeps a record whose failure was routed already', async () => {
+  it('returns the same outcome for a failure that was routed already', async () => {
     const kept = await bed.router(STRICT).route(delivery(), failed());
     expect(await bed.router().route(delivery(), kept as never)).toBe(kept);
     expect(bed.sent).toEqual([]);
   });
 
-  it('reports to the half-open detector only records that stay after a call', async () => {
+  it('reports to HalfOpenBlockerDetector only records that are redelivered after a handler call', async () => {
     const { offset } = recordOf();
     bed.circuit = 'OPEN';
     const down = failed({ error: dependencyIsDown() });
@@ -106,7 +106,7 @@ describe('FailureRouter', () => {
 describe('FailureObserver', () => {
   const main = { topic: recordOf().topic, tier: 0 };
 
-  it('learns of the failure, and of the tier once that has the record', async () => {
+  it('is notified of the failure, and of the retry tier after the record was written there', async () => {
     await bed.router().route(delivery(), failed({ error: new RangeError('no') }));
     expect(bed.observed).toEqual([
       ['failed', main, 'RangeError'],
@@ -114,7 +114,7 @@ describe('FailureObserver', () => {
     ]);
   });
 
-  it('learns why a record was dead-lettered, and where it failed', async () => {
+  it('is notified why a record was dead-lettered, and on which topic it failed', async () => {
     bed.classification = { ...bed.classification, decision: deadLetter() };
     await bed.router({}, 1).route(delivery(), failed());
     await bed.router().routeWithoutCall(delivery({ history: { decision: 'dead-letter' } }));
@@ -125,14 +125,14 @@ describe('FailureObserver', () => {
     ]);
   });
 
-  it('learns of a failure that stays in its place, by the class that a batch has wrapped', async () => {
+  it('is notified of a failure that is redelivered, with the class that a batch error wraps', async () => {
     const cause = new RangeError('no');
     const error = new BatchProcessingException(0, 'the first', [], { cause });
     await bed.router().route(delivery(), failed({ error, reason: 'redeliver' }));
     expect(bed.observed).toEqual([['failed', main, 'RangeError']]);
   });
 
-  it('learns of no dead letter that a handler has discarded, and of no skipped record', async () => {
+  it('is not notified of a dead letter that a handler has discarded, nor of a skipped record', async () => {
     bed.classification = { ...bed.classification, decision: deadLetter() };
     bed.accept = async () => 'discarded';
     await bed.router().route(delivery(), failed());

@@ -21,29 +21,34 @@ import type { HalfOpenBlockerDetector } from './half-open-blocker-detector.js';
 import { decideDestination, FailureCase, type RoutingParts } from './routing-rules.js';
 
 export interface FailureRouterParts extends RoutingParts {
-  /** Watches the same circuit breaker. */
+  /**
+   * Detector of a record that keeps the circuit half open. It observes the same circuit breaker.
+   */
   readonly halfOpenBlocker?:
     Pick<HalfOpenBlockerDetector, 'onRecordKept' | 'onRecordRemoved'> | undefined;
   readonly retries: Pick<RetryPublisher, 'publish'>;
   readonly deadLetters: Pick<DeadLetters, 'accept'>;
-  /** Carries out PAUSE_CONTAINER. Returns at once. */
+  /** Pauses the binding for PAUSE_CONTAINER. Returns without waiting. */
   readonly pauseBinding: (exceptionClass: string) => void;
-  /** Absent if nothing is counted. */
+  /** Counts the failures; undefined if metrics are disabled. */
   readonly observer?: FailureObserver | undefined;
   readonly runtime: Runtime;
   readonly logger: DriverLogger;
 }
 
 /**
- * Moves a failed record to where it belongs. The record is done only after a topic has acknowledged
- * it; until then it stays in its place, and its partition or its key waits.
+ * Moves a failed record to its destination. The record is finished only after a topic has
+ * acknowledged it. Until then it is redelivered, and its partition or its key waits.
  */
 export class FailureRouter {
   constructor(private readonly parts: FailureRouterParts) {}
 
-  /** Never rejects: an error in here leaves the record in its place, and its handler is called again. */
+  /**
+   * Routes a failure. Never rejects: after an internal error the record is redelivered, and its
+   * handler is called again.
+   */
   async route(delivery: Delivery, failed: FailedOutcome): Promise<Outcome> {
-    // A failure that has been through a router already.
+    // The failure was routed already, in an earlier step.
     if (failed.reason === 'awaiting-decision' || failed.reason === 'write-failed') return failed;
     let report: FailureReport | undefined;
     try {
@@ -55,7 +60,10 @@ export class FailureRouter {
     }
   }
 
-  /** Carries out a decision, or repeats a write that failed. undefined: the handler is to be called. Never rejects. */
+  /**
+   * Applies an operator's decision, or repeats a write that failed. Returns undefined if the
+   * handler has to be called. Never rejects.
+   */
   routeWithoutCall(delivery: Delivery): Promise<Outcome> | undefined {
     const { decision, pendingWrite } = delivery.history;
     if (decision) return this.#carryOut(decision, delivery);
@@ -86,7 +94,10 @@ export class FailureRouter {
     }
   }
 
-  /** A write that fails is repeated with the next delivery. The calls of this one are counted with it. */
+  /**
+   * Writes the record. If the write fails, the next delivery repeats it. The handler calls are
+   * counted with this delivery.
+   */
   async #write(
     report: FailureReport,
     destination: WriteDestination,
@@ -104,7 +115,10 @@ export class FailureRouter {
     }
   }
 
-  /** The calls were counted with the delivery that failed, so this one counts none. */
+  /**
+   * Repeats the write. Counts no call, because the calls were counted with the delivery that
+   * failed.
+   */
   #repeatWrite({ destination, report }: PendingWrite, delivery: Delivery): Promise<Outcome> {
     const renewed = renewReport(report, delivery.record, this.parts.runtime);
     return this.#write(renewed, destination, delivery.signal, 0);
@@ -139,7 +153,10 @@ export class FailureRouter {
     return { kind: 'dead-lettered', reason, cause };
   }
 
-  /** A decision that cannot be carried out stays in the history, so the next delivery tries it again. */
+  /**
+   * Applies a decision. If that fails, the decision remains in the history, so that the next
+   * delivery applies it.
+   */
   async #carryOut(decision: RecordDecision, delivery: Delivery): Promise<Outcome> {
     const { record } = delivery;
     try {
@@ -163,7 +180,10 @@ export class FailureRouter {
     return { kind: 'discarded', reason: 'skipped' };
   }
 
-  /** Reports the failure that led to the decision. Its calls were counted with the delivery that failed. */
+  /**
+   * Reports the failure that led to the decision. Its calls were counted with the delivery that
+   * failed.
+   */
   #reportOnDecision(delivery: Delivery): FailureReport {
     const { lastFailure } = delivery.history;
     if (lastFailure) return renewReport(lastFailure, delivery.record, this.parts.runtime);
@@ -176,7 +196,10 @@ export class FailureRouter {
     return { topic, tier: this.parts.tier };
   }
 
-  /** Logs neither the message of the error nor the payload: both may hold what no log should. */
+  /**
+   * Logs where the record goes, without the message of the error and without the payload, because
+   * both may be secret.
+   */
   #log(
     level: 'warn' | 'error',
     message: string,
@@ -189,7 +212,7 @@ export class FailureRouter {
   }
 }
 
-/** The part of a failure that the lane needs if the record stays in its place. */
+/** The part of a failure that the lane needs to redeliver the record. */
 type KeptFailure = Pick<Failure, 'error' | 'attempts' | 'delayMs'>;
 
 function redelivered(

@@ -29,12 +29,14 @@ beforeEach(() => {
   become('OPEN', 5);
 });
 
-/** Half open until these have failed; `calls` counts those that went well, too. */
+/**
+ * Runs a half-open period in which these records fail. `calls` also counts calls that succeeded.
+ */
 function cycle(failed: readonly RecordPosition[], calls = failed.length): void {
   become('HALF_OPEN');
   for (const record of failed.slice(0, -1)) detector.onRecordKept(record);
   become('OPEN', calls);
-  // The circuit hears of a call before its record comes to the router.
+  // The circuit gets the result of a call before the router gets its record.
   for (const record of failed.slice(-1)) detector.onRecordKept(record);
 }
 
@@ -43,7 +45,7 @@ const times = (count: number, work: () => void): void => {
 };
 
 describe('HalfOpenBlockerDetector', () => {
-  it('logs a record that had all trial calls three times in a row, and what to do', () => {
+  it('logs a record that used all trial calls three times in a row, and what to do', () => {
     times(2, () => cycle([gone, gone, gone]));
     expect([detector.record, logged]).toEqual([undefined, []]);
     cycle([gone, gone, gone]);
@@ -59,7 +61,7 @@ describe('HalfOpenBlockerDetector', () => {
     );
   });
 
-  it('keeps the record while it is tried again', () => {
+  it('still names the record while it is tried again', () => {
     times(3, () => cycle([gone, gone]));
     become('HALF_OPEN');
     detector.onRecordKept(gone);
@@ -70,7 +72,7 @@ describe('HalfOpenBlockerDetector', () => {
     ['another record has failed, too', () => cycle([gone, other, gone])],
     ['a trial call of another record succeeded', () => cycle([gone, gone], 3)],
     ['there was no trial call', () => become('HALF_OPEN')],
-  ])('finds no record when %s in between', (_, between) => {
+  ])('names no record when %s in between', (_, between) => {
     times(2, () => cycle([gone, gone]));
     between();
     times(2, () => cycle([gone, gone]));
@@ -79,12 +81,12 @@ describe('HalfOpenBlockerDetector', () => {
     expect(logged).toHaveLength(1);
   });
 
-  it('finds no record when each time it is another one', () => {
+  it('names no record when another one uses the trial calls each time', () => {
     times(3, () => [gone, other].forEach((record) => cycle([record, record])));
     expect([detector.record, logged]).toEqual([undefined, []]);
   });
 
-  it('forgets the record once others are tried, and logs it again later', () => {
+  it('forgets the record when other records are tried, and logs it again later', () => {
     times(3, () => cycle([gone]));
     cycle([gone, other]);
     become('HALF_OPEN');
@@ -93,7 +95,7 @@ describe('HalfOpenBlockerDetector', () => {
     expect([detector.record, logged.length]).toEqual([gone, 2]);
   });
 
-  it('forgets the record once the circuit is closed', () => {
+  it('forgets the record when the circuit closes', () => {
     times(3, () => cycle([gone]));
     become('HALF_OPEN');
     become('CLOSED');
@@ -103,7 +105,7 @@ describe('HalfOpenBlockerDetector', () => {
     expect(detector.record).toBeUndefined();
   });
 
-  it('forgets the record once an operator let it go, but not for other records', () => {
+  it("forgets the record when an operator's decision removes it, but not for other records", () => {
     times(3, () => cycle([gone]));
     detector.onRecordRemoved(other);
     expect(detector.record).toEqual(gone);

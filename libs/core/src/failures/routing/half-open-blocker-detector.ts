@@ -2,30 +2,43 @@ import type { DriverLogger } from '@nest-event-bus/broker';
 import type { CircuitBreaker, CircuitTransition } from '../../model/states/circuit-breaker.js';
 import type { RecordPosition, HalfOpenBlocker } from '../../model/states/half-open-blocker.js';
 
-/** Fewer cycles in a row may be chance, or the outage itself. */
+/**
+ * Number of cycles after which a record is reported. Fewer cycles in a row may be chance, or the
+ * outage itself.
+ */
 const CYCLES_BEFORE_REPORT = 3;
 
-/** A period in which the circuit is half open, and the decision after it. */
+/** A period in which the circuit is half open, up to the decision that ends it. */
 interface Cycle {
-  /** The only record so far that failed in the half-open calls; undefined if there are several, or none. */
+  /**
+   * The only record that has failed in the half-open calls so far; undefined if there are several
+   * records, or none.
+   */
   record: RecordPosition | undefined;
   failures: number;
-  /** Number of the half-open calls after which the circuit opened again. */
+  /**
+   * Number of half-open calls after which the circuit opened again; undefined while it is half
+   * open.
+   */
   calls: number | undefined;
   hadOneRecord: boolean;
 }
 
 /**
- * Finds a record that keeps its circuit from closing. A record that fails for a reason of its own can
- * open its circuit, and then use all half-open calls: no other record is tried, and the binding waits
- * for ever. Only an operator can tell that from an outage, so the log and health name the record.
+ * Finds a record that keeps its circuit from closing. A record that always fails can open its
+ * circuit, and then use all half-open calls. No other record is tried, and the binding waits for
+ * ever. Only an operator can distinguish that from an outage, so the log and health name the
+ * record.
  */
 export class HalfOpenBlockerDetector implements HalfOpenBlocker {
   #cycle: Cycle | undefined;
   #latest: RecordPosition | undefined;
   #cyclesInARow = 0;
 
-  /** The breaker belongs to the same binding and ends with it, so the subscription is never ended. */
+  /**
+   * The subscription is never ended, because the breaker belongs to the same binding and ends with
+   * it.
+   */
   constructor(
     private readonly binding: string,
     breaker: Pick<CircuitBreaker, 'onTransition'>,
@@ -38,7 +51,7 @@ export class HalfOpenBlockerDetector implements HalfOpenBlocker {
     return this.#cyclesInARow >= CYCLES_BEFORE_REPORT ? this.#latest : undefined;
   }
 
-  /** Called when a call of the record failed and the record stays in its place. */
+  /** Called when a call of the record failed and the record will be redelivered. */
   onRecordKept({ topic, partition, offset }: RecordPosition): void {
     const cycle = this.#cycle;
     if (!cycle) return;
@@ -48,7 +61,7 @@ export class HalfOpenBlockerDetector implements HalfOpenBlocker {
     this.#endCycleIfComplete(cycle);
   }
 
-  /** Called when the record has left its place by decision of an operator. */
+  /** Called when an operator's decision has removed the record from its partition. */
   onRecordRemoved(record: RecordPosition): void {
     if (isSameRecord(this.#latest, record)) this.#forget();
   }
@@ -69,7 +82,10 @@ export class HalfOpenBlockerDetector implements HalfOpenBlocker {
     }
   }
 
-  /** The last half-open call opens the circuit before its record is reported here. Only both together end the cycle. */
+  /**
+   * The last half-open call opens the circuit before its record is reported to this method, so the
+   * cycle ends only after both.
+   */
   #endCycleIfComplete(cycle: Cycle): void {
     const { record, failures, calls } = cycle;
     if (cycle.hadOneRecord || !record || failures !== calls) return;

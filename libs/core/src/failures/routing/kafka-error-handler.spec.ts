@@ -79,7 +79,7 @@ it('routeToDlq() writes to <topic>-dlq with all five headers, and changes nothin
   });
 });
 
-it('routeToRetryOrDlq() retries maxRetries times, and counts', async () => {
+it('routeToRetryOrDlq() writes to the retry topic up to maxRetries times, and counts the retries', async () => {
   const went: string[] = [];
   let next: BrokerRecord = record();
   for (let failures = 0; failures < 3; failures++) {
@@ -91,14 +91,14 @@ it('routeToRetryOrDlq() retries maxRetries times, and counts', async () => {
   expect(shown(next.headers)).toMatchObject({ 'retry-count': '2', 'original-topic': EMAILS });
 });
 
-it('routeToRetryOrDlq() dead-letters records of a topic without a retry topic', async () => {
+it('routeToRetryOrDlq() dead-letters records of a topic that has no retry topic', async () => {
   await done(driver.admin().createTopics([{ name: 'other-dlq', partitions: 1 }]));
   const other = record({ topic: 'other' });
   expect(await done(handler.routeToRetryOrDlq(other, failure, 9))).toBe('other-dlq');
 });
 
 describe('The retry headers of a record', () => {
-  const saying = (topic: string, original: string, count: string) =>
+  const retriedRecord = (topic: string, original: string, count: string) =>
     record({
       topic,
       headers: headers([
@@ -108,9 +108,9 @@ describe('The retry headers of a record', () => {
     });
 
   it.each([
-    ['in the retry topic of its origin', saying(`${EMAILS}-retry`, EMAILS, '1'), '2'],
-    ['in the topic it comes from', saying(EMAILS, EMAILS, '1'), '2'],
-  ])('count %s', async (_, given, count) => {
+    ['in the retry topic of its origin', retriedRecord(`${EMAILS}-retry`, EMAILS, '1'), '2'],
+    ['in the topic it comes from', retriedRecord(EMAILS, EMAILS, '1'), '2'],
+  ])('are used for the count %s', async (_, given, count) => {
     expect(await done(handler.routeToRetryOrDlq(given, failure, 1))).toBe(`${EMAILS}-dlq`);
     expect(await done(handler.routeToRetryOrDlq(given, failure, 2))).toBe(`${EMAILS}-retry`);
     const [retry] = await written(`${EMAILS}-retry`);
@@ -120,19 +120,19 @@ describe('The retry headers of a record', () => {
     });
   });
 
-  it('do not count without an origin', async () => {
+  it('are not used for the count if the original topic is missing', async () => {
     const given = record({ headers: headers([['retry-count', '9']]) });
     expect(await done(handler.routeToRetryOrDlq(given, failure, 1))).toBe(`${EMAILS}-retry`);
   });
 
-  it('do not count if they were copied from a record of another topic', async () => {
+  it('are not used for the count if they were copied from a record of another topic', async () => {
     const payments = 'unraveldocs-payments';
     const topics = [`${payments}-retry`, `${payments}-dlq`, 'orders-dlq'];
     await done(driver.admin().createTopics(topics.map((name) => ({ name, partitions: 1 }))));
-    const copied = saying(payments, EMAILS, '9');
+    const copied = retriedRecord(payments, EMAILS, '9');
     expect(await done(handler.routeToRetryOrDlq(copied, failure, 1))).toBe(`${payments}-retry`);
     expect(await done(handler.routeToDlq(copied, failure))).toBe(`${payments}-dlq`);
-    const unmapped = saying('orders', EMAILS, '0');
+    const unmapped = retriedRecord('orders', EMAILS, '0');
     expect(await done(handler.routeToRetryOrDlq(unmapped, failure, 1))).toBe('orders-dlq');
     const [retry] = await written(`${payments}-retry`);
     expect(shown(retry!.headers)).toMatchObject({
@@ -186,7 +186,7 @@ describe('KafkaErrorHandlerOptions', () => {
   it.each<[KafkaErrorHandlerOptions, string]>([
     [{ exceptionDetail: 'class' }, ''],
     [{ redact: () => ({ message: '***' }) }, '***'],
-  ])('limit the text of an exception: %j', async (options, message) => {
+  ])("limit the length of an exception's text: %j", async (options, message) => {
     await done(ownHandler(options).own.routeToDlq(record(), failure));
     const [letter] = await written(`${EMAILS}-dlq`);
     expect(shown(letter!.headers)).toMatchObject({
@@ -196,7 +196,7 @@ describe('KafkaErrorHandlerOptions', () => {
   });
 });
 
-it('routeToDlq() says why the record could not be written', async () => {
+it('the error of routeToDlq() says why the record could not be written', async () => {
   const broken = new KafkaErrorHandler({
     producer: () => {
       throw new Error('There is no cluster.');

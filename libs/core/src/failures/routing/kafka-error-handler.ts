@@ -9,9 +9,12 @@ import { PLAIN_HEADERS, plainProfile } from '../headers/plain-profile.js';
 
 /** Options of the application. Provide them as KAFKA_ERROR_HANDLER_OPTIONS. */
 export interface KafkaErrorHandlerOptions {
-  /** Retry topics by source topic. Replaces the default, which comes from the document service of the specification. */
+  /**
+   * Retry topics by source topic. They replace the default mapping, which has the topics of a
+   * document service.
+   */
   readonly retryTopics?: Readonly<Record<string, string>>;
-  /** Default: `default`, or the only cluster. */
+  /** Cluster to write to. Default: the cluster `default`, or the only one. */
   readonly cluster?: string;
   /** Default, as for `redact`: the value in the bus's `defaults` for dead letters. */
   readonly exceptionDetail?: ExceptionDetail;
@@ -19,14 +22,17 @@ export interface KafkaErrorHandlerOptions {
 }
 
 export interface KafkaErrorHandlerParts {
-  /** The producer of the cluster with this name. */
+  /** Returns the producer of the cluster with this name. */
   readonly producer: (cluster: string | undefined) => ProducerSession;
   readonly runtime: Pick<Runtime, 'now'>;
-  /** Called for each record, because the options are known only after the application is initialised. */
+  /**
+   * Returns the options. Called for each record, because the options are known only after the
+   * application is initialised.
+   */
   readonly options?: () => KafkaErrorHandlerOptions;
 }
 
-/** Default mapping. The service's further topics have none, so their failures are dead-lettered. */
+/** Default mapping. Failures of topics without an entry are dead-lettered. */
 const RETRY_TOPICS: Readonly<Record<string, string>> = Object.freeze(
   Object.fromEntries(
     ['emails', 'documents', 'payments', 'users'].map((name) => [
@@ -37,7 +43,10 @@ const RETRY_TOPICS: Readonly<Record<string, string>> = Object.freeze(
 );
 
 interface RetryState {
-  /** The topic of the first write. Names are never derived from the name of a retry topic. */
+  /**
+   * The topic in which the record was first written. Names are never derived from the name of a
+   * retry topic.
+   */
   readonly source: string;
   readonly count: number;
 }
@@ -45,25 +54,34 @@ interface RetryState {
 const TIMEOUT_MS = 30_000;
 
 /**
- * Writes a record to `<topic>-retry` or `<topic>-dlq`, with the reason in five plain headers. Made for
- * code that handles its failures itself. A binding does not need it: its options decide.
+ * Writes a record to `<topic>-retry` or `<topic>-dlq`, with the reason in five plain headers.
+ * Intended for code that handles its failures itself. A binding does not need it, because its
+ * options say where failed records go.
  */
 export class KafkaErrorHandler {
   constructor(private readonly parts: KafkaErrorHandlerParts) {}
 
-  /** null: the topic has no retry topic, and its failures are dead-lettered. */
+  /**
+   * Returns the retry topic; null if there is none, and failures of the topic are dead-lettered.
+   */
   getRetryTopic(sourceTopic: string): string | null {
     const { retryTopics = RETRY_TOPICS } = this.#options;
     return Object.hasOwn(retryTopics, sourceTopic) ? retryTopics[sourceTopic]! : null;
   }
 
-  /** Resolves with the topic that has the record. Rejects with DltPublishException if it was not written. */
+  /**
+   * Writes to the dead-letter topic, and resolves with its name. Rejects with DltPublishException
+   * if the record was not written.
+   */
   routeToDlq(record: BrokerRecord, error: Error): Promise<string> {
     const { source, count } = this.#retryStateOf(record);
     return this.#write(record, error, `${source}-dlq`, count);
   }
 
-  /** Writes to the retry topic until the record was there `maxRetries` times. */
+  /**
+   * Writes to the retry topic until the record was written there `maxRetries` times, and then to
+   * the dead-letter topic.
+   */
   routeToRetryOrDlq(record: BrokerRecord, error: Error, maxRetries: number): Promise<string> {
     const { source, count } = this.#retryStateOf(record);
     const topic = this.getRetryTopic(source);
@@ -93,7 +111,10 @@ export class KafkaErrorHandler {
     }
   }
 
-  /** Producers often copy headers from a retried event to a new one. The headers count only if they fit the topic. */
+  /**
+   * Reads the state from the headers. Producers often copy headers from a retried event to a new
+   * one, so they count only if they belong to this topic.
+   */
   #retryStateOf({ topic, headers }: BrokerRecord): RetryState {
     const said = headerText(headers, PLAIN_HEADERS.originalTopic);
     const isTrue = said !== undefined && (said === topic || this.getRetryTopic(said) === topic);

@@ -21,12 +21,12 @@ beforeEach(() => {
   bed = new RouterTestBed();
 });
 
-/** The next delivery of the record, as its lane makes it. */
+/** Returns the next delivery of the record, as its lane would create it. */
 const next = ({ history }: Delivery, outcome: Outcome): Delivery =>
   delivery({ history: afterFailure(history, outcome as FailedOutcome) });
 
-describe('FailureRouter with a topic that takes no record', () => {
-  it('repeats the write without another call, and counts no call twice', async () => {
+describe('FailureRouter with a topic that accepts no record', () => {
+  it('repeats the write without another handler call, and counts the calls once', async () => {
     bed.publish = () => Promise.reject(new Error('no such topic'));
     const first = await bed.router().route(delivery(), failed());
     expect(first).toMatchObject({
@@ -45,7 +45,7 @@ describe('FailureRouter with a topic that takes no record', () => {
     expect(bed.sent).toEqual(['tier 1.1 after 3', 'tier 1.1 after 3']);
   });
 
-  it('remembers how and when the record failed', async () => {
+  it('remembers how and when the record failed until the write is repeated', async () => {
     bed.publish = () => Promise.reject(new Error('no such topic'));
     const outcome = await bed.router().route(delivery(), failed({ firstFailedAt: -5 }));
     expect(outcome).toMatchObject({
@@ -53,7 +53,7 @@ describe('FailureRouter with a topic that takes no record', () => {
     });
   });
 
-  it('counts one attempt of a record that could not be prepared for a call', async () => {
+  it('counts one attempt for a record that could not be prepared for a call', async () => {
     bed.classification = { ...bed.classification, decision: deadLetter() };
     bed.accept = () => Promise.reject(new Error('not authorised'));
     const failure = failed({ attempts: 1, reason: 'not-called' });
@@ -63,7 +63,7 @@ describe('FailureRouter with a topic that takes no record', () => {
     expect(bed.sent).toEqual(Array(2).fill('NON_RETRYABLE routing after 1'));
   });
 
-  it('keeps the record when the dead-letter topic does not take it', async () => {
+  it('redelivers the record if the dead-letter topic does not accept it', async () => {
     bed.classification = { ...bed.classification, decision: deadLetter() };
     bed.accept = () => Promise.reject(new Error('not authorised'));
     expect(await bed.router().route(delivery(), failed())).toMatchObject({ kind: 'failed' });
@@ -97,7 +97,7 @@ describe('FailureRouter with a topic that takes no record', () => {
     }
   };
 
-  it('does not decide again where the record goes, whatever the circuit says by then', async () => {
+  it('repeats the write to the same destination, even if the circuit changes meanwhile', async () => {
     bed.publish = () => Promise.reject(new Error('no such topic'));
     bed.circuit = 'CLOSED';
     const third = delivery({ history: { redeliveries: 2, failures: 2, calls: 2 } });
@@ -108,7 +108,7 @@ describe('FailureRouter with a topic that takes no record', () => {
     expect(bed.sent).toEqual(Array(4).fill('tier 1.1 after 3'));
   });
 
-  it('dead-letters poison, although no call of the record came in between', async () => {
+  it('still dead-letters a poison record after writes that failed', async () => {
     bed.accept = () => Promise.reject(new Error('not authorised'));
     await routeUntilDone(delivery(), failed({ reason: 'redeliver' }), (refused) => {
       if (refused === 3) bed.accept = async () => 'stored';
@@ -117,8 +117,8 @@ describe('FailureRouter with a topic that takes no record', () => {
   });
 });
 
-describe('FailureRouter with an error of its own', () => {
-  it('keeps the record and calls its handler again: no destination is known', async () => {
+describe('FailureRouter with an internal error', () => {
+  it('redelivers the record and calls its handler again, because no destination is known', async () => {
     Object.defineProperty(bed.classification, 'decision', {
       get() {
         throw new TypeError('a bug');
@@ -134,14 +134,14 @@ describe('FailureRouter with an error of its own', () => {
   });
 });
 
-describe('FailureRouter with a record that stays in its place', () => {
+describe('FailureRouter with a record that is redelivered on its own topic', () => {
   const keep = async (given: Partial<Failure> = {}, before: Partial<DeliveryHistory> = {}) => {
     const first = delivery({ history: before });
     const failure = failed({ reason: 'redeliver', attempts: 1, ...given });
     return next(first, await bed.router().route(first, failure)).history;
   };
 
-  it('remembers the first failure, and whether all were alike', async () => {
+  it('remembers the time of the first failure, and whether all failures had the same fingerprint', async () => {
     const first = await keep({ firstFailedAt: -9 });
     expect(first.lastFailure).toMatchObject({ firstFailureAt: -9 });
     const alike = await keep({}, first);
@@ -151,7 +151,7 @@ describe('FailureRouter with a record that stays in its place', () => {
     expect(other.lastFailure).toMatchObject({ firstFailureAt: -9, fingerprint: 'varied' });
   });
 
-  it('remembers no failure without a call', async () => {
+  it('remembers no failure if the handler was not called', async () => {
     expect((await keep({ attempts: 0 })).lastFailure).toBeUndefined();
   });
 
@@ -164,12 +164,12 @@ describe('FailureRouter with a decision of an operator', () => {
   const decided = (decision: 'skip' | 'dead-letter', history: Partial<DeliveryHistory> = {}) =>
     bed.router().routeWithoutCall(delivery({ history: { ...history, decision } }));
 
-  it('skips the record', async () => {
+  it('skips the record for "skip"', async () => {
     expect(await decided('skip')).toEqual({ kind: 'discarded', reason: 'skipped' });
     expect(bed.sent).toEqual([]);
   });
 
-  it('dead-letters the record', async () => {
+  it('dead-letters the record for "dead-letter"', async () => {
     const history = { redeliveries: 1, failures: 1, calls: 3 };
     expect(await decided('dead-letter', history)).toEqual({
       kind: 'dead-lettered',
@@ -179,7 +179,7 @@ describe('FailureRouter with a decision of an operator', () => {
     expect(bed.sent).toEqual(['MANUAL operator after 3']);
   });
 
-  it('reports the failure that led to it: only the reason is the operator’s', async () => {
+  it('reports the failure that led to the decision; only the reason is the operator’s', async () => {
     const failure = failed({ reason: 'redeliver', error: new RangeError('no stock') });
     const kept = await bed.router().route(delivery(), failure);
     await decided('dead-letter', next(delivery(), kept).history);
@@ -192,14 +192,14 @@ describe('FailureRouter with a decision of an operator', () => {
     ]);
   });
 
-  it('carries it out again when the dead-letter topic does not take the record', async () => {
+  it('applies the decision again if the dead-letter topic does not accept the record', async () => {
     bed.accept = () => Promise.reject(new Error('gone'));
     const outcome = await decided('dead-letter');
     expect(outcome).toMatchObject({ kind: 'failed', attempts: 0, error: { message: 'gone' } });
     expect(outcome).toMatchObject({ reason: 'redeliver' });
   });
 
-  it('tells the half-open detector once the record has left', async () => {
+  it('notifies HalfOpenBlockerDetector when the record has been removed', async () => {
     const { offset } = recordOf();
     await decided('skip');
     await decided('dead-letter');
@@ -208,7 +208,7 @@ describe('FailureRouter with a decision of an operator', () => {
     expect(bed.halfOpenCalls).toEqual(Array(2).fill(`${offset} removed`));
   });
 
-  it('has nothing to do for a record without a decision and without a pending write', () => {
+  it('returns undefined for a record without a decision and without a pending write', () => {
     expect(bed.router().routeWithoutCall(delivery())).toBeUndefined();
   });
 });

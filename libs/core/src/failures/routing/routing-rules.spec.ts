@@ -24,7 +24,7 @@ describe('An outage of a dependency, with a circuit breaker', () => {
     failed({ error: dependencyIsDown(), reason });
 
   it.each(['OPEN', 'HALF_OPEN', 'CLOSED'] as const)(
-    'keeps the record in its place while the circuit is %s',
+    'redelivers the record on its topic while the circuit is %s',
     async (state) => {
       bed.circuit = state;
       const down = failure();
@@ -34,7 +34,7 @@ describe('An outage of a dependency, with a circuit breaker', () => {
     },
   );
 
-  it('moves the record if the circuit stays closed although it could judge by this record alone', async () => {
+  it('moves the record if the circuit stays closed after enough calls to open', async () => {
     bed.circuit = 'CLOSED';
     await bed.router().route(delivery({ history: { redeliveries: 1, failures: 1 } }), failure());
     expect(bed.sent).toEqual([]);
@@ -55,7 +55,7 @@ describe('An outage of a dependency, with a circuit breaker', () => {
     expect(bed.sent).toEqual(['tier 1.1 after 3']);
   });
 
-  it('moves the record if the open circuit let no call pass, and pauses nothing', async () => {
+  it('moves the record if the open circuit prevented the call, and pauses nothing', async () => {
     bed.circuit = 'OPEN';
     await bed.router().route(delivery(), failure('circuit-open'));
     expect(bed.sent).toEqual(['tier 1.1 after 3']);
@@ -76,14 +76,14 @@ describe('An outage of a dependency, with a circuit breaker', () => {
 describe('A record beyond its retry budget', () => {
   const tooLong = failed({ reason: 'budget-exceeded' });
 
-  it('is dead-lettered, or goes to the next tier', async () => {
+  it("is dead-lettered by default, and goes to the next tier with onBudgetExceeded 'NEXT_TIER'", async () => {
     await bed.router().route(delivery(), tooLong);
     const retry = { onBudgetExceeded: 'NEXT_TIER', poisonAfter: 0, tiers: [tierOf(1)] };
     await bed.router({ retry }).route(delivery(), tooLong);
     expect(bed.sent).toEqual(['RETRIES_EXHAUSTED budget-exceeded after 3', 'tier 1.1 after 3']);
   });
 
-  it('waits for a decision with PAUSE_PARTITION', async () => {
+  it('waits for a decision of an operator with PAUSE_PARTITION', async () => {
     expect(await bed.router(STRICT).route(delivery(), tooLong)).toMatchObject({
       kind: 'failed',
       reason: 'awaiting-decision',
@@ -107,23 +107,23 @@ describe('A destination that the application chose for an error', () => {
     ['pauses its binding', pauseContainer(), [], ['Error']],
     ['is its tier', skipToTier(2), ['tier 2.1 after 3'], []],
     ['is the next tier', nextTier(), ['tier 1.1 after 3'], []],
-  ])('%s beyond the budget, too', async (_, decision, sent, paused) => {
+  ])('%s also beyond the retry budget', async (_, decision, sent, paused) => {
     choose(decision);
     await poisonAfter(0).route(delivery(), tooLong);
     expect([bed.sent, bed.paused]).toEqual([sent, paused]);
   });
 
   it.each([
-    ['pauses the binding of a poison record, too', pauseContainer(), [], ['Error']],
-    ['is the tier of a poison record, too', skipToTier(2), ['tier 2.1 after 3'], []],
-    ['is the dead-letter topic if NEXT_TIER was chosen for poison', nextTier(), [POISON], []],
+    ['pauses the binding with a poison record', pauseContainer(), [], ['Error']],
+    ['is used for a poison record if it is a tier', skipToTier(2), ['tier 2.1 after 3'], []],
+    ['is the dead-letter topic for a poison record if NEXT_TIER was chosen', nextTier(), [POISON], []],
   ])('%s', async (_, decision, sent, paused) => {
     choose(decision);
     await poisonAfter(3).route(delivery(), failed());
     expect([bed.sent, bed.paused]).toEqual([sent, paused]);
   });
 
-  it('counts more than poison of a record in its place', async () => {
+  it('has priority over poison: the record is redelivered first if it has calls left', async () => {
     const again = failed({ reason: 'redeliver' });
     choose(pauseContainer());
     const outcome = await poisonAfter(3).route(delivery(), again);
@@ -134,7 +134,7 @@ describe('A destination that the application chose for an error', () => {
     expect(bed.sent).toEqual([POISON]);
   });
 
-  it('counts more than poison in a batch, whose records are delivered again first', async () => {
+  it('has priority over poison in a batch, whose records are redelivered first', async () => {
     const batch = { listenerType: 'BATCH', batchRedeliveries: 5 };
     const failure = failed();
     choose(skipToTier(2));
@@ -144,8 +144,8 @@ describe('A destination that the application chose for an error', () => {
   });
 });
 
-describe('A batch failure without the name of a record', () => {
-  it('keeps the first record in its place, although it would be poison', async () => {
+describe('A batch failure that names no record', () => {
+  it('redelivers the first record, even if it would be poison otherwise', async () => {
     const router = bed.router({ retry: { poisonAfter: 1, tiers: [] } });
     const history = { redeliveries: 2, failures: 2, calls: 2 };
     const failure = failed({ reason: 'unattributed', attempts: 1, delayMs: 0 });

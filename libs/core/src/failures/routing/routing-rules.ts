@@ -21,11 +21,14 @@ export interface RoutingParts {
   /** The tier of the records: 0 is the main topic. */
   readonly tier: number;
   readonly classifier: BindingClassifier;
-  /** Absent if the binding has no circuit breaker. */
+  /** Circuit breaker; undefined if the binding has none. */
   readonly breaker: Pick<CircuitBreaker, 'state'> | undefined;
 }
 
-/** A failed delivery, with everything that the rules look at. The classifier and the fault rules run at most once. */
+/**
+ * A failed delivery, with everything that the rules need. The classifier and the fault rules run at
+ * most once.
+ */
 export class FailureCase {
   #fault: { readonly rule: FaultRule | undefined } | undefined;
   #classification: FailureClassification | undefined;
@@ -47,10 +50,10 @@ export class FailureCase {
   }
 
   /**
-   * A dependency of the handler is down, and a circuit breaker decides when it is called again: an
-   * outage must not empty the main topic into the retry topics. If the circuit stays closed although
-   * this record alone has given it enough calls to judge by, the other records are well, and the
-   * failure is the record's own.
+   * Returns whether the failure is an outage of a dependency, for which the circuit breaker decides
+   * when the handler is called again. During an outage the main topic must not be emptied into the
+   * retry topics. If the circuit is still closed after this record alone has failed often enough to
+   * open it, calls of other records succeed, and the failure is the record's own.
    */
   get isOutage(): boolean {
     const { breaker, binding } = this.parts;
@@ -60,7 +63,7 @@ export class FailureCase {
     return breaker.state !== 'CLOSED' || deliveries < binding.circuitBreaker.minimumNumberOfCalls;
   }
 
-  /** The handler was called, and the failure is that call's. */
+  /** Returns whether the handler was called, and the failure is the result of that call. */
   get wasCalled(): boolean {
     const { attempts, reason } = this.failed;
     return attempts > 0 && reason !== 'not-called' && reason !== 'unattributed';
@@ -72,10 +75,10 @@ export class FailureCase {
   }
 }
 
-/** undefined leaves the decision to the next rule. */
+/** Returns a destination, or undefined to leave the decision to the next rule. */
 type RoutingRule = (failure: FailureCase) => Destination | undefined;
 
-/** The policy of the router. The first rule that answers decides. */
+/** Rules of the router in their order. The first rule that returns a destination decides. */
 const ROUTING_RULES: readonly RoutingRule[] = [
   keepRefusedByGuard,
   deadLetterGivenUpByHandler,
@@ -96,7 +99,10 @@ export function decideDestination(failure: FailureCase): Destination {
   return destinationOf(classification.decision, failed, report, binding);
 }
 
-/** A guard may let the record pass later, so nothing is held against it. */
+/**
+ * Redelivers a record that a guard refused, because the guard may let it pass later. The refusal
+ * does not count as a failure of the record.
+ */
 function keepRefusedByGuard({ failed: { error } }: FailureCase): Destination | undefined {
   return error instanceof HandlerRefusedException ? KEEP_IN_PLACE : undefined;
 }
@@ -107,21 +113,23 @@ function deadLetterGivenUpByHandler({ failed: { reason } }: FailureCase): Destin
     : undefined;
 }
 
-/** The next call is made in another delivery, unless the record is poison. */
+/** Redelivers a record that has calls left, unless it is poison. */
 function keepWithCallsLeft(failure: FailureCase): Destination | undefined {
   const { reason } = failure.failed;
   const isLeft = reason === 'redeliver' || reason === 'unattributed';
   return isLeft ? (poisonInPlace(failure) ?? KEEP_IN_PLACE) : undefined;
 }
 
-/** An explicit destination of the application counts more than an outage. */
+/**
+ * Redelivers a record during an outage. A destination that the application has chosen has priority.
+ */
 function keepDuringOutage(failure: FailureCase): Destination | undefined {
   return !failure.classification.isExplicit && failure.isOutage ? KEEP_IN_PLACE : undefined;
 }
 
 /**
- * SEEK_TO_FAILED reads again from the failed record on, a bounded number of times. A record that
- * always fails would otherwise be read for ever.
+ * Redelivers a batch from the failed record on with SEEK_TO_FAILED, a limited number of times.
+ * Otherwise a record that always fails would be read for ever.
  */
 function applyBatchStrategy(failure: FailureCase): Destination | undefined {
   const { listenerType, batchFailureStrategy, batchRedeliveries } = failure.binding;
@@ -138,7 +146,10 @@ function applyBatchStrategy(failure: FailureCase): Destination | undefined {
   }
 }
 
-/** Does not apply with PAUSE_PARTITION, where the record counts as one that had all its calls. */
+/**
+ * Dead-letters a record beyond its retry budget. With PAUSE_PARTITION the rule does not apply, and
+ * the record is routed like one that had all its calls.
+ */
 function deadLetterBeyondBudget({
   failed,
   binding,
@@ -151,7 +162,10 @@ function deadLetterBeyondBudget({
   return { kind: 'dead-letter', reason: 'RETRIES_EXHAUSTED', cause: 'budget-exceeded' };
 }
 
-/** Poison skips the remaining tiers. A destination that the application has chosen itself still counts. */
+/**
+ * Dead-letters poison without the remaining tiers. A destination that the application has chosen
+ * itself has priority.
+ */
 function deadLetterPoison(failure: FailureCase): Destination | undefined {
   const { isPoison, totalAttempts } = failure.report;
   const { poisonAfter } = failure.binding.retry;
@@ -162,7 +176,10 @@ function deadLetterPoison(failure: FailureCase): Destination | undefined {
     : { kind: 'dead-letter', reason: 'RETRIES_EXHAUSTED', cause: 'poison' };
 }
 
-/** More calls are left, but they would fail as the earlier ones. A delivery without a call proves nothing. */
+/**
+ * Dead-letters a record that has calls left but is poison, because they would fail like the earlier
+ * ones. A delivery without a handler call does not show that.
+ */
 function poisonInPlace(failure: FailureCase): Destination | undefined {
   return failure.wasCalled && !failure.isOutage ? deadLetterPoison(failure) : undefined;
 }

@@ -3,7 +3,10 @@ import type { DeliveryAttempt, EventContext } from '../records/event-context.js'
 import type { EventHeaders } from '../records/event-record.js';
 import type { ExceptionRoutingDecision } from '../outcomes/exception-routing-decision.js';
 
-/** Handles the events of one type; every provider that has these two methods and the `@HandlesEvents` decorator is found. */
+/**
+ * Handles the events of one type. Every provider with these two methods and the decorator
+ * `@HandlesEvents` is found.
+ */
 export interface EventTypeHandler<T = unknown> {
   getEventType(): string;
   handleEvent(event: T, context: EventContext): unknown;
@@ -19,29 +22,38 @@ export interface MessageMetadata {
   readonly timestamp: number;
   readonly headers: EventHeaders;
   readonly attempt: DeliveryAttempt;
-  /** Aborts when the partition is taken away or the drain time is over. */
+  /** Aborts when the partition is revoked or the drain time is over. */
   readonly signal: AbortSignal;
-  /** Acknowledges the message, hands it back, gives it up, sends in its transaction, and logs. */
+  /**
+   * Acknowledges the message, hands it back, dead-letters it, sends records in its transaction, and
+   * logs.
+   */
   readonly context: EventContext;
   toJSON(): Readonly<Record<string, unknown>>;
 }
 
-/** Handles the messages of a binding that a consumer in `EventBusModule.forFeature` names: returning is success, throwing is failure. */
+/**
+ * Handles the messages of a binding that a consumer in `EventBusModule.forFeature` names. A return
+ * means success, an exception means failure.
+ */
 export interface MessageHandler<T = unknown> {
   handle(message: T, metadata: MessageMetadata): unknown;
 }
 
-/** Called for each dead letter after the write. A failure of it changes nothing about the record. */
+/** Called for each dead letter after the write. If it fails, the record is still written. */
 export interface DltAlertHandler {
   onDeadLetter(record: DltRecord): void | Promise<void>;
 }
 
-/** `'discard'`: the handler took care of the record, and nothing is written to the dead-letter topic. */
+/**
+ * `'discard'`: the handler took care of the record, and nothing is written to the dead-letter
+ * topic.
+ */
 export type DltVerdict = 'store' | 'discard';
 
 /**
- * Decides about a dead letter (`dlt.strategy: 'CUSTOM'`) before the write. After an error, a timeout
- * or no answer the record is stored.
+ * Decides about a dead letter before the write (`dlt.strategy: 'CUSTOM'`). After an error, a
+ * timeout or an unknown answer the record is stored.
  */
 export interface DltRecordHandler {
   handle(record: DltRecord): DltVerdict | void | Promise<DltVerdict | void>;

@@ -13,11 +13,17 @@ export type ClaimAnswer = 'new' | 'in-progress' | 'done';
 export interface IdempotencyStore {
   /**
    * Claims a key atomically: of all simultaneous claims one gets `new`. `owner` identifies this
-   * claim. The same owner gets the same answer again, because the first answer may have been lost.
+   * claim. The same owner gets the same answer again, because its first answer may have been lost.
    */
   claim(key: string, owner: string, leaseMs: number): ClaimAnswer | PromiseLike<ClaimAnswer>;
-  /** Marks the key as done, whoever has claimed it meanwhile. For the next `ttlMs` the answer is `done`. */
+  /**
+   * Marks the key as done, even if another owner has claimed it meanwhile. For the next `ttlMs` the
+   * answer is `done`.
+   */
   complete(key: string, ttlMs: number): unknown;
-  /** Frees the key, so that the next claim gets `new`. Has no effect if the key is done or has another owner by now. */
+  /**
+   * Frees the key, so that the next claim gets `new`. Has no effect if the key is done, or if it
+   * has another owner now.
+   */
   release(key: string, owner: string): unknown;
 }

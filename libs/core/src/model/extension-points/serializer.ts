@@ -1,15 +1,23 @@
-/** An event as it is written. */
+/** An event in its serialized form. */
 export interface SerializedEvent {
   readonly value: Buffer | string;
-  /** Headers for the readers of the event. A header of the same name from the caller wins. */
+  /**
+   * Headers for the readers of the event. A header that the caller passes replaces the one with the
+   * same name.
+   */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Turns an event into bytes. It is not called for a Buffer or a tombstone: both are written as they are. */
+/**
+ * Turns an event into bytes. Not called for a Buffer or a tombstone, which are written unchanged.
+ */
 export interface Serializer {
-  /** Appears in messages: `JSON`. */
+  /** Name in messages: `JSON`. */
   readonly name: string;
-  /** Throws an error that says why the event cannot be written, without quoting the event. */
+  /**
+   * Returns the serialized event. Throws an error that says why the event cannot be written,
+   * without quoting the event.
+   */
   serialize(
     event: unknown,
     target: { readonly topic: string },

@@ -1,18 +1,24 @@
-/** The error behind a failure result, if there is one. */
+/** Options of a failure result, such as the error behind it. */
 export interface FailureResultOptions {
   readonly cause?: unknown;
 }
 
-/** Shared by every copy of this library in the process, unlike a class. */
+/**
+ * Brand of all results. Every copy of this library in the process has the same brand, which is not
+ * true for a class.
+ */
 const BRAND = Symbol.for('nest-event-bus:consumer-result');
 
-/** Has the same effect as returning nothing. */
+/** Result of a handler that succeeded. Returning undefined has the same effect. */
 export class SuccessResult {
   readonly kind = 'success';
   readonly [BRAND] = true;
 }
 
-/** Sends the record to the next retry topic, after as many calls as the binding allows. */
+/**
+ * Result of a handler that should be called again. After all calls that the binding allows, the
+ * record goes to the next retry topic.
+ */
 export class RetryableResult {
   readonly kind = 'retryable';
   readonly [BRAND] = true;
@@ -26,7 +32,7 @@ export class RetryableResult {
   }
 }
 
-/** Sends the record to the dead-letter topic at once: the message is bad. */
+/** Result of a handler whose message is bad. The record goes to the dead-letter topic at once. */
 export class ErrorResult {
   readonly kind = 'error';
   readonly [BRAND] = true;
@@ -40,7 +46,7 @@ export class ErrorResult {
   }
 }
 
-/** A handler may return it instead of throwing. Any other value that a handler returns is ignored. */
+/** Result that a handler may return instead of throwing. Any other returned value is ignored. */
 export type ConsumerResult = SuccessResult | RetryableResult | ErrorResult;
 
 export const ConsumerResult = Object.freeze({
@@ -51,13 +57,16 @@ export const ConsumerResult = Object.freeze({
     new ErrorResult(reason, options),
 });
 
-/** Checks the brand, because an object of the application may have a `kind` as well. */
+/**
+ * Returns whether the value is a result. The brand is checked, because an object of the application
+ * may have a `kind` as well.
+ */
 export function isConsumerResult(value: unknown): value is ConsumerResult {
   if (typeof value !== 'object' || value === null) return false;
   try {
     return (value as { readonly [BRAND]?: unknown })[BRAND] === true;
   } catch {
-    // A proxy that throws when it is read is no result of ours.
+    // A proxy that throws when it is read is no result of this library.
     return false;
   }
 }

@@ -1,13 +1,22 @@
 import type { TopicPartition } from '@nest-event-bus/broker';
 
-/** `dead-letter` gives the record up, `skip` lets the watermark pass it and leaves only a log line. */
+/**
+ * `dead-letter` writes the record to the dead-letter topic. `skip` lets the watermark pass the
+ * record, of which only a log line remains.
+ */
 export type RecordDecision = 'dead-letter' | 'skip';
 
-/** An operator's decision about a record that its partition waits for. `retry` delivers it again, at once unless something else pauses the partition. */
+/**
+ * An operator's decision about a record for which its partition waits. `retry` delivers the record
+ * again, at once unless another pause reason remains.
+ */
 export type Decision = 'retry' | RecordDecision;
 
 /** The partition of a record that waits for a decision. */
 export interface DecisionPlace extends TopicPartition {
-  /** The record that is meant: if another one waits by now, nothing is decided. Absent, the decision is about whichever record waits. */
+  /**
+   * The record that is meant. If the partition waits for another record now, nothing is decided. If
+   * omitted, the decision is about the record that waits.
+   */
   readonly offset?: number;
 }

@@ -22,7 +22,7 @@ describe('DeliveryHistory', () => {
     );
   });
 
-  it('keeps a decision that could not be carried out, and the failure that led to it', () => {
+  it('keeps a decision that could not be applied, and the failure that led to it', () => {
     const decided = withDecision(failedOnce, 'dead-letter');
     const next = afterFailure(decided, aFailure({ attempts: 0 }));
     expect(next).toMatchObject({ decision: 'dead-letter', calls: 3 });
@@ -42,7 +42,7 @@ describe('DeliveryHistory', () => {
     expect(afterHandBack(next).pendingWrite).toBe(pendingWrite);
   });
 
-  it('ends a wait with the delivery that waited', () => {
+  it('has no wait after the delivery that waited', () => {
     const waiting = { ...failedOnce, wait: { reason: 'backoff', until: 5 } } as const;
     expect(afterHandBack(waiting).wait).toBeUndefined();
   });

@@ -5,15 +5,18 @@ import type { RememberedFailure } from './failure-report.js';
 
 /** A write to a retry or dead-letter topic that failed and is repeated. */
 export interface PendingWrite {
-  /** Decided once. A circuit that opens meanwhile does not change it: it would wait for a record that waits for it. */
+  /**
+   * Destination, decided once. A circuit that opens meanwhile does not change it: the record would
+   * wait for the circuit, and the circuit for a call with the record.
+   */
   readonly destination: WriteDestination;
   readonly report: RememberedFailure;
 }
 
-/** The record is not delivered again before its time. */
+/** A wait of a record before its next delivery. */
 export interface RecordWait {
   readonly reason: 'backoff' | 'delay';
-  /** The end of the wait, by the monotonic clock. */
+  /** The end of the wait, on the monotonic clock. */
   readonly until: number;
   readonly error?: Error;
 }
@@ -22,15 +25,18 @@ export interface RecordWait {
 export interface DeliveryHistory {
   /** Earlier deliveries, failed or handed back. */
   readonly redeliveries: number;
-  /** Earlier deliveries that failed. A record that was handed back, or that was not tried at all, has not failed. */
+  /**
+   * Earlier deliveries that failed. A record that was handed back, or whose handler was not called,
+   * has not failed.
+   */
   readonly failures: number;
   /** Handler calls in the deliveries that failed. */
   readonly calls: number;
   /** The latest failure with a handler call. */
   readonly lastFailure?: RememberedFailure;
-  /** The handler is not called again until the write has succeeded. */
+  /** A write that has to succeed before the handler may be called again. */
   readonly pendingWrite?: PendingWrite;
-  /** Carried out instead of a handler call. */
+  /** An operator's decision, which is applied instead of a handler call. */
   readonly decision?: RecordDecision;
   /** Set while the record waits in memory for its next delivery. */
   readonly wait?: RecordWait;
@@ -42,21 +48,21 @@ export const FIRST_DELIVERY: DeliveryHistory = Object.freeze({
   calls: 0,
 });
 
-/** Says whether the router takes the delivery without a handler call. */
+/** Returns whether the router handles the delivery without a handler call. */
 export function needsNoCall({ decision, pendingWrite }: DeliveryHistory): boolean {
   return decision !== undefined || pendingWrite !== undefined;
 }
 
-/** The history of the next delivery, after the record was handed back. */
+/** Returns the history for the next delivery after the record was handed back. */
 export function afterHandBack(history: DeliveryHistory): DeliveryHistory {
   return { ...history, redeliveries: history.redeliveries + 1, wait: undefined };
 }
 
-/** The history of the next delivery, after this one failed. */
+/** Returns the history for the next delivery after this one failed. */
 export function afterFailure(history: DeliveryHistory, failed: FailedOutcome): DeliveryHistory {
   const { attempts } = failed;
   const next = { ...afterHandBack(history), ...pendingWriteOf(failed) };
-  // Failures without a handler call do not replace the last handler failure.
+  // A failure without a handler call does not replace the latest failure of the handler.
   if (attempts === 0) return next;
   return {
     ...next,
@@ -66,7 +72,7 @@ export function afterFailure(history: DeliveryHistory, failed: FailedOutcome): D
   };
 }
 
-/** `retry` only takes back an earlier decision. */
+/** Returns the history with the decision. `retry` only removes an earlier decision. */
 export function withDecision(history: DeliveryHistory, decision: Decision): DeliveryHistory {
   return { ...history, decision: decision === 'retry' ? undefined : decision };
 }

@@ -7,27 +7,40 @@ export interface Delivery {
   readonly record: BrokerRecord;
   /** The earlier deliveries of the record in this assignment. */
   readonly history: DeliveryHistory;
-  /** The start of its slice, or of its own turn if records run in parallel: milliseconds since 1970. Never before the record was due. */
+  /**
+   * The start of its slice, or of its own hand-out if records run in parallel: milliseconds since
+   * 1970. Never before the record was due.
+   */
   readonly receivedAt: number;
-  /** The same by the monotonic clock. The retry budget counts from here. */
+  /** The same time on the monotonic clock. The retry budget counts from this time. */
   readonly readySince: number;
   /** Index of the session within its container. */
   readonly sessionIndex: number;
-  /** Commits the record's offset as part of something else, such as a transaction. */
+  /**
+   * The assignment, for committing the record's offset together with something else, such as a
+   * transaction.
+   */
   readonly assignment: Assignment | undefined;
   /**
-   * The handler has returned, and its effects are being stored. A store that is down makes that
-   * take long, and the time must not count as the handler's. `error` is what the record waits for.
+   * Called when the handler has returned and its effects are still being stored. If a store is
+   * down, that may take long, and the time must not count as the handler's. `error` is the reason
+   * for which the record waits.
    */
   onHandlerReturned(error?: Error): void;
-  /** Created at first access. Aborts when the partition is taken away or the drain time is over. */
+  /**
+   * Abort signal of the work, created when it is first read. Aborts when the partition is revoked
+   * or the drain time is over.
+   */
   readonly signal: AbortSignal;
   /**
-   * Created at first access. Aborts sooner than `signal`: as soon as the partition is asked back or
-   * the session pauses or drains. A wait before another attempt ends with it (hand the record
-   * back); a running handler goes on.
+   * Abort signal of waits, created when it is first read. Aborts earlier than `signal`: as soon as
+   * a revocation, a pause or a drain begins. A wait before another attempt then ends, and the
+   * record is handed back. A running handler continues.
    */
   readonly waitSignal: AbortSignal;
-  /** Reads whether `waitSignal` is aborted, without creating it. No further step may begin then. */
+  /**
+   * True if `waitSignal` is aborted. Does not create the signal. No further step of the delivery
+   * may begin then.
+   */
   readonly isCancelled: boolean;
 }

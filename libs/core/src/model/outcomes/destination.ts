@@ -1,6 +1,6 @@
 import type { DltCause, DltReason } from '../records/dlt-record.js';
 
-/** Why a record is dead-lettered. */
+/** The reason and the cause for which a record is dead-lettered. */
 export interface DeadLetterReason {
   readonly reason: DltReason;
   readonly cause: DltCause;
@@ -18,7 +18,7 @@ export interface DeadLetterDestination extends DeadLetterReason {
   readonly kind: 'dead-letter';
 }
 
-/** A topic that takes a failed record. */
+/** A topic to which a failed record is written. */
 export type WriteDestination = RetryDestination | DeadLetterDestination;
 
 /** The destination of a failed record. */

@@ -6,7 +6,7 @@ export interface FailureLocation {
   readonly tier: number;
 }
 
-/** Counts failed records, and the topics that took them. It must not throw. */
+/** Counts failed records, and the topics to which they were written. It must not throw. */
 export interface FailureObserver {
   /** Called once per failed delivery, with the class of the error. */
   failed(place: FailureLocation, exception: string): void;

@@ -5,20 +5,26 @@ import type { TierFailureRecord } from '../records/tier-history.js';
 /** The part of an error that may leave the process. */
 export interface ErrorDescription {
   readonly className: string;
-  /** The class of its cause. The message of a cause is never written: a parser quotes the payload there. */
+  /**
+   * The class of the error's cause. The message of a cause is never written, because a parser
+   * quotes the payload in it.
+   */
   readonly causeClassName?: string;
-  /** Absent with `exceptionDetail: 'class'`, as is the stack, whose first line has the message. */
+  /**
+   * Message of the error. Absent with `exceptionDetail: 'class'`, as is the stack, whose first line
+   * contains the message.
+   */
   readonly message?: string;
   readonly stack?: string;
-  /** `redact` threw or returned something else than a text: only the class is written then. */
+  /** True if `redact` threw or returned no text. Then only the class is written. */
   readonly isRedactionBroken?: boolean;
 }
 
-/** Everything that is written about a failed record, wherever it goes next. All header profiles are made of it. */
+/** Everything that is written about a failed record. All header profiles are created from it. */
 export interface FailureReport {
   readonly binding: string;
   readonly groupId: string;
-  /** The record as it was received: its key, value and headers are written byte for byte. */
+  /** The record as it was received. Its key, value and headers are written byte for byte. */
   readonly record: BrokerRecord;
   readonly originalTopic: string;
   readonly originalPartition: number;
@@ -35,16 +41,22 @@ export interface FailureReport {
   readonly failedAt: number;
   /** The error, as far as `dlt.exceptionDetail` and `dlt.redact` allow. */
   readonly description: ErrorDescription;
-  /** Entries in the order of the tiers. The last is the tier where the record failed, whether it leaves it now or not. */
+  /**
+   * Failures per tier, in the order of the tiers. The last entry is the tier in which the record
+   * failed, even if it stays there.
+   */
   readonly tierHistory: readonly TierFailureRecord[];
   /** Identifies the error; `varied` if an earlier call failed in another way. */
   readonly fingerprint: string;
-  /** Every call failed in the same way, or no call can ever help. */
+  /** True if every call failed in the same way, or if no call can ever help. */
   readonly isPoison: boolean;
   readonly replayCount: number;
-  /** Present only if the record could not be read. */
+  /** Present only if the record could not be deserialized. */
   readonly deserialization?: DeserializationFailure;
 }
 
-/** A report that outlives its delivery. The bytes of the record are read again with the next one. */
+/**
+ * A report that is kept until the next delivery. It has no bytes of the record, because they are
+ * read again.
+ */
 export type RememberedFailure = Omit<FailureReport, 'record'>;

@@ -8,7 +8,10 @@ export interface GivenDelivery extends Partial<Omit<Delivery, 'history'>> {
   readonly history?: Partial<DeliveryHistory>;
 }
 
-/** A first delivery, unless something else is given. Its signals are made when a test asks for them. */
+/**
+ * Returns a first delivery, unless `given` says otherwise. Its signals are created when a test
+ * reads them.
+ */
 export function aDelivery({ history, ...given }: GivenDelivery = {}): Delivery {
   let own: AbortSignal | undefined;
   return {
@@ -32,13 +35,13 @@ export function aDelivery({ history, ...given }: GivenDelivery = {}): Delivery {
   };
 }
 
-/** A failed call whose record is delivered again, unless something else is given. */
+/** Returns a failed call whose record is redelivered, unless `given` says otherwise. */
 export function aFailure(given: Partial<FailedOutcome> = {}): FailedOutcome {
   const failure = { kind: 'failed', reason: 'redeliver', error: new Error('no'), attempts: 1 };
   return { ...failure, ...given } as FailedOutcome;
 }
 
-/** A remembered failure, with the members that tests look at. */
+/** Returns a remembered failure, with the members that tests check. */
 export function aRememberedFailure(given: Partial<RememberedFailure> = {}): RememberedFailure {
   return { firstFailureAt: 7, fingerprint: 'f', ...given } as RememberedFailure;
 }

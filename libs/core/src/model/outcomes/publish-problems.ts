@@ -1,4 +1,4 @@
-/** A retry or dead-letter topic that takes no records at the moment. */
+/** A retry or dead-letter topic whose last write failed. */
 export interface TopicProblem {
   readonly topic: string;
   /** The latest error. */
@@ -8,12 +8,18 @@ export interface TopicProblem {
   readonly lastSeen: number;
 }
 
-/** The topics of a binding that cannot be written to, for health and metrics. A write that succeeds removes its topic. */
+/**
+ * The topics of a binding that cannot be written to, for health and metrics. A successful write
+ * removes its topic.
+ */
 export interface PublishProblems {
-  /** Topics with a recent failed write. After a while without a write, another process has the records. */
+  /**
+   * Topics with a recent failed write. A topic without a recent attempt is omitted, because another
+   * process has the records now.
+   */
   readonly all: readonly TopicProblem[];
   /** Calls the listener when a topic is added or removed. Returns the function that ends the subscription. */
   onChange(listener: () => void): () => void;
-  /** Forgets all problems, because the binding was stopped. */
+  /** Removes all problems, because the binding was stopped. */
   clear(): void;
 }

@@ -6,7 +6,7 @@ export const DLT_REASONS = ['RETRIES_EXHAUSTED', 'NON_RETRYABLE', 'MANUAL'] as c
 
 export type DltReason = (typeof DLT_REASONS)[number];
 
-/** The exact cause of a dead letter. Several causes share a reason. */
+/** The exact cause of a dead letter. Several causes belong to the same reason. */
 export const DLT_CAUSES = [
   'exhausted',
   'budget-exceeded',
@@ -24,7 +24,10 @@ export const DLT_CAUSES = [
 
 export type DltCause = (typeof DLT_CAUSES)[number];
 
-/** Describes why a record could not be read, without any of its bytes: the record itself has them. */
+/**
+ * Describes why a record could not be deserialized, without any of its bytes, which the record
+ * itself contains.
+ */
 export interface DeserializationFailure {
   readonly part: 'value';
   /** The expected format: `JSON`, `Avro`, or the name of a deserializer of the application. */
@@ -36,9 +39,9 @@ export interface DeserializationFailure {
 }
 
 /**
- * A dead letter with everything that is known of it. Offsets are bigint: exact, whatever the topic
- * grows to. Unknown parts of the original position are -1; other unknown values are undefined,
- * zero, empty or `unknown`.
+ * A dead letter with all known data. Offsets are bigint, so that they are always exact. Unknown
+ * parts of the original position are -1. Other unknown values are undefined, zero, empty or
+ * `unknown`.
  */
 export interface DltRecord {
   readonly originalTopic: string;
@@ -47,7 +50,7 @@ export interface DltRecord {
   readonly originalTimestamp: number;
   readonly key: Buffer | null;
   readonly value: Buffer | null;
-  /** Headers that the record came with, without those that the bus has written. */
+  /** Headers of the record, without those that the bus has written. */
   readonly headers: readonly RecordHeader[];
   readonly dltReason: DltReason;
   readonly totalAttempts: number;
@@ -59,14 +62,17 @@ export interface DltRecord {
   readonly dltCause?: DltCause;
   /** The time of the write to the dead-letter topic. */
   readonly dltTimestamp: number;
-  /** The binding that gave the record up. Groups that read one topic share its dead-letter topic. */
+  /**
+   * The binding that dead-lettered the record. Groups that read one topic share its dead-letter
+   * topic.
+   */
   readonly binding?: string;
   readonly groupId?: string;
   /** Number of earlier replays. */
   readonly replayCount: number;
   readonly fingerprint?: string;
   readonly isPoison: boolean;
-  /** Present only if the record could not be read (`dltCause: 'deserialization'`). */
+  /** Present only if the record could not be deserialized (`dltCause: 'deserialization'`). */
   readonly deserialization?: DeserializationFailure;
   /**
    * Offsets are decimal text. Leaves out the payload and the values of the headers, because either may

@@ -5,7 +5,10 @@
 export const EVENTBUS_HEADERS = Object.freeze({
   /** Version of this format. An older version keeps headers that a newer one has added. */
   version: 'x-eventbus-version',
-  /** The reader of a record in a retry topic, or of a replayed one. Other readers skip it. */
+  /**
+   * The binding for which a record in a retry topic, or a replayed one, is meant. Other bindings
+   * skip it.
+   */
   bindingName: 'x-eventbus-binding-name',
   groupId: 'x-eventbus-group-id',
   receivedTimestamp: 'x-eventbus-received-timestamp',
@@ -27,18 +30,23 @@ export const EVENTBUS_HEADERS = Object.freeze({
   lastExceptionClass: 'x-eventbus-last-exception-class',
   lastExceptionMessage: 'x-eventbus-last-exception-message',
   lastExceptionStacktrace: 'x-eventbus-last-exception-stacktrace',
-  /** A hash of the error's name and message. If it is the same on every call, the record is poison. */
+  /**
+   * A hash of the error's name and message. If it is the same after every call, the record is
+   * poison.
+   */
   fingerprint: 'x-eventbus-fingerprint',
   poison: 'x-eventbus-poison',
   replayCount: 'x-eventbus-replay-count',
-  /** The part of a dead letter that could not be read, and its expected format. */
+  /** The part of a record that could not be deserialized, and its expected format. */
   deserializationPart: 'x-eventbus-deserialization-part',
   deserializationFormat: 'x-eventbus-deserialization-format',
   deserializationExceptionClass: 'x-eventbus-deserialization-exception-class',
   deserializationReason: 'x-eventbus-deserialization-reason',
 });
 
-/** Headers about each tier that a record has passed; 0 is the main topic. */
+/**
+ * Returns the names of the headers about one tier that a record has passed; 0 is the main topic.
+ */
 export const tierHeaders = (tier: number) => ({
   exception: `x-eventbus-tier${tier}-exception`,
   exhaustedAt: `x-eventbus-tier${tier}-exhausted-at`,
@@ -46,5 +54,5 @@ export const tierHeaders = (tier: number) => ({
   attempts: `x-eventbus-tier${tier}-attempts`,
 });
 
-/** Includes headers of a newer version. */
+/** Returns whether a header belongs to the bus, including headers of a newer version. */
 export const hasEventBusPrefix = (name: string): boolean => name.startsWith('x-eventbus-');

@@ -1,4 +1,4 @@
-/** A header has one value, or several where the producer wrote its key more than once. */
+/** The value of a header; several values if the producer wrote the header more than once. */
 export type HeaderValue = string | readonly string[] | undefined;
 
 /** The headers of a record as text; the bytes are in `EventContext.raw`. */
@@ -11,7 +11,7 @@ export interface EventHeaders {
   toJSON(): Readonly<Record<string, string | readonly string[]>>;
 }
 
-/** A record as a handler sees it. `toJSON` leaves the payload out, so that no log contains it. */
+/** A record as a handler sees it. `toJSON` omits the payload, so that no log contains it. */
 export interface EventRecord<T = unknown> {
   readonly value: T;
   readonly key: string | null;

@@ -3,9 +3,9 @@ import type { RecordHeader } from '@nest-event-bus/broker';
 const DECIMAL = /^-?\d{1,19}$/;
 
 /**
- * The last value of a header as a number of 64 bits: decimal text, or four or eight big-endian
- * bytes, as Java's ByteBuffer writes them. Printable bytes are read as text: as a number they would
- * be larger than any partition, offset or time.
+ * Returns the last value of a header as a 64-bit number. The value is decimal text, or four or
+ * eight big-endian bytes as Java's ByteBuffer writes them. Printable bytes are read as text,
+ * because as a number they would be larger than any partition, offset or time.
  */
 export function headerInteger(headers: readonly RecordHeader[], name: string): bigint | undefined {
   const bytes = headers.findLast(({ key }) => key === name)?.value;
@@ -13,7 +13,10 @@ export function headerInteger(headers: readonly RecordHeader[], name: string): b
   return bytes.every(isPrintable) ? decimal(bytes.toString('latin1')) : binary(bytes);
 }
 
-/** Like `headerInteger`, but undefined for negative numbers and for numbers beyond 2^53. */
+/**
+ * Returns the number like `headerInteger`, but undefined for negative numbers and for numbers above
+ * 2^53.
+ */
 export function headerCount(headers: readonly RecordHeader[], name: string): number | undefined {
   const number = Number(headerInteger(headers, name) ?? -1n);
   return Number.isSafeInteger(number) && number >= 0 ? number : undefined;

@@ -3,7 +3,7 @@ import { EVENTBUS_HEADERS } from './event-bus-headers.js';
 import { headerCount, headerInteger } from './header-number.js';
 import { headerText } from './header-text.js';
 
-/** The position of a record's first write. */
+/** The position at which a record was first written. */
 export interface OriginalPosition {
   readonly topic: string;
   readonly partition: number;
@@ -23,10 +23,16 @@ export const EVENTBUS_POSITION: PositionHeaders = Object.freeze({
   offset: EVENTBUS_HEADERS.originalOffset,
 });
 
-/** Kafka's limit. A longer name is no topic, and would be copied to every retry topic. */
+/**
+ * Kafka's limit for topic names. A header with a longer value is ignored: it names no topic, and
+ * would be copied into every retry record.
+ */
 const LONGEST_TOPIC_NAME = 249;
 
-/** Reads the whole position or nothing: half a position would identify another record. */
+/**
+ * Returns the whole position, or undefined if a part is missing. Parts of different positions would
+ * identify another record.
+ */
 export function headerPosition(
   headers: readonly RecordHeader[],
   names: PositionHeaders,

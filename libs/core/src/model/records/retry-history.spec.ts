@@ -55,7 +55,7 @@ const NEVER_FAILED = {
 };
 
 describe('readRetryHistory() in a retry topic', () => {
-  it('reads all headers', () => {
+  it('returns the values of all headers', () => {
     expect(readRetryHistory(record(PAST), 2)).toEqual({
       original: { topic: 'orders', partition: 3, offset: 9_007_199_254_740_993n },
       originalTimestamp: 1_000,
@@ -70,7 +70,7 @@ describe('readRetryHistory() in a retry topic', () => {
     });
   });
 
-  it('starts at the record if another producer wrote it', () => {
+  it("uses the record's own position if another producer wrote it", () => {
     expect(readRetryHistory(record(), 1)).toEqual({
       original: { topic: 'orders.retry-2', partition: 1, offset: 5n },
       originalTimestamp: 9_000,
@@ -80,7 +80,7 @@ describe('readRetryHistory() in a retry topic', () => {
     });
   });
 
-  it('ignores deliveries of another tier', () => {
+  it('ignores the deliveries of another tier', () => {
     expect(readRetryHistory(record(PAST), 1)).toMatchObject({
       tier: 1,
       delivery: 1,
@@ -88,7 +88,7 @@ describe('readRetryHistory() in a retry topic', () => {
     });
   });
 
-  it('ignores half a position', () => {
+  it("uses the record's own position if the original one is incomplete", () => {
     const damaged = { ...PAST, 'original-offset': 'seventeen' };
     expect(readRetryHistory(record(damaged), 2)).toMatchObject({
       original: { topic: 'orders.retry-2', partition: 1, offset: 5n },
@@ -97,11 +97,11 @@ describe('readRetryHistory() in a retry topic', () => {
     });
   });
 
-  it('adds up the tiers if the total is missing', () => {
+  it('adds up the attempts of the tiers if the total is missing', () => {
     expect(readRetryHistory(record({ ...PAST, 'total-attempts': '' }), 2).totalAttempts).toBe(12);
   });
 
-  it('keeps a tier with only one header', () => {
+  it('keeps a tier of which only one header is present', () => {
     const { tierHistory } = readRetryHistory(
       record({ 'tier1-attempts': '2', 'retry-timestamp': '8' }),
       2,
@@ -110,13 +110,13 @@ describe('readRetryHistory() in a retry topic', () => {
     expect(tierHistory).toEqual([{ tier: 1, exceptionClass, exhaustedAt: 8, attempts: 2 }]);
   });
 
-  it('reads headers of an older and of a newer version', () => {
+  it('reads the headers of an older and of a newer version', () => {
     const older = record(PAST);
     const newer = record({ ...PAST, version: '99', 'not-known-here': 'x' });
     expect(readRetryHistory(newer, 2)).toEqual(readRetryHistory(older, 2));
   });
 
-  it('never throws, whatever the headers are, and never counts below zero', () => {
+  it('never throws and never returns negative counts, whatever the headers contain', () => {
     const names = Object.keys(PAST);
     const bytes = fc.uint8Array({ maxLength: 12 }).map((value) => Buffer.from(value));
     const damaged = fc.dictionary(fc.constantFrom(...names), bytes);
@@ -141,7 +141,7 @@ describe('readRetryHistory() in a retry topic', () => {
     ]);
   });
 
-  it('starts at the record if the original topic is no valid name', () => {
+  it("uses the record's own position if the original topic is no valid name", () => {
     const topic = 'x'.repeat(250);
     expect(readRetryHistory(record({ ...PAST, 'original-topic': topic }), 2).original).toEqual({
       topic: 'orders.retry-2',
@@ -154,7 +154,7 @@ describe('readRetryHistory() in a retry topic', () => {
     );
   });
 
-  it('limits its result, whatever the headers contain', () => {
+  it('limits the size of its result, whatever the headers contain', () => {
     const many = Object.fromEntries(
       Array.from({ length: 5_000 }, (_, tier) => [`tier${tier}-attempts`, '1']),
     );
@@ -165,7 +165,7 @@ describe('readRetryHistory() in a retry topic', () => {
 describe('readRetryHistory() on the main topic', () => {
   const main = { topic: 'orders' };
 
-  it('starts again, and keeps only the origin and the number of replays', () => {
+  it('keeps only the original position and the number of replays', () => {
     expect(readRetryHistory(record(PAST, main), 0)).toEqual({
       original: { topic: 'orders', partition: 3, offset: 9_007_199_254_740_993n },
       originalTimestamp: 1_000,

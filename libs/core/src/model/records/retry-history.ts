@@ -11,25 +11,28 @@ export interface RetryHistory {
   readonly original: OriginalPosition;
   /** Milliseconds since 1970, as are the other times. */
   readonly originalTimestamp: number;
-  /** The tier that the record is in now: 0 is the main topic. */
+  /** The tier of the topic in which the record is now; 0 for the main topic. */
   readonly tier: number;
   /** The delivery within the tier, from 1. */
   readonly delivery: number;
   /** Handler calls in all earlier deliveries; `attemptsInTier` counts those in this tier. */
   readonly totalAttempts: number;
   readonly attemptsInTier: number;
-  /** undefined if the record never failed. */
+  /** Time of the first failure; undefined if the record never failed. */
   readonly firstFailureAt: number | undefined;
   /** Failures in the tiers that the record has passed. */
   readonly tierHistory: readonly TierFailureRecord[];
-  /** Identifies the error of the earlier calls; `varied` if there were several, undefined if none is known. */
+  /**
+   * Identifies the error of the earlier calls: `varied` if there were different errors, undefined
+   * if no error is known.
+   */
   readonly fingerprint: string | undefined;
   readonly replayCount: number;
 }
 
 /**
- * Reads the history of a record that came in through a tier. On the main topic a record starts
- * again: its retry headers are ignored, and only its origin and the number of replays count.
+ * Reads the history of a record from its headers. On the main topic the history begins anew: the
+ * retry headers are ignored, except the original position and the number of replays.
  */
 export function readRetryHistory(record: BrokerRecord, tier: number): RetryHistory {
   const origin = originOf(record, tier);
@@ -37,8 +40,8 @@ export function readRetryHistory(record: BrokerRecord, tier: number): RetryHisto
 }
 
 /**
- * Says whether a record on the main topic is a replay of an earlier one. Producers that build a new event
- * out of a retried one often copy its headers: nothing but a replay is the same record.
+ * Returns whether a record on the main topic is a replay of an earlier one. Producers often copy
+ * headers from a retried event to a new one, and a new event is not the same record.
  */
 export function isReplay(record: BrokerRecord): boolean {
   const said = headerText(record.headers, EVENTBUS_HEADERS.originalTopic);
@@ -84,7 +87,8 @@ function pastOf({ headers, timestamp }: BrokerRecord, tier: number): EarlierFail
   const count = (name: string): number | undefined => headerCount(headers, name);
   const writtenAt = count(EVENTBUS_HEADERS.retryTimestamp) ?? timestamp;
   const history = readTierHistory(headers, writtenAt);
-  // Deliveries of another tier do not count: the tiers may have been configured differently meanwhile.
+  // The deliveries of another tier are ignored, because the tiers may have been configured
+  // differently when they were counted.
   const isOfThisTier = count(EVENTBUS_HEADERS.retryTier) === tier;
   return {
     tier,

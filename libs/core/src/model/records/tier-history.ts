@@ -11,17 +11,23 @@ export interface TierFailureRecord {
   readonly attempts: number;
 }
 
-/** Replaces the name of a class that no header contains. */
+/** Stands for the name of a class if no header contains it. */
 export const UNKNOWN_CLASS = 'unknown';
 
-/** Tiers of one binding. The limit also bounds headers that another producer wrote. */
+/**
+ * Maximal number of tiers of a binding. The limit also applies to headers, which another producer
+ * may have written.
+ */
 export const MOST_TIERS = 100;
 
 const TIER_HEADER = /^x-eventbus-tier(\d{1,2}|100)-(?:exception|exhausted-at|attempts)$/;
 
 export const isTierHeader = (name: string): boolean => TIER_HEADER.test(name);
 
-/** Reads the failures per tier, in the order of the tiers. `exhaustedAt` replaces a missing time. */
+/**
+ * Reads the failures per tier, in the order of the tiers. `exhaustedAt` is used if the time of a
+ * tier is missing.
+ */
 export function readTierHistory(
   headers: readonly RecordHeader[],
   exhaustedAt: number,

@@ -1,4 +1,7 @@
-/** Commits a finished record with its slice, or as soon as it is done. */
+/**
+ * Time of the commit of a finished record: together with its slice, or as soon as the record is
+ * done.
+ */
 export const AckMode = {
   MANUAL: 'MANUAL',
   MANUAL_IMMEDIATE: 'MANUAL_IMMEDIATE',

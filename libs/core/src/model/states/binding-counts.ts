@@ -4,7 +4,7 @@ export interface LabelledCount {
   readonly value: number;
 }
 
-/** Counters of a binding. The outcomes of its records are counted by its containers. */
+/** Counts of a binding. The outcomes of records are counted by the containers. */
 export interface BindingCounts {
   /** Deliveries that failed: `topic`, `tier`, `exception`. */
   readonly failures: readonly LabelledCount[];

@@ -1,7 +1,10 @@
-/** Names a binding: by its bare name if that is unique, else with its cluster. */
+/** Names a binding: by its name alone if that is unique, otherwise together with its cluster. */
 export type BindingRef = string | { readonly cluster: string; readonly name: string };
 
-/** Unique per binding: names of clusters contain no colon, so the first colon separates the two. */
+/**
+ * Returns a unique key. Cluster names contain no colon, so the first colon separates cluster and
+ * name.
+ */
 export function bindingKey(cluster: string, name: string): string {
   return `${cluster}:${name}`;
 }

@@ -1,7 +1,10 @@
-/** CLOSED lets every call pass, OPEN none, HALF_OPEN a few that decide about the next state. */
+/**
+ * State of a circuit: CLOSED admits every call, OPEN none, HALF_OPEN a few trial calls that decide
+ * about the next state.
+ */
 export type CircuitState = 'CLOSED' | 'OPEN' | 'HALF_OPEN';
 
-/** Values of the gauge. The numbers never change. */
+/** Values of the gauge. The numbers never change, because dashboards depend on them. */
 export const CIRCUIT_STATE_CODES: Readonly<Record<CircuitState, number>> = Object.freeze({
   CLOSED: 0,
   OPEN: 1,
@@ -45,6 +48,9 @@ export interface CircuitBreaker {
   readonly automaticPauseOnOpen: boolean;
   /** Returns the function that ends the subscription. */
   onTransition(listener: (transition: CircuitTransition) => void): () => void;
-  /** Closes the circuit, with an empty window and without a timer. Calls that still run are not counted any more. */
+  /**
+   * Closes the circuit, with an empty window and without a timer. Results of calls that still run
+   * are ignored.
+   */
   reset(): void;
 }

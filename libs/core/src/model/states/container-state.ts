@@ -9,7 +9,7 @@ export const ContainerState = {
 
 export type ContainerState = (typeof ContainerState)[keyof typeof ContainerState];
 
-/** Values of the gauge. The numbers never change. */
+/** Values of the gauge. The numbers never change, because dashboards depend on them. */
 export const CONTAINER_STATE_CODES: Readonly<Record<ContainerState, number>> = Object.freeze({
   CREATED: 0,
   RUNNING: 1,

@@ -16,7 +16,7 @@ export interface EventBusBindings {}
 
 export type NameIn<Bindings> = keyof Bindings extends never ? string : keyof Bindings & string;
 
-/** Any string, or only the declared names as soon as there are some. */
+/** Any string if no binding is declared, otherwise only the declared names. */
 export type BindingName = NameIn<EventBusBindings>;
 
 /** Any string. Editors suggest the declared names. */

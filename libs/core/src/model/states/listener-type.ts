@@ -1,4 +1,4 @@
-/** Calls a handler for each record, or works through a slice at a time. */
+/** Type of a listener: takes single records, or a slice at a time. */
 export const ListenerType = {
   SINGLE: 'SINGLE',
   BATCH: 'BATCH',

@@ -1,4 +1,4 @@
-/** Allows or forbids that records overtake a record that is being retried. */
+/** Says whether later records may be handled before a record that is being retried. */
 export const OrderingMode = {
   RELAXED_IN_RETRY: 'RELAXED_IN_RETRY',
   STRICT: 'STRICT',

@@ -3,28 +3,31 @@ import { andThen } from '../and-then.js';
 import type { PipelineStep, Prepared } from '../pipeline-step.js';
 import type { RecordCall } from '../record-call.js';
 
-/** A record after its preparation. Without an outcome it is ready for its handler. */
+/** A record after its preparation. It is ready for its handler if it has no outcome. */
 export interface PreparedRecord {
   readonly call: RecordCall;
   readonly outcome: Prepared;
 }
 
-/** Records of a slice, in their order, that no handler has been called with yet. */
+/** Records of a slice, in their order, that were not passed to a handler yet. */
 export interface SliceRest {
   readonly records: readonly PreparedRecord[];
   readonly goesOneByOne: boolean;
 }
 
-/** A slice that begins with a record that failed before goes one by one, so that no other record fails with it. */
+/**
+ * Returns the slice as it was received. If it begins with a record that failed before, its records
+ * are handled one by one, so that no other record fails with that one.
+ */
 export function wholeSlice(records: readonly PreparedRecord[]): SliceRest {
   const goesOneByOne = records[0] !== undefined && hasFailedBefore(records[0]);
   return { records, goesOneByOne };
 }
 
 /**
- * Makes the next call of a handler. Returns one outcome for each record of it, which are the first
- * ones of the slice. The caller decides whether it goes on behind them. Returns a promise only if
- * the steps do.
+ * Calls a handler once. Returns one outcome for each record of the call; these are the first
+ * records of the slice. The caller decides whether to continue with the later records. Returns a
+ * promise only if a step does.
  */
 export function callNext(
   rest: SliceRest,
@@ -36,7 +39,10 @@ export function callNext(
   return andThen(outcomes, inTheirPlaces, segment);
 }
 
-/** Ends where another handler takes over. Discarded records in between do not end it. */
+/**
+ * Returns the first records of the slice that have the same handler. Discarded records in between
+ * do not end the segment.
+ */
 function nextSegment({ records, goesOneByOne }: SliceRest): readonly PreparedRecord[] {
   if (goesOneByOne) return records.slice(0, 1);
   const { handler } = records.find(isReady)?.call ?? {};

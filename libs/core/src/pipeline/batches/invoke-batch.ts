@@ -7,7 +7,7 @@ import { isPromiseLike } from '../and-then.js';
 import { outcomeSetBeforeThrow } from '../context/outcome-set-before-throw.js';
 import { toError } from '../to-error.js';
 
-/** Calls the handler of all these records once. Never throws. */
+/** Calls the handler once with all these records. Never throws. */
 export function invokeBatch(
   batch: readonly RecordCall[],
 ): readonly Outcome[] | Promise<readonly Outcome[]> {
@@ -36,7 +36,10 @@ async function outcomesAfterPromise(
   }
 }
 
-/** Throws if the answer says that the batch as a whole failed. */
+/**
+ * Returns the outcomes after the handler returned. Throws if the answer says that the batch as a
+ * whole failed.
+ */
 function outcomesAfterReturn(batch: readonly RecordCall[], answer: unknown): readonly Outcome[] {
   const results = resultsOf(batch, answer);
   if (!results) {
@@ -52,7 +55,7 @@ function outcomesAfterReturn(batch: readonly RecordCall[], answer: unknown): rea
   });
 }
 
-/** Returns the result of each record, or undefined if the handler answered something else. */
+/** Returns the result of each record; undefined if the handler returned no list of results. */
 function resultsOf(batch: readonly RecordCall[], answer: unknown): readonly unknown[] | undefined {
   if (!Array.isArray(answer) || !answer.some(isConsumerResult)) return undefined;
   if (answer.length === batch.length) return answer;
@@ -73,8 +76,8 @@ function outcomesAfterThrow(batch: readonly RecordCall[], error: unknown): reado
 }
 
 /**
- * The error names no record, and the first record must not be blamed for another. All records are
- * delivered again, one by one, except those that the handler has already decided about.
+ * Returns the outcomes if the error names no record. The failure may be that of any record, so all
+ * records are redelivered one by one, except those about which the handler has already decided.
  */
 function outcomesWithoutFailedIndex(
   batch: readonly RecordCall[],
@@ -99,7 +102,7 @@ function failedIndexOf(batch: readonly RecordCall[], error: unknown): number | u
   return Number.isInteger(index) && index >= 0 && index < batch.length ? index : undefined;
 }
 
-/** The retry policy decides what comes next. */
+/** Returns a failed outcome. The retry policy decides whether there is another call. */
 function callFailed(thrown: unknown): Outcome {
   return { kind: 'failed', reason: 'call-failed', error: toError(thrown), attempts: 1 };
 }

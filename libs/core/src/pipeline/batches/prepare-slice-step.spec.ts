@@ -44,7 +44,7 @@ async function outcomesOf(
 const three = [{ value: 1 }, { value: 2 }, { value: 3 }];
 
 describe('A batch handler', () => {
-  it('is called once with all records, without a promise if nothing is asynchronous', () => {
+  it('is called once with all records, without a promise if no step is asynchronous', () => {
     const outcomes = processorOf([batchHandler(keep)]).processSlice!(
       three.map((each) => deliveryOf(each)),
     );
@@ -61,7 +61,7 @@ describe('A batch handler', () => {
     expect(keys).toEqual(['orders.events-1-1', 'orders.events-1-2']);
   });
 
-  it('gets a single delivery as a slice of one', async () => {
+  it('gets a single record as a slice of one', async () => {
     const processor = processorOf([batchHandler(keep)]);
     expect(processor.process(deliveryOf({ value: 1 }))).toEqual(succeeded);
     const later = processorOf([batchHandler(async () => undefined)]);
@@ -82,7 +82,7 @@ describe('A batch handler that fails', () => {
     ],
     ['later', () => Promise.reject(stopped)],
   ])(
-    'completes the records before the one it names, and hands back those after it, if it fails %s',
+    'completes the records before the named one, and hands back those after it, if it %s',
     async (_when, handle) => {
       expect(await outcomesOf([batchHandler(handle)], three)).toEqual([
         succeeded,
@@ -97,7 +97,7 @@ describe('A batch handler that fails', () => {
     ['names a record that is not there', new BatchProcessingException(3, 'fourth')],
     ['names none', new BatchProcessingException(-1, 'none')],
     ['names a fraction', new BatchProcessingException(0.5, 'half')],
-  ])('completes no record, and blames none, if it %s', async (_what, error) => {
+  ])('completes no record, and attributes the failure to none, if it %s', async (_what, error) => {
     expect(await outcomesOf([batchHandler(() => Promise.reject(error))], three)).toEqual([
       { kind: 'failed', reason: 'unattributed', error, attempts: 1, delayMs: 0 },
       handedBack,
@@ -105,7 +105,7 @@ describe('A batch handler that fails', () => {
     ]);
   });
 
-  it('gets the records one by one if it named none, and only the bad one fails', async () => {
+  it('gets the records one by one in the redelivery if it named none, and only the bad one fails', async () => {
     const handler = batchHandler((records) => {
       calls.push(records.map(({ value }) => value));
       if (records.some(({ value }) => value === 2)) throw new Error('boom');
@@ -122,7 +122,7 @@ describe('A batch handler that fails', () => {
     expect(calls).toEqual([[1], [2]]);
   });
 
-  it('gets the records one by one, also behind a record that has left its topic', async () => {
+  it('still gets the records one by one after one of them was written to another topic', async () => {
     const handler = batchHandler((records) => {
       calls.push(records.map(({ value }) => value));
       if (records.some(({ value }) => value === 2)) throw new Error('boom');
@@ -135,7 +135,7 @@ describe('A batch handler that fails', () => {
     expect(calls).toEqual([[1], [2], [3]]);
   });
 
-  it('keeps the outcome of records that it acknowledged or gave up, wherever it stopped', async () => {
+  it('keeps the outcome of records that it acknowledged or dead-lettered, wherever it stopped', async () => {
     const stopping = (error: Error) =>
       batchHandler((_records, contexts) => {
         contexts[0]!.acknowledge();
@@ -154,12 +154,12 @@ describe('A batch handler that fails', () => {
       'discarded',
       'handler-gave-up',
     ]);
-    // The error names no record, so the first unfinished one is delivered again, alone.
+    // The error names no record, so the first unfinished record is redelivered alone.
     const nowhere = await kinds(new Error('boom'));
     expect(nowhere).toEqual(['discarded', 'unattributed', 'discarded', 'handler-gave-up']);
   });
 
-  it('hands one record back, and the others are done', async () => {
+  it('hands one record back, and completes the others', async () => {
     const handler = batchHandler((_records, contexts) => contexts[1]!.handBack({ delayMs: 50 }));
     expect(await outcomesOf([handler], three)).toEqual([
       succeeded,
@@ -183,12 +183,12 @@ describe('A batch handler that returns results', () => {
     ]);
   });
 
-  it('may fail several records', async () => {
+  it('may return several failed results', async () => {
     const answer = Promise.resolve([error('a'), success(), error('b')]);
     expect(await kinds(answer)).toEqual(['failed', 'succeeded', 'failed']);
   });
 
-  it('may return one result for all: the records are then delivered one by one', async () => {
+  it('may return one failure for all records, which are then redelivered one by one', async () => {
     expect(await kinds(success())).toEqual(['succeeded', 'succeeded', 'succeeded']);
     expect(await answering(retryable('down'))).toMatchObject([
       { kind: 'failed', reason: 'unattributed' },
@@ -197,7 +197,7 @@ describe('A batch handler that returns results', () => {
     ]);
   });
 
-  it('fails if it returns too few or too many, and no record is done', async () => {
+  it('fails if it returns too few or too many results, and completes no record', async () => {
     expect(await answering([success()])).toMatchObject([
       { kind: 'failed', error: { message: expect.stringContaining('1 results for 3 records') } },
       handedBack,
@@ -205,16 +205,19 @@ describe('A batch handler that returns results', () => {
     ]);
   });
 
-  it.each([[[1, 2, 3]], ['done'], [[]]])('%j means success', async (answer) => {
-    expect(await kinds(answer)).toEqual(['succeeded', 'succeeded', 'succeeded']);
-  });
+  it.each([[[1, 2, 3]], ['done'], [[]]])(
+    'completes all records if it returns %j',
+    async (answer) => {
+      expect(await kinds(answer)).toEqual(['succeeded', 'succeeded', 'succeeded']);
+    },
+  );
 });
 
 describe('A slice that takes several calls', () => {
   const typed = ['A', 'B', 'A'].map((type, value) => ({ type, value }));
   const isSlow = z.number().refine(async () => true);
 
-  it('is prepared once, and gets its outcomes call by call', async () => {
+  it('is prepared once, and returns outcomes after each call', async () => {
     const filter = jest.fn(() => true);
     const handlers = ['A', 'B'].map((type) => batchHandler(keep, { type, filter }));
     const processor = processorOf(handlers);
@@ -225,7 +228,7 @@ describe('A slice that takes several calls', () => {
     expect(filter).toHaveBeenCalledTimes(3);
   });
 
-  it('reaches no handler if it is cancelled while it is prepared', async () => {
+  it('is not passed to a handler if its delivery is cancelled during the preparation', async () => {
     const paused = new AbortController();
     const processor = processorOf([batchHandler(keep, { payload: isSlow })]);
     const outcomes = processor.processSlice!(
@@ -240,10 +243,10 @@ describe('A slice that takes several calls', () => {
   });
 });
 
-describe('Records of a slice that never reach the handler', () => {
+describe('Records of a slice that cannot be passed to the handler', () => {
   const broken = { value: Buffer.from('{') };
 
-  it('fail in their place: those before are handled, those after are delivered again', async () => {
+  it('fail after the records before them are handled; the records after them are redelivered', async () => {
     const outcomes = await outcomesOf([batchHandler(keep)], [{ value: 1 }, broken, { value: 3 }]);
     expect(outcomes).toEqual([
       succeeded,
@@ -258,20 +261,20 @@ describe('Records of a slice that never reach the handler', () => {
     expect(calls).toEqual([[1]]);
   });
 
-  it('fail alone if the first record is bad', async () => {
+  it('fail at once if they are the first of the slice; the others are handed back', async () => {
     const outcomes = await outcomesOf([batchHandler(keep)], [broken, { value: 2 }]);
     expect(outcomes.map(({ kind }) => kind)).toEqual(['failed', 'handed-back']);
     expect(calls).toEqual([]);
   });
 
-  it('fail in their place with asynchronous validation', async () => {
+  it('have their failure at their own index, also if validation is asynchronous', async () => {
     const payload = z.number().refine(async (value) => value < 3, 'too big');
     const outcomes = await outcomesOf([batchHandler(keep, { payload })], three);
     expect(outcomes.map(({ kind }) => kind)).toEqual(['succeeded', 'succeeded', 'failed']);
     expect(calls).toEqual([[1, 2]]);
   });
 
-  it('are discarded without splitting the slice', async () => {
+  it('are discarded by a filter without splitting the slice', async () => {
     const filter = ({ value }: EventRecord) => value !== 2;
     expect(await outcomesOf([batchHandler(keep, { filter })], three)).toEqual([
       succeeded,
@@ -281,7 +284,7 @@ describe('Records of a slice that never reach the handler', () => {
     expect(calls).toEqual([[1, 3]]);
   });
 
-  it('do not shift the place of a failure', async () => {
+  it('do not change the index of the record that the handler names', async () => {
     const error = new BatchProcessingException(1, 'third of the slice, second of the call');
     const filter = ({ value }: EventRecord) => value !== 2;
     const handler = batchHandler(() => Promise.reject(error), { filter });
@@ -293,7 +296,7 @@ describe('Records of a slice that never reach the handler', () => {
     ]);
   });
 
-  it('may be all of them', async () => {
+  it('may be all records of the slice', async () => {
     const handler = batchHandler(keep, { filter: () => false });
     expect((await outcomesOf([handler], three)).map(({ kind }) => kind)).toEqual(
       Array(3).fill('discarded'),
@@ -303,7 +306,7 @@ describe('Records of a slice that never reach the handler', () => {
 });
 
 describe('Several batch handlers', () => {
-  it('get the segments of their types in order, and a failure ends the slice', async () => {
+  it('get the segments of their types in order, and the slice ends at a failure', async () => {
     const slice = ['A', 'A', 'B', 'A'].map((type, value) => ({ type, value }));
     const failing = batchHandler(() => Promise.reject(new Error('B')), { type: 'B' });
     const outcomes = await outcomesOf([batchHandler(keep, { type: 'A' }), failing], slice);
@@ -320,7 +323,7 @@ describe('Several batch handlers', () => {
 describe('Any slice', () => {
   const kinds = fc.constantFrom('good', 'other', 'filtered', 'broken', 'unknown', 'failing');
 
-  it('ends at the first call with a record that is not done, and keeps the order', async () => {
+  it('ends at the first call that leaves a record unfinished, and keeps the order', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(kinds, { minLength: 1, maxLength: 12 }), async (slice) => {
         const seen: number[] = [];
@@ -343,7 +346,7 @@ describe('Any slice', () => {
         const end = slice.findIndex((kind) => kind === 'broken' || kind === 'failing');
         for (const [index, kind] of slice.entries()) {
           const expected = expectedKind(kind, index, end);
-          // Outcomes of discarded records behind the end make no difference.
+          // Discarded records after the end may be handed back or have their outcome already.
           const allowed = expected === 'left' ? ['discarded', 'handed-back'] : [expected];
           expect(allowed).toContain(outcomes[index]?.kind);
         }

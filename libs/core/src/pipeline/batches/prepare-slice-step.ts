@@ -6,9 +6,15 @@ import type { Preparation } from '../preparation/preparation.js';
 import type { RecordCall } from '../record-call.js';
 import { callNext, wholeSlice, type PreparedRecord, type SliceRest } from './batch-segments.js';
 
-/** Prepares the records of a batch handler. Passes on the first ones, as far as one handler takes them. */
+/**
+ * Prepares the records of a batch handler. Passes the first ones on, up to the first record of
+ * another handler.
+ */
 export class PrepareSliceStep implements PipelineStep {
-  /** The records that are left of a slice, by its first record. They are not prepared twice. */
+  /**
+   * The records of a slice that were prepared but not handled yet, by their first record, so that
+   * they are prepared only once.
+   */
   readonly #rests = new WeakMap<Delivery, SliceRest>();
 
   constructor(
@@ -21,7 +27,7 @@ export class PrepareSliceStep implements PipelineStep {
     return andThen(this.processSlice([call]), firstOutcome, undefined);
   }
 
-  /** Makes one call of a handler. For the rest of the slice the step is called again. */
+  /** Calls one handler once. The lane calls the step again for the later records of the slice. */
   processSlice(slice: readonly RecordCall[]): readonly Outcome[] | Promise<readonly Outcome[]> {
     const rest = slice[0] && this.#takeRest(slice[0].delivery);
     if (rest?.records.length === slice.length) return this.#call(slice, rest);
@@ -31,7 +37,10 @@ export class PrepareSliceStep implements PipelineStep {
       : this.#callLater(slice, prepared);
   }
 
-  /** Takes a rest once: a record that is delivered again, because its transaction failed, is prepared anew. */
+  /**
+   * Removes and returns prepared records. A record whose transaction failed is prepared again when
+   * it is redelivered.
+   */
   #takeRest(delivery: Delivery): SliceRest | undefined {
     const rest = this.#rests.get(delivery);
     this.#rests.delete(delivery);
@@ -67,7 +76,7 @@ export class PrepareSliceStep implements PipelineStep {
     const prepared = await Promise.all(
       pending.map((each, index) => this.#prepareLater(slice[index]!, each)),
     );
-    // The preparation took time. After a pause no record may reach a handler.
+    // A pause may have begun during the preparation, and then no record may reach a handler.
     if (slice[0]?.delivery.isCancelled) return [];
     return this.#call(slice, wholeSlice(recordsOf(slice, prepared)));
   }

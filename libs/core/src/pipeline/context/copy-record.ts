@@ -1,6 +1,9 @@
 import type { BrokerRecord, RecordHeader } from '@nest-event-bus/broker';
 
-/** Returns a record with bytes of its own. Writing into them does not change the original. */
+/**
+ * Returns a record with a copy of all bytes, so that writing into them does not change the
+ * original.
+ */
 export function copyRecord(record: BrokerRecord): BrokerRecord {
   const { topic, partition, offset, timestamp, leaderEpoch, key, value, headers, sizeInBytes } =
     record;

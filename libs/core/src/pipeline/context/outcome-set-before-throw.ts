@@ -5,18 +5,19 @@ import type { RecordCall } from '../record-call.js';
 import { toError } from '../to-error.js';
 
 /**
- * Returns the outcome that the handler chose before it threw, which counts more than the error.
- * undefined if it chose none.
+ * Returns the outcome that the handler chose before it threw, because that outcome has priority
+ * over the error; undefined if it chose none.
  */
 export function outcomeSetBeforeThrow(
   { context }: Pick<RecordCall, 'context'>,
   thrown: unknown,
 ): Outcome | undefined {
   const outcome = context.outcomeAfterThrow();
-  // A guard that refuses a record, and says what happens to it, contradicts nobody.
+  // No warning for a guard that refuses a record after it has chosen an outcome, because the two do
+  // not contradict each other.
   if (outcome && !(thrown instanceof HandlerRefusedException)) {
     const word = outcome.kind === 'failed' ? 'deadLetter()' : 'acknowledge()';
-    // The message of the error is left out: it may contain what no log should.
+    // The message of the error is not logged, because it may contain secrets.
     const error = textOf(read(toError(thrown), 'name'));
     context.log.warn(`The handler threw after ${word}, which decides about its record.`, { error });
   }

@@ -19,14 +19,17 @@ export interface ContextSource {
   readonly binding: ResolvedBinding;
   readonly logger: DriverLogger;
   readonly eventTypeOf: EventTypeSource;
-  /** The topic that the records come from: 0 is the main topic. */
+  /** The tier of the topic from which the records come; 0 for the main topic. */
   readonly tier: number;
 }
 
-/** If the handler throws after acknowledge(), the record is neither a success nor a failure. */
+/**
+ * Outcome of a record whose handler throws after acknowledge(). It is neither a success nor a
+ * failure.
+ */
 const acknowledged: Outcome = Object.freeze({ kind: 'discarded', reason: 'acknowledged' });
 
-/** The context of one call of a handler. Parts of it are created at first access. */
+/** The context of one handler call. Parts of it are created when they are first read. */
 export class ReceivedContext implements EventContext {
   readonly #source: ContextSource;
   readonly #delivery: Delivery;
@@ -39,8 +42,8 @@ export class ReceivedContext implements EventContext {
   #isClosed = false;
 
   /**
-   * Creates the context of one call. Each call has its own, so that a late callback of an earlier
-   * call cannot change its outcome.
+   * Creates the context of one call. Each call has its own context, so that a late callback of an
+   * earlier call cannot change the outcome.
    */
   constructor(source: ContextSource, delivery: Delivery, value: unknown, call = 1) {
     this.#source = source;
@@ -66,8 +69,8 @@ export class ReceivedContext implements EventContext {
   }
 
   /**
-   * Counts the attempts. A record that was handed back is no attempt. In a retry topic each hop is
-   * a delivery, and the headers of the record tell how many there were before.
+   * Numbers of this attempt. A record that was handed back does not count. In a retry topic each
+   * write to the tier is a delivery, and the headers of the record have the earlier ones.
    */
   get attempt(): DeliveryAttempt {
     const { record, history } = this.#delivery;
@@ -133,7 +136,7 @@ export class ReceivedContext implements EventContext {
   }
 
   /**
-   * Returns the outcome of a handler that returned `answer`. Later calls of the context do not
+   * Returns the outcome after the handler returned `answer`. Later calls of context methods do not
    * change it. Throws if the answer says that the handler failed.
    */
   outcomeAfterReturn(answer: unknown): Outcome {
@@ -145,8 +148,8 @@ export class ReceivedContext implements EventContext {
   }
 
   /**
-   * Returns the outcome of a handler that threw, or undefined if the error decides. After a
-   * failure, handBack() has no effect.
+   * Returns the outcome after the handler threw; undefined if the error decides. A handBack()
+   * before the error has no effect.
    */
   outcomeAfterThrow(): Outcome | undefined {
     this.#isClosed = true;
@@ -155,7 +158,7 @@ export class ReceivedContext implements EventContext {
     return this.#outcome?.kind === 'handed-back' ? undefined : this.#outcome;
   }
 
-  /** Keeps the last outcome that the handler asked for, but never takes an acknowledgement back. */
+  /** Keeps the last outcome that the handler chose, but never replaces an acknowledgement. */
   #setOutcome(word: string, outcome: Outcome): void {
     if (this.#isClosed) {
       this.log.warn(`${word} came after the handler had returned: it has no effect any more.`);

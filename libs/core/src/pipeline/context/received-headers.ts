@@ -16,8 +16,8 @@ const ADDED: readonly string[] = [
 ];
 
 /**
- * The headers of the record, plus headers about this consumer. These replace the ones that an
- * earlier consumer left.
+ * The headers of the record, with headers about this consumer. The latter replace those of an
+ * earlier consumer.
  */
 export class ReceivedHeaders implements EventHeaders {
   readonly #headers: readonly RecordHeader[];

@@ -25,7 +25,7 @@ describe('ReceivedRecord', () => {
     expect(recordOf().key).toBeNull();
   });
 
-  it('shows no secret when it is printed', () => {
+  it('prints no secret in a log or an error', () => {
     const record = recordOf({ value: { iban: 'DE89' }, headers: { auth: 'token' }, offset: 12 });
     expect(JSON.parse(JSON.stringify(record))).toEqual({
       topic: 'orders.events',
@@ -38,7 +38,7 @@ describe('ReceivedRecord', () => {
     expect(inspect(record, { depth: 9 })).not.toMatch(/DE89|token/);
   });
 
-  it('adds headers about its consumer, without changing its bytes', () => {
+  it('adds headers about its consumer, without changing the bytes of the record', () => {
     const { record, delivery } = receive({
       headers: { 'x-eventbus-binding-name': 'earlier', a: '1' },
     });
@@ -71,7 +71,7 @@ describe('ReceivedRecord', () => {
 });
 
 describe('ReceivedContext', () => {
-  it('tells where the record came from and how often it was tried', () => {
+  it('has the position of the record and its number of attempts', () => {
     const { context } = receive({ type: 'OrderPlaced', history: { failures: 2, calls: 2 } });
     expect(context).toMatchObject({
       binding: 'orders',
@@ -82,13 +82,13 @@ describe('ReceivedContext', () => {
     });
   });
 
-  it('counts calls over all deliveries, and no record that was handed back', () => {
+  it('counts handler calls over all deliveries, and none for a delivery that was handed back', () => {
     const delivery = deliveryOf({ history: { redeliveries: 5, failures: 2, calls: 6 } });
     const { context } = receive({}, delivery);
     expect(context.attempt).toEqual({ call: 1, delivery: 3, tier: 0, total: 7 });
   });
 
-  it('names the record by the position where it was first written, after any hop', () => {
+  it('has a dedupKey with the original position, also after retries', () => {
     const keyOf = (headers: Readonly<Record<string, string>>, tier: number): string =>
       receive({}, deliveryOf({ offset: 7, headers }), tier).context.dedupKey;
     const original = (topic: string, offset = '9007199254740993') => ({
@@ -102,12 +102,12 @@ describe('ReceivedContext', () => {
     // A replay of the record.
     const replayed = { ...original('orders.events'), 'x-eventbus-replay-count': '1' };
     expect(keyOf(replayed, 0)).toBe('orders.events-3-9007199254740993');
-    // A new event with the copied headers of an old one.
+    // A new event with the headers of an earlier one.
     expect(keyOf(original('origin'), 0)).toBe('orders.events-1-7');
     expect(keyOf(original('orders.events'), 0)).toBe('orders.events-1-7');
   });
 
-  it('has a copy of the bytes of its own', () => {
+  it('has its own copy of the bytes in `raw`', () => {
     const { context, delivery } = receive({ value: 'abc', key: 'k', headers: { h: 'v' } });
     context.raw.value!.fill(0);
     context.raw.key!.fill(0);
@@ -133,7 +133,7 @@ describe('ReceivedContext', () => {
     ]);
   });
 
-  it('creates the signal only if the handler asks for it', () => {
+  it('creates the abort signal only if the handler reads it', () => {
     let asked = 0;
     const delivery = {
       ...deliveryOf(),
@@ -148,7 +148,7 @@ describe('ReceivedContext', () => {
     expect(asked).toBe(1);
   });
 
-  it('reads no header unless it is asked for', () => {
+  it('parses no header before the handler reads one', () => {
     const delivery = deliveryOf();
     const record = Object.defineProperty({ ...delivery.record }, 'headers', {
       get: () => {
@@ -222,7 +222,7 @@ describe('The outcome that a handler chooses', () => {
     ],
     ['deadLetter()', (context) => context.deadLetter('no such customer'), givenUp],
   ])(
-    '%s stays although the handler throws afterwards, which is logged',
+    'by %s stays if the handler throws afterwards, and the error is logged',
     async (word, say, then) => {
       const expected = {
         outcome: then,
@@ -244,15 +244,18 @@ describe('The outcome that a handler chooses', () => {
   it.each([
     ['nothing', () => undefined],
     ['handBack()', (context: EventContext) => context.handBack()],
-  ])('%s does not stay if the handler throws, also with ack: manual', async (_word, say) => {
-    const { outcome } = await outcomeOf((context) => {
-      say(context);
-      fail();
-    }, 'manual');
-    expect(outcome).toMatchObject({ kind: 'failed', error: { message: 'of jane' } });
-  });
+  ])(
+    'by %s is replaced by a failure if the handler throws, also with ack: manual',
+    async (_word, say) => {
+      const { outcome } = await outcomeOf((context) => {
+        say(context);
+        fail();
+      }, 'manual');
+      expect(outcome).toMatchObject({ kind: 'failed', error: { message: 'of jane' } });
+    },
+  );
 
-  it('is the last one it asked for', async () => {
+  it('is the last one, if the handler calls several methods', async () => {
     const { outcome } = await outcomeOf((context) => {
       context.deadLetter('no such customer');
       context.handBack();
@@ -261,7 +264,7 @@ describe('The outcome that a handler chooses', () => {
     expect(outcome).toEqual({ kind: 'succeeded' });
   });
 
-  it('is final after acknowledge()', async () => {
+  it('cannot change after acknowledge(), and a warning is logged', async () => {
     const { outcome, warnings } = await outcomeOf((context) => {
       context.acknowledge();
       context.deadLetter();
@@ -271,7 +274,7 @@ describe('The outcome that a handler chooses', () => {
   });
 
   it.each([false, true])(
-    'does not change after the handler has ended (it threw: %s)',
+    'cannot change after the handler has ended (it threw: %s)',
     async (throws) => {
       let kept: EventContext | undefined;
       const ended = await outcomeOf((context) => {

@@ -3,8 +3,8 @@ import type { BrokerRecord, DriverLogger } from '@nest-event-bus/broker';
 type Context = Readonly<Record<string, unknown>>;
 
 /**
- * Adds the position of the record to each log line. Offsets are decimal text, which every reader
- * keeps exact.
+ * Adds the position of the record to each log line. Offsets are decimal text, because a number
+ * could lose digits.
  */
 export class RecordLogger implements DriverLogger {
   readonly #logger: DriverLogger;

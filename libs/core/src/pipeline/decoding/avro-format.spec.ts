@@ -63,7 +63,7 @@ describe('The Avro format', () => {
     expect(await roundTrip(type, value)).toStrictEqual(value);
   });
 
-  it('returns plain objects at every level, whatever the map keys are', async () => {
+  it('decodes plain objects at every level, whatever the map keys are', async () => {
     const evil = Object.fromEntries([['__proto__', { x: 1 }]]);
     const read = (await roundTrip(
       { type: 'map', values: recordOf('Inner', { x: 'int' }) },
@@ -74,7 +74,7 @@ describe('The Avro format', () => {
     expect(({} as Record<string, unknown>)['x']).toBeUndefined();
   });
 
-  it('returns bytes of its own, so that the record does not change', async () => {
+  it('decodes bytes into a copy, so that the record does not change', async () => {
     const { write, deserializer } = await formatUnderTest('bytes');
     const bytes = await write(Buffer.from('abc'));
     const before = Buffer.from(bytes);
@@ -118,7 +118,7 @@ describe('A record with an Avro value', () => {
     expect(handled[1]).toBeInstanceOf(OrderDto);
   });
 
-  it('is refused by its payload class', async () => {
+  it('is refused if its payload class does not accept it', async () => {
     const { outcome } = await process(avro(6), TextDto);
     expect(errorOf(outcome)).toMatchObject({ code: 'PAYLOAD_VALIDATION', retriable: false });
   });
@@ -139,24 +139,24 @@ describe('A record with an Avro value', () => {
     expect(handled).toEqual([]);
   });
 
-  it('waits while the registry does not answer, without a counted failure', async () => {
+  it('is redelivered while the registry does not answer, and no failure is counted', async () => {
     const { client, deserializer } = await formatUnderTest(order);
     const processor = processorOf([keep()], { deserializer });
-    client.trouble = new SchemaRegistryUnavailableException('down');
+    client.outage = new SchemaRegistryUnavailableException('down');
     expect(await processor.process(deliveryOf({ value: avro(6) }))).toEqual({
       kind: 'failed',
-      error: client.trouble,
+      error: client.outage,
       attempts: 0,
       reason: 'redeliver',
     });
-    client.trouble = undefined;
+    client.outage = undefined;
     expect(await processor.process(deliveryOf({ value: avro(6) }))).toEqual({ kind: 'succeeded' });
     expect(handled).toEqual([{ id: 3 }]);
   });
 });
 
 describe('An event that does not fit the latest Avro schema', () => {
-  it('is refused with the names of its fields, and without their values', async () => {
+  it('is refused with the names of its fields, but without their values', async () => {
     const { serializer } = await formatUnderTest(
       recordOf('Order', { id: 'int', customer: recordOf('Customer', { name: 'string' }) }),
     );

@@ -5,7 +5,7 @@ import type { AvroType } from './avro-package.js';
 import type { AvroSchemas, LatestSchema } from './avro-schemas.js';
 import { readWireFormat, writeWireFormat } from './wire-format.js';
 
-/** Decodes Avro values. Asynchronous only until the schema is known. */
+/** Decodes Avro values. Returns a promise only if the schema has to be requested. */
 export class AvroDeserializer implements Deserializer {
   readonly name = 'Avro';
 
@@ -28,7 +28,7 @@ function decode(type: AvroType, body: Buffer): unknown {
 
 /**
  * Returns plain objects instead of the classes that avsc creates, because schemas, payload classes
- * and `toEqual` expect plain ones. The copy also drops a prototype that a map key may have set.
+ * and `toEqual` expect plain ones. A prototype that a map key may have set is not copied.
  */
 function plainCopy(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(plainCopy);
@@ -58,7 +58,9 @@ async function encodeLater(
   return encode(await latest, event);
 }
 
-/** Throws an error whose message names the fields that do not fit, and not their values. */
+/**
+ * Encodes an event. Throws an error that names the fields that do not fit, without their values.
+ */
 function encode({ id, type }: LatestSchema, event: unknown): SerializedEvent {
   const wrong: string[] = [];
   const errorHook = (path: readonly string[]): void => {

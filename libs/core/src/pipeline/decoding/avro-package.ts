@@ -1,6 +1,4 @@
-/**
- * The part of `avsc` that is used. The package is optional, so its own types are not imported here.
- */
+/** The part of `avsc` that is used. The package is optional, so its own types are not imported. */
 export interface AvroPackage {
   readonly Type: {
     forSchema(schema: unknown, options: AvroSchemaOptions): AvroType;
@@ -27,7 +25,8 @@ export interface AvroType {
   ): boolean;
 }
 
-// The name is no literal, so that a bundler does not ask for the package if Avro is not used.
+// The name of the package is not a literal, so that a bundler does not require the package if Avro
+// is not used.
 const PACKAGE: string = 'avsc';
 
 /** Rejects if the package is not installed. */

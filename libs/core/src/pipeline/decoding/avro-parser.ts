@@ -4,8 +4,8 @@ import type { AvroPackage, AvroSchemaOptions, AvroType } from './avro-package.js
 const NUMBERS: readonly string[] = ['int', 'abstract:long', 'float', 'double'];
 
 /**
- * Parses schemas. A later schema may name the types of earlier ones, so each schema and its
- * references have a parser of their own.
+ * Parses schemas. A schema may name the types of earlier ones, so each schema and its references
+ * have their own parser.
  */
 export class AvroParser {
   readonly #registry: Record<string, AvroType>;
@@ -22,8 +22,8 @@ export class AvroParser {
   }
 
   /**
-   * Reads a union of two kinds of numbers as `{ int: 1 }`, as avsc does. avsc does not know that
-   * our `long` is a number, and could not tell the two apart.
+   * Reads a union of two number types as `{ int: 1 }`, as avsc does. The `long` of this library is
+   * a number too, which avsc does not know, so it could not distinguish the two.
    */
   readonly #unionOfNumbers = (
     schema: unknown,

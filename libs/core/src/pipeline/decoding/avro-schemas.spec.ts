@@ -4,7 +4,7 @@ import { avroUnderTest, recordOf } from './avro.spec-support.js';
 const order = recordOf('Order', { id: 'long' });
 
 describe('AvroSchemas.byId', () => {
-  it('asks the registry once for a schema, however many callers there are', async () => {
+  it('requests a schema from the registry once, however many callers there are', async () => {
     const { client, schemas } = await avroUnderTest();
     const id = client.register({ subject: 'orders-value', schema: order });
     const types = await Promise.all([1, 2, 3].map(async () => schemas.byId(id)));
@@ -28,18 +28,18 @@ describe('AvroSchemas.byId', () => {
     expect(client.asked).toEqual(['1', '2', '3', '2']);
   });
 
-  it('asks again after a failure', async () => {
+  it('requests the schema again after a failure', async () => {
     const { client, schemas } = await avroUnderTest();
-    client.trouble = new SchemaRegistryUnavailableException('down');
+    client.outage = new SchemaRegistryUnavailableException('down');
     const attempts = [schemas.byId(1), schemas.byId(1)];
-    for (const attempt of attempts) await expect(attempt).rejects.toBe(client.trouble);
-    client.trouble = undefined;
+    for (const attempt of attempts) await expect(attempt).rejects.toBe(client.outage);
+    client.outage = undefined;
     client.register({ subject: 'orders-value', schema: order });
     await expect(schemas.byId(1)).resolves.toBeDefined();
     expect(client.asked).toEqual(['1', '1']);
   });
 
-  it('resolves references of references', async () => {
+  it('resolves the references of referenced schemas', async () => {
     const { client, schemas } = await avroUnderTest();
     const reference = (subject: string) => ({ subject, version: 1 });
     client.register({ subject: 'money', schema: recordOf('Money', { cents: 'long' }) });
@@ -71,7 +71,7 @@ describe('AvroSchemas.byId', () => {
       { schema: recordOf('A', { b: 'B' }) },
       'undefined type name',
     ],
-  ])('rejects with an ordinary error: %s', async (_, registered, message) => {
+  ])('rejects with an error that is not retriable: %s', async (_, registered, message) => {
     const { client, schemas } = await avroUnderTest();
     const id = client.register({ subject: 'a', ...registered });
     await expect(schemas.byId(id)).rejects.toThrow(message);
@@ -79,7 +79,7 @@ describe('AvroSchemas.byId', () => {
 });
 
 describe('AvroSchemas.latestOf', () => {
-  it('asks the registry again after a minute', async () => {
+  it('requests the latest schema again after a minute', async () => {
     const { client, runtime, schemas } = await avroUnderTest();
     client.register({ subject: 'orders-value', schema: order });
     expect((await schemas.latestOf('orders-value')).id).toBe(1);

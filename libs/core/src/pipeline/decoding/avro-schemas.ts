@@ -9,7 +9,9 @@ import type {
 import { LookupCache } from './lookup-cache.js';
 import { UnreadableValueError } from './unreadable-value-error.js';
 
-/** The latest schema of a subject may change, so the registry is asked again after this time. */
+/**
+ * Time after which the latest schema of a subject is requested again, because it may have changed.
+ */
 const LATEST_TTL_MS = 60_000;
 
 export interface LatestSchema {
@@ -26,8 +28,8 @@ export interface AvroSchemasParts {
 }
 
 /**
- * Finds the types for the schema ids in records. The schema of an id never changes, so the registry
- * is asked once.
+ * Finds the types for the schema ids in records. The schema of an id never changes, so it is
+ * requested only once.
  */
 export class AvroSchemas {
   readonly #byId: LookupCache<number, AvroType>;

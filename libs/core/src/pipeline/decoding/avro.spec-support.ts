@@ -11,12 +11,12 @@ interface Registered {
   readonly references?: readonly SchemaReference[];
 }
 
-/** A registry in memory. Schema ids, and the versions of a subject, count from 1. */
+/** A registry in memory. Schema ids and versions of a subject count from 1. */
 export class RegistryInMemory {
   readonly asked: string[] = [];
   readonly #schemas: Registered[] = [];
   /** The error with which requests fail. */
-  trouble: Error | undefined;
+  outage: Error | undefined;
 
   register(registered: Registered): number {
     return this.#schemas.push(registered);
@@ -37,7 +37,7 @@ export class RegistryInMemory {
   async #answer(question: string): Promise<void> {
     this.asked.push(question);
     await Promise.resolve();
-    if (this.trouble) throw this.trouble;
+    if (this.outage) throw this.outage;
   }
 
   #found(found: Registered | undefined, id: number | undefined): RegisteredSchema {

@@ -3,8 +3,8 @@ import type { AvroPackage, AvroType } from './avro-package.js';
 const MAX_SAFE = BigInt(Number.MAX_SAFE_INTEGER);
 
 /**
- * Creates a `long` type that reads numbers as long as they are exact, and a bigint beyond 2^53. It
- * writes both. The `long` of avsc throws beyond 2^53, which would make a good record a bad one.
+ * Creates a `long` type that reads a number up to 2^53, and a bigint beyond. It writes both. The
+ * `long` of avsc throws beyond 2^53, so that a valid record would be refused.
  */
 export function createLongType({ types }: AvroPackage): AvroType {
   // oxlint-disable-next-line no-underscore-dangle -- avsc calls it so

@@ -1,6 +1,6 @@
 /**
- * Caches answers that are expensive to get. Keeps the last ones used. Callers that ask for the same
- * key at the same time share one request.
+ * Caches answers that are expensive to get. Keeps those that were used last. Simultaneous callers
+ * with the same key share one request.
  */
 export class LookupCache<Key, Value> {
   readonly #known = new Map<Key, Value>();
@@ -17,7 +17,10 @@ export class LookupCache<Key, Value> {
     return value;
   }
 
-  /** Does not cache a failure: the next caller asks again. */
+  /**
+   * Returns the cached answer, or looks it up. A failure is not cached, so the next caller looks it
+   * up again.
+   */
   find(key: Key, lookUp: (key: Key) => Promise<Value>): Promise<Value> {
     const underWay = this.#pending.get(key);
     if (underWay) return underWay;

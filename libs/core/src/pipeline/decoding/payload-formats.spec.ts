@@ -21,7 +21,7 @@ describe('The format of a binding', () => {
     [{ deserializer: 'json' }, { id: 1 }],
     [{ deserializer: 'text' }, 'tüv'],
     [{ deserializer: 'typed-json', typedJson: { types: { Order } } }, new Order()],
-  ])('reads what it writes: %j', async (properties, event) => {
+  ])('deserializes what it has serialized: %j', async (properties, event) => {
     const { serializer, deserializer } = formatOf(properties);
     const { value, headers } = await serializer.serialize(event, { topic: 'orders' });
     const { record } = deliveryOf({ value: Buffer.from(value), headers });
@@ -45,7 +45,7 @@ describe('The format of a binding', () => {
     expect(() => serializer.serialize({}, { topic: 'orders' })).toThrow('object is none');
   });
 
-  it('is created once, so that its cache is shared', () => {
+  it('is created once per binding, so that its cache is shared', () => {
     const binding = resolvedOrders();
     const all = formats();
     expect(all.of(binding)).toBe(all.of(binding));
@@ -72,7 +72,7 @@ describe('The package avsc', () => {
     expect(all.of(binding).deserializer.name).toBe('Avro');
   });
 
-  it('stops the start if it is missing, and the error says what to install', async () => {
+  it('makes the start fail if it is not installed, and the error says what to install', async () => {
     const binding = resolvedOrders({ schemaRegistry: { url } });
     const attempt = formats(missing).prepare([resolvedOrders(), binding]);
     await expect(attempt).rejects.toMatchObject({

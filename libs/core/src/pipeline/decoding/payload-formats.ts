@@ -31,7 +31,7 @@ type BindingFormats = Pick<ResolvedBinding, 'name'> & ResolvedFormats;
 
 /**
  * Creates the serializer and deserializer of each binding. Sessions, retry tiers and the publisher
- * share its caches.
+ * share them and their caches.
  */
 export class PayloadFormats {
   readonly #created = new WeakMap<BindingFormats, PayloadFormat>();
@@ -44,8 +44,8 @@ export class PayloadFormats {
   ) {}
 
   /**
-   * Loads the packages that these bindings need, so that a missing package stops the start and not
-   * the first record.
+   * Loads the packages that these bindings need, so that a missing package makes the start fail,
+   * and not the first record.
    */
   async prepare(bindings: readonly BindingFormats[]): Promise<void> {
     const avro = bindings.filter(({ deserializer }) => deserializer === 'avro');
@@ -109,9 +109,9 @@ export class PayloadFormats {
 }
 
 /**
- * Passes a copy of the record to a deserializer of the application. It may return the bytes
- * themselves, and a handler may write into them. Retry and dead-letter topics must get the original
- * bytes.
+ * Passes a copy of the record to a deserializer of the application. The deserializer may return the
+ * bytes themselves, and a handler may write into them, but retry and dead-letter topics must get
+ * the original bytes.
  */
 function readingCopies(given: Deserializer): Deserializer {
   return {

@@ -4,8 +4,8 @@ import type { SerializedEvent, Serializer } from '../../model/extension-points/s
 import { UnreadableValueError } from './unreadable-value-error.js';
 
 /**
- * Refuses bytes that are not UTF-8. The decoders of Node would silently replace them, and the
- * handler would get a value that was never sent.
+ * Returns the text of the bytes, and refuses bytes that are not UTF-8. Decoders of Node would
+ * replace them without an error, and the handler would get a value that was never sent.
  */
 function textOf(bytes: Buffer): string {
   if (!isUtf8(bytes)) throw new UnreadableValueError('its bytes are not UTF-8');
@@ -69,8 +69,8 @@ export const rawDeserializer: Deserializer = Object.freeze({
 });
 
 /**
- * Refuses every event, for formats that can only be read and for raw bytes. The publisher sends a
- * Buffer without a serializer.
+ * Refuses every event. Used for raw bytes and for formats that can only be read. The publisher
+ * sends a Buffer without a serializer.
  */
 export function buffersOnly(name: string): Serializer {
   return Object.freeze({

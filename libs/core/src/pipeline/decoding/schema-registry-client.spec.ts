@@ -80,24 +80,30 @@ describe('SchemaRegistryClient', () => {
 });
 
 describe('A schema that the registry does not know', () => {
-  it.each([40_401, 40_402, 40_403])('rejects with an ordinary error: %i', async (error_code) => {
-    answer = json({ error_code, message: 'not found' }, 404);
-    const attempt = client().schemaById(9);
-    await expect(attempt).rejects.toThrow('the schema registry knows no schema 9');
-    await expect(attempt).rejects.not.toBeInstanceOf(SchemaRegistryUnavailableException);
-  });
+  it.each([40_401, 40_402, 40_403])(
+    'makes the request fail with an error that is not retriable: %i',
+    async (error_code) => {
+      answer = json({ error_code, message: 'not found' }, 404);
+      const attempt = client().schemaById(9);
+      await expect(attempt).rejects.toThrow('the schema registry knows no schema 9');
+      await expect(attempt).rejects.not.toBeInstanceOf(SchemaRegistryUnavailableException);
+    },
+  );
 });
 
 describe('An id or a version that the registry refuses', () => {
   it.each([
     [422, 42_202],
     [400, 40_001],
-  ])('rejects with an ordinary error: status %i with code %i', async (status, error_code) => {
-    answer = json({ error_code, message: 'The specified version is not valid' }, status);
-    const attempt = client().schemaById(9);
-    await expect(attempt).rejects.toThrow(`the schema registry refuses schema 9 (${error_code})`);
-    await expect(attempt).rejects.not.toBeInstanceOf(SchemaRegistryUnavailableException);
-  });
+  ])(
+    'makes the request fail with an error that is not retriable: status %i with code %i',
+    async (status, error_code) => {
+      answer = json({ error_code, message: 'The specified version is not valid' }, status);
+      const attempt = client().schemaById(9);
+      await expect(attempt).rejects.toThrow(`the schema registry refuses schema 9 (${error_code})`);
+      await expect(attempt).rejects.not.toBeInstanceOf(SchemaRegistryUnavailableException);
+    },
+  );
 });
 
 describe('A registry without a usable answer', () => {
@@ -154,7 +160,7 @@ describe('A registry without a usable answer', () => {
     ['answer', (): void => undefined],
     ['finish', (_: unknown, response: ServerResponse): void => void response.write('{')],
   ])(
-    'is given up, and its connection closed, if it does not %s within timeoutMs',
+    'makes the request fail, and closes its connection, if it does not %s within timeoutMs',
     async (_, hang) => {
       answer = hang;
       expect(await unavailable({ timeoutMs: 50 })).toContain('did not answer within 50 ms');
@@ -162,7 +168,7 @@ describe('A registry without a usable answer', () => {
     },
   );
 
-  it('is logged once, and so is its recovery', async () => {
+  it('is logged once, as is its recovery', async () => {
     const one = client();
     for (const each of [json({}, 500), json({}, 503), json({ schema: '"int"' }), json({}, 500)]) {
       answer = each;
@@ -175,14 +181,14 @@ describe('A registry without a usable answer', () => {
     ]);
   });
 
-  it('does not include one that knows no such schema', async () => {
+  it('is not assumed if the registry answers that it has no such schema', async () => {
     const one = client();
     answer = json({ error_code: 40_403 }, 404);
     await one.schemaById(1).catch(() => undefined);
     expect(logger.lines).toEqual([]);
   });
 
-  it('is described without secrets', async () => {
+  it('is described without passwords or header values', async () => {
     answer = json({}, 401);
     const auth = { username: 'me', password: 'sesame' };
     expect(await unavailable({ auth, headers: { 'x-token': 'sesame' } })).not.toContain('sesame');

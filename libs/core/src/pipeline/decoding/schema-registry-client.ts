@@ -11,10 +11,10 @@ export interface SchemaReference {
 }
 
 export interface RegisteredSchema {
-  /** Known only if the registry was asked for a subject. */
+  /** Schema id; undefined unless the registry was asked for a subject. */
   readonly id: number | undefined;
   readonly type: string;
-  /** The text of the schema as its author wrote it. */
+  /** The text of the schema as it was registered. */
   readonly schema: string;
   readonly references: readonly SchemaReference[];
 }
@@ -26,16 +26,16 @@ export interface RegisteredSchema {
 const NOT_FOUND_CODES: readonly unknown[] = [40_401, 40_402, 40_403];
 
 /**
- * The HTTP statuses of an invalid request. A registry adds a five-digit code of its own, a proxy
- * does not.
+ * HTTP statuses of an invalid request. A registry adds its own five-digit code, which a proxy does
+ * not.
  */
 const INVALID_REQUEST_STATUSES: readonly number[] = [400, 422];
 
 const MEDIA_TYPES = 'application/vnd.schemaregistry.v1+json, application/json';
 
 /**
- * Calls a registry with Confluent's REST interface. It caches nothing, and logs when the registry
- * stops or starts to answer.
+ * Calls a registry with Confluent's REST interface. Caches nothing. Logs when the registry becomes
+ * unavailable and when it answers again.
  */
 export class SchemaRegistryClient {
   #isUnavailable = false;
@@ -68,7 +68,7 @@ export class SchemaRegistryClient {
     }
   }
 
-  /** Logs an outage once, however many records wait for its end. */
+  /** Logs an outage once, even if many records wait for its end. */
   #reportAvailability(silence: SchemaRegistryUnavailableException | undefined): void {
     const wasSilent = this.#isUnavailable;
     this.#isUnavailable = silence !== undefined;
@@ -78,8 +78,8 @@ export class SchemaRegistryClient {
   }
 
   /**
-   * Rejects with an UnreadableValueError if the registry knows no such schema, and with a retriable
-   * error if it could not answer.
+   * Requests a schema. Rejects with an UnreadableValueError if the registry has no such schema, and
+   * with a retriable error if it could not answer.
    */
   async #fetchSchema(path: string, what: string): Promise<RegisteredSchema> {
     const { status, body } = await this.#get(path);
@@ -129,7 +129,7 @@ function parsed(body: string): Readonly<Record<string, unknown>> {
     const answer = JSON.parse(body) as unknown;
     return isPlainObject(answer) ? answer : {};
   } catch {
-    // The body is a page of a proxy or of another service. The HTTP status decides what it means.
+    // The body is the page of a proxy or of another service, so the HTTP status decides.
     return {};
   }
 }
@@ -155,7 +155,10 @@ function adviceFor(status: number): string {
   return status === 404 ? ' (is the path of the url right?)' : '';
 }
 
-/** Reads the reason from the cause of the error, because fetch itself only says "fetch failed". */
+/**
+ * Returns the reason from the cause of the error, because the error of fetch itself only says
+ * "fetch failed".
+ */
 function reasonOf(cause: unknown): string {
   if (!(cause instanceof Error)) return '';
   const { message } =

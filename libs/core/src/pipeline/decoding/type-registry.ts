@@ -5,8 +5,8 @@ import { UnreadableValueError } from './unreadable-value-error.js';
 const MAX_ID_LENGTH = 200;
 
 /**
- * Maps type ids to classes, and knows which ids are trusted. Ids come from records, so no class is
- * ever loaded by its name.
+ * Maps type ids to classes, and decides which ids are trusted. Ids come from records, so a class is
+ * never loaded by its name.
  */
 export class TypeRegistry {
   readonly #classes: ReadonlyMap<string, TypeClass>;
@@ -21,7 +21,7 @@ export class TypeRegistry {
     this.#trustedPackages = trustedPackages;
   }
 
-  /** Throws if the id is not trusted or not registered. */
+  /** Returns the class of a type id. Throws if the id is not trusted or not registered. */
   classOf(id: string): TypeClass {
     const shown = id.length > MAX_ID_LENGTH ? `${id.slice(0, MAX_ID_LENGTH)}…` : id;
     if (!isTrusted(this.#trustedPackages, id))

@@ -63,7 +63,7 @@ const refusal = (value: unknown, type: string, trusted?: string[]): Error =>
   errorOf(now(process(value, type, { trusted })));
 
 describe('The header __TypeId__', () => {
-  it('decides the class of a value', () => {
+  it('names the class of the value', () => {
     now(process({ id: 1, lines: [{ article: 'pen' }], cents: 3 }, 'com.shop.orders.OrderPlaced'));
     now(process({ id: 2, payed_by: 'Ann' }, 'com.shop.orders.OrderPaid'));
     const [placed, paid] = handled as [OrderPlaced, OrderPaid];
@@ -74,7 +74,7 @@ describe('The header __TypeId__', () => {
     expect(paid.payer).toBe('Ann');
   });
 
-  it('may be missing: the value is then plain JSON', () => {
+  it('may be missing, in which case the value is plain JSON', () => {
     expect(process({ id: 1 })).toEqual({ kind: 'succeeded' });
     expect(handled).toEqual([{ id: 1 }]);
     expect(Object.getPrototypeOf(handled[0])).toBe(Object.prototype);
@@ -105,7 +105,7 @@ describe('The header __TypeId__', () => {
     expect(process({ id: 1 }, type, { trusted })).toEqual({ kind: 'succeeded' });
   });
 
-  it('is shortened in the error', () => {
+  it('is shortened in the error message', () => {
     expect(refusal({}, 'x'.repeat(5_000)).message.length).toBeLessThan(700);
   });
 
@@ -127,7 +127,7 @@ describe('A hostile value', () => {
     '{"__proto__":{"polluted":1},"id":1}',
     '{"id":1,"lines":[{"__proto__":{"polluted":1}}]}',
     '{"constructor":{"prototype":{"polluted":1}},"id":1}',
-  ])('changes nothing else: %s', (json) => {
+  ])('pollutes no prototype: %s', (json) => {
     now(process(Buffer.from(json), 'com.shop.orders.OrderPlaced'));
     expect(({} as Record<string, unknown>)['polluted']).toBeUndefined();
     const [value] = handled as [Record<string, unknown>];
@@ -135,7 +135,7 @@ describe('A hostile value', () => {
     expect(Object.getPrototypeOf(value)).toBe(OrderPlaced.prototype);
   });
 
-  it('cannot name the class of a nested object', () => {
+  it('cannot choose the class of a nested object', () => {
     const outcome = process(
       Buffer.from('{"id":1,"inner":{"constructor":"x"}}'),
       'com.shop.orders.OrderPlaced',
@@ -157,14 +157,14 @@ describe('The payload class of a typed value', () => {
     expect((handled[0] as OrderPlaced).cents).toBe(300);
   });
 
-  it('validates the value by the rules of its own class', async () => {
+  it("leaves the validation to the rules of the value's own class", async () => {
     const outcome = await process({ id: 'x' }, 'com.shop.orders.OrderPlaced', {
       payload: OrderEvent,
     });
     expect(errorOf(outcome)).toMatchObject({ code: 'PAYLOAD_VALIDATION' });
   });
 
-  it('refuses another class', async () => {
+  it('refuses an instance of another class', async () => {
     const outcome = await process({ id: 1 }, 'com.shop.orders.OrderPlaced', {
       payload: Stranger,
     });
@@ -175,7 +175,7 @@ describe('The payload class of a typed value', () => {
 describe('A written typed value', () => {
   const serializer = new TypedJsonSerializer(registry());
 
-  it('names its class, and can be read back', () => {
+  it('has the header with its class, and can be read back', () => {
     const paid = Object.assign(new OrderPaid(), { id: 1, payer: 'Ann' });
     const { value, headers } = serializer.serialize(paid);
     expect(value).toBe('{"id":1,"payed_by":"Ann"}');
@@ -184,7 +184,7 @@ describe('A written typed value', () => {
     expect(handled).toEqual([paid]);
   });
 
-  it('names the first of several type ids', () => {
+  it('has the first header value if several type ids are registered for its class', () => {
     const { headers } = serializer.serialize(new OrderPlaced());
     expect(headers).toEqual({ __TypeId__: 'com.shop.orders.OrderPlaced' });
   });

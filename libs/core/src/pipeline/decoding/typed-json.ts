@@ -32,7 +32,9 @@ export class TypedJsonDeserializer implements Deserializer {
   }
 }
 
-/** Encodes instances of registered classes with their id, and everything else as plain JSON. */
+/**
+ * Encodes instances of registered classes with their type id, and everything else as plain JSON.
+ */
 export class TypedJsonSerializer implements Serializer {
   readonly name = 'typed JSON';
 

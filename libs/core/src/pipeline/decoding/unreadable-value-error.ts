@@ -1,6 +1,6 @@
 /**
- * The reason why a value could not be read. The message repeats nothing of the value, because it
- * goes to logs and dead letters.
+ * A value could not be read. The message quotes nothing of the value, because it is written to logs
+ * and dead letters.
  */
 export class UnreadableValueError extends Error {
   constructor(message: string, options?: ErrorOptions) {

@@ -2,11 +2,11 @@ import { createHash } from 'node:crypto';
 
 export interface BloomFilterOptions {
   /**
-   * The number of keys that the filter is made for. With more keys there are more false positives,
-   * but never a false negative.
+   * The number of keys for which the filter is designed. With more keys the rate of false positives
+   * grows, but there is never a false negative.
    */
   readonly expected: number;
-  /** The share of new keys that the filter may take for known ones: more than 0, less than 1. */
+  /** The share of new keys that the filter may report as known: more than 0, less than 1. */
   readonly falsePositiveRate: number;
 }
 
@@ -31,11 +31,11 @@ export class BloomFilter {
     return this.#bitsOf(key).every((bit) => (this.#bits[bit >>> 3]! & (1 << (bit & 7))) !== 0);
   }
 
-  /** Derives all hashes from two (Kirsch and Mitzenmacher). */
+  /** Derives all hashes from two, by the method of Kirsch and Mitzenmacher. */
   #bitsOf(key: string): readonly number[] {
     const digest = createHash('sha256').update(key).digest();
     const first = digest.readUIntBE(0, 6);
-    // An odd step is never 0, so that it always moves on.
+    // An odd step is never 0, so that two successive hashes differ.
     const step = digest.readUIntBE(6, 5) * 2 + 1;
     return Array.from({ length: this.#hashes }, (_, index) => (first + index * step) % this.#size);
   }

@@ -17,7 +17,7 @@ beforeEach(() => {
 });
 
 describe('A record that is delivered twice', () => {
-  it('is handled once; the second delivery is discarded, and the watermark may pass it', async () => {
+  it('is handled once: the second delivery is discarded, and its offset is committed', async () => {
     const processor = test.processor();
     expect(await processor.process(at(1))).toEqual({ kind: 'succeeded' });
     expect(await processor.process(at(1))).toEqual(already);
@@ -31,7 +31,7 @@ describe('A record that is delivered twice', () => {
     expect(test.handled).toEqual([1]);
   });
 
-  it('is handled by each group', async () => {
+  it('is handled once by each group', async () => {
     const idempotency = { ...EVENTBUS_DEFAULTS.binding.idempotency, store: test.store };
     for (const groupId of ['one', 'two'])
       await processorOf([test.keep], { binding: bindingOf({ idempotency, groupId }) }).process(
@@ -40,7 +40,7 @@ describe('A record that is delivered twice', () => {
     expect(test.handled).toEqual([1, 1]);
   });
 
-  it('is the same record when it comes through a retry topic', async () => {
+  it('is handled once if the second delivery comes from a retry topic', async () => {
     const processor = test.processor();
     await processor.process(at(1));
     const headers = {
@@ -54,7 +54,7 @@ describe('A record that is delivered twice', () => {
     expect(await processor.process({ ...copy, record })).toEqual(already);
   });
 
-  it('reaches the handler once at a time; the other delivery waits and is not lost', async () => {
+  it('is handled by one delivery at a time: the other one waits and is not lost', async () => {
     const gate = new Deferred();
     test.handle = () => gate.promise;
     const first = test.processor().process(at(1));
@@ -67,7 +67,7 @@ describe('A record that is delivered twice', () => {
     expect(test.handled).toEqual([1]);
   });
 
-  it('is handled after a crash, when its lease has ended', async () => {
+  it('is handled again after a crash, when the lease of the claim has ended', async () => {
     test.handle = () => new Promise(() => undefined);
     void test.processor({ leaseMs: 5_000 }).process(at(1));
     await test.runtime.settle();
@@ -119,7 +119,7 @@ describe('A record whose handler has not succeeded', () => {
     expect(test.handled).toEqual([1, 1]);
   });
 
-  it('has all its calls within one claim', async () => {
+  it('keeps one claim for all calls of its handler', async () => {
     let calls = 0;
     test.handle = () => {
       calls += 1;
@@ -131,7 +131,7 @@ describe('A record whose handler has not succeeded', () => {
     expect(test.store.asked.map((asked) => asked.split(' ')[0])).toEqual(['claim', 'complete']);
   });
 
-  it('is done if it was acknowledged', async () => {
+  it('is marked as processed if it was acknowledged: the next claim is refused', async () => {
     const idempotency = { ...EVENTBUS_DEFAULTS.binding.idempotency, store: test.store };
     const claims = new RecordClaims({
       binding: bindingOf({ idempotency }),
@@ -145,7 +145,7 @@ describe('A record whose handler has not succeeded', () => {
     expect(await claims.claim('key', call)).toEqual(already);
   });
 
-  it('is not begun if it is cancelled while the store is asked', async () => {
+  it('is not passed to its handler if it is cancelled while the store is asked', async () => {
     const stop = new AbortController();
     const answer = new Deferred<ClaimAnswer>();
     test.store.failures.claim = () => answer.promise;
@@ -157,7 +157,7 @@ describe('A record whose handler has not succeeded', () => {
     expect(test.store.asked.at(-1)).toMatch(/^release/);
   });
 
-  it('is claimed only when it is ready for its handler', async () => {
+  it('is claimed only after all preparation, shortly before its handler is called', async () => {
     const filter = jest.fn(() => {
       if (filter.mock.calls.length === 1) throw new Error('ECONNRESET');
       return true;
@@ -177,7 +177,7 @@ describe('A record whose handler has not succeeded', () => {
     expect(test.handled).toEqual([1]);
   });
 
-  it('does not reach the store if it was filtered or could not be decoded', async () => {
+  it('causes no call of the store if it was filtered or could not be decoded', async () => {
     const processor = test.processor({}, [handler(() => undefined, { filter: () => false })]);
     expect(await processor.process(at(1))).toEqual({ kind: 'discarded', reason: 'filtered' });
     await test.processor().process(at(2, { value: Buffer.from('{') }));
@@ -186,7 +186,7 @@ describe('A record whose handler has not succeeded', () => {
 });
 
 describe('A record without a key', () => {
-  it('is a bad message: no handler is called', async () => {
+  it('is a bad message, and no handler is called', async () => {
     const processor = test.processor({ key: { header: 'message-id' } });
     expect(await processor.process(at(1))).toMatchObject({
       kind: 'failed',
@@ -202,7 +202,7 @@ describe('A record without a key', () => {
     ['header', { key: { header: 'message-id' } }],
     ['function', { key: { of: ({ headers }) => headers.get('message-id') ?? '' } }],
   ])(
-    'fails alone, while two records with one key are handled once, by %s',
+    'fails, while of two records with the same key only one is handled, by %s',
     async (_what, given) => {
       const processor = test.processor(given);
       const headers = { 'message-id': 'm-1' };
@@ -214,7 +214,7 @@ describe('A record without a key', () => {
 });
 
 describe('A handler that takes longer than its lease', () => {
-  it('is logged, because another process may have begun the record meanwhile', async () => {
+  it('is logged, because another process may handle the record at the same time', async () => {
     const gate = new Deferred();
     test.handle = () => gate.promise;
     const outcome = test.processor({ leaseMs: 1_000 }).process(at(1));
@@ -232,7 +232,7 @@ describe('A handler that takes longer than its lease', () => {
 });
 
 describe('A binding without an idempotency store', () => {
-  it('has no idempotency step: a synchronous record stays synchronous', () => {
+  it('has no idempotency step, so that a synchronous record stays synchronous', () => {
     const outcome = test.processor({ store: 'none' }).process(at(1));
     expect(outcome).toEqual({ kind: 'succeeded' });
   });

@@ -9,7 +9,8 @@ import {
 } from './record-claims.js';
 
 /**
- * A record with the key of an earlier record of its slice. The outcome of the earlier one decides.
+ * A record with the same key as an earlier record of its slice. It gets the outcome of the earlier
+ * one.
  */
 interface DuplicateInSlice {
   readonly kind: 'repeats';
@@ -18,7 +19,7 @@ interface DuplicateInSlice {
 
 type ClaimResult = Claim | DuplicateInSlice | Outcome;
 
-/** Keeps a record from its handler if the handler has already succeeded with it. */
+/** Does not pass a record to its handler again if the handler has already succeeded with it. */
 export class IdempotencyInterceptor implements PipelineStep {
   readonly #claims: RecordClaims;
 
@@ -34,12 +35,15 @@ export class IdempotencyInterceptor implements PipelineStep {
     if (typeof key !== 'string') return key;
     const claim = await this.#claims.claim(key, call);
     if (claim.kind !== 'claimed') return claim;
-    // The claim took time. After a pause no record may reach a handler.
+    // A pause may have begun during the claim, and then no record may reach a handler.
     const outcome = call.delivery.isCancelled ? handedBack : await this.next.process(call);
     return this.#claims.settle(claim, outcome);
   }
 
-  /** Handles the records up to the first one that has to wait, so that no record overtakes it. */
+  /**
+   * Handles the records before the first one that has to wait, so that no later record overtakes
+   * it.
+   */
   async processSlice(slice: readonly RecordCall[]): Promise<readonly Outcome[]> {
     const entries = await this.#entriesOf(slice);
     const stop = entries.findIndex((entry) => !isPassable(entry));
@@ -71,7 +75,10 @@ export class IdempotencyInterceptor implements PipelineStep {
     return this.next.processSlice(slice);
   }
 
-  /** Releases the claims without an outcome: their records were not handled. */
+  /**
+   * Marks or releases the claims. Claims without an outcome are released, because their records
+   * were not handled.
+   */
   async #settle(
     claims: readonly Claim[],
     outcomes: readonly Outcome[],

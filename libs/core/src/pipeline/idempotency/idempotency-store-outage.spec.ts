@@ -16,7 +16,7 @@ describe('An idempotency store that is down', () => {
     error: { code: 'IDEMPOTENCY_STORE', retriable: true },
   };
 
-  it('keeps a record in its place: it is not handled, skipped or routed', async () => {
+  it('causes a redelivery: the record is not handled, skipped or routed', async () => {
     test.store.failures.claim = down;
     const processor = test.processor();
     const outcome = await processor.process(at(1));
@@ -37,13 +37,13 @@ describe('An idempotency store that is down', () => {
     ['throws what is no error', () => Promise.reject('gone')],
     ['answers nothing', () => undefined],
     ['answers what nobody knows', () => 'perhaps'],
-  ])('gives no answer if it %s', async (_what, trouble) => {
-    test.store.failures.claim = trouble;
+  ])('causes a redelivery, and no handler call, if it %s', async (_what, failure) => {
+    test.store.failures.claim = failure;
     expect(await test.processor().process(at(1))).toMatchObject(waiting);
     expect(test.handled).toEqual([]);
   });
 
-  it('is waited for no longer than timeoutMs, and a late claim is released', async () => {
+  it('is called for at most timeoutMs, and a claim that it grants later is released', async () => {
     const late = new Deferred<ClaimAnswer>();
     test.store.failures.claim = () => late.promise;
     const outcome = test.processor({ timeoutMs: 3_000 }).process(at(1));
@@ -59,7 +59,7 @@ describe('An idempotency store that is down', () => {
     expect(test.runtime.pendingTimers).toBe(0);
   });
 
-  it('gets the mark of a record when that is delivered again, without handling it twice', async () => {
+  it('gets the mark of a handled record at its redelivery, without another handler call', async () => {
     test.store.failures.complete = down;
     const processor = test.processor();
     expect(await processor.process(at(1))).toMatchObject(waiting);
@@ -73,34 +73,34 @@ describe('An idempotency store that is down', () => {
     expect(test.handled).toEqual([1]);
   });
 
-  describe('with a record that could not be marked', () => {
-    const standing = { headers: { 'message-id': 'standing-order-7' } };
+  describe('while a handled record could not be marked', () => {
+    const sameKey = { headers: { 'message-id': 'standing-order-7' } };
     const byHeader = { key: { header: 'message-id' }, ttlMs: 60_000, leaseMs: 5_000 };
 
-    it('remembers it no longer than its mark would last: a new record with its key is handled', async () => {
+    it('remembers the record no longer than its mark would last: a new record with its key is handled', async () => {
       test.store.failures.complete = down;
       const processor = test.processor(byHeader);
-      await processor.process(at(1, standing));
+      await processor.process(at(1, sameKey));
       test.store.failures = {};
       await test.runtime.advance(60_000);
-      expect(await processor.process(at(2, standing))).toEqual({ kind: 'succeeded' });
+      expect(await processor.process(at(2, sameKey))).toEqual({ kind: 'succeeded' });
       expect(test.handled).toEqual([1, 2]);
     });
 
-    it('remembers it as long as it is delivered again, however long the store is down', async () => {
+    it('remembers the record until it is marked, however long the store is down', async () => {
       test.store.failures.complete = down;
       const processor = test.processor(byHeader);
       for (let minutes = 0; minutes < 5; minutes++) {
-        expect(await processor.process(at(1, standing))).toMatchObject(waiting);
+        expect(await processor.process(at(1, sameKey))).toMatchObject(waiting);
         await test.runtime.advance(59_999);
       }
       test.store.failures = {};
-      expect(await processor.process(at(1, standing))).toEqual({ kind: 'succeeded' });
+      expect(await processor.process(at(1, sameKey))).toEqual({ kind: 'succeeded' });
       expect(test.handled).toEqual([1]);
     });
   });
 
-  it('does not change the failure of a record, and a failed release is logged', async () => {
+  it('does not change how a record failed, and a release that fails is logged', async () => {
     test.handle = () => {
       throw new Error('no');
     };
@@ -111,19 +111,19 @@ describe('An idempotency store that is down', () => {
     );
   });
 
-  it("does not stop records with onStoreFailure: 'process', which is logged once", async () => {
+  it("does not delay records with onStoreFailure: 'process', which is logged once", async () => {
     test.store.failures = { claim: down, complete: down };
     const processor = test.processor({ onStoreFailure: 'process' });
-    const told = () =>
+    const countWarnings = () =>
       test.logger.lines.filter(({ message }) => message.includes('handled twice')).length;
     for (const offset of [1, 2, 2])
       expect(await processor.process(at(offset))).toEqual({ kind: 'succeeded' });
     expect(test.handled).toEqual([1, 2, 2]);
-    expect(told()).toBe(1);
+    expect(countWarnings()).toBe(1);
     test.store.failures = {};
     await processor.process(at(3));
     test.store.failures = { claim: down };
     await processor.process(at(4));
-    expect(told()).toBe(2);
+    expect(countWarnings()).toBe(2);
   });
 });

@@ -17,7 +17,7 @@ beforeEach(() => {
   test = new IdempotencyTest();
 });
 
-describe('A slice with records that are already done', () => {
+describe('A slice with records that are marked already', () => {
   let slices: number[][];
   let act: (offsets: readonly number[], contexts: readonly EventContext[]) => unknown;
 
@@ -40,7 +40,7 @@ describe('A slice with records that are already done', () => {
     return (await processor.processSlice!(deliveries)).map(({ kind }) => kind);
   };
 
-  it('passes the other records to the handler, in order', async () => {
+  it('is passed to the handler without these records, in order', async () => {
     await slice([2, 4]);
     expect(await slice([1, 2, 3, 4, 5])).toEqual([
       'succeeded',
@@ -55,13 +55,13 @@ describe('A slice with records that are already done', () => {
     ]);
   });
 
-  it('calls no handler if no record is left', async () => {
+  it('causes no handler call if all its records are marked', async () => {
     await slice([1, 2]);
     expect(await slice([1, 2])).toEqual(['discarded', 'discarded']);
     expect(slices).toHaveLength(1);
   });
 
-  it('marks the records before a failed one, and releases that one and the rest', async () => {
+  it('has the records before a failed one marked, and the others released', async () => {
     act = () => {
       throw new BatchProcessingException(2, 'the third');
     };
@@ -71,7 +71,7 @@ describe('A slice with records that are already done', () => {
     expect(slices.at(-1)).toEqual([3, 4]);
   });
 
-  it('ends before a record that another process is handling; those behind it stay free', async () => {
+  it('ends before a record that another process handles; the records after it are not claimed', async () => {
     test.handle = () => new Promise(() => undefined);
     void test.processor().process(at(2));
     await test.runtime.settle();
@@ -80,7 +80,7 @@ describe('A slice with records that are already done', () => {
     expect(await slice([3])).toEqual(['succeeded']);
   });
 
-  it('ends before a record without a key', async () => {
+  it('ends before a record without a key, which fails', async () => {
     const processor = test.processor({ key: { header: 'id' } }, [all]);
     const [one, three] = [1, 3].map((offset) => at(offset, { headers: { id: `${offset}` } }));
     expect(await slice([one!, at(2), three!], processor)).toEqual([
@@ -90,7 +90,7 @@ describe('A slice with records that are already done', () => {
     ]);
   });
 
-  it('handles two records with one key once', async () => {
+  it('is handled once per key if two of its records have the same key', async () => {
     const processor = test.processor({ key: { header: 'id' } }, [all]);
     const [one, two, three] = ['a', 'a', 'b'].map((id, index) => at(index, { headers: { id } }));
     expect(await slice([one!, two!, three!], processor)).toEqual([
@@ -101,7 +101,7 @@ describe('A slice with records that are already done', () => {
     expect(slices).toEqual([[0, 2]]);
   });
 
-  it('does not mark the second record with a key as done if the first is not', async () => {
+  it('does not mark the second record with a key if the first one fails', async () => {
     const processor = test.processor({ key: { header: 'id' } }, [all]);
     const [one, two] = ['a', 'a'].map((id, index) => at(index, { headers: { id } }));
     act = () => {
@@ -110,7 +110,7 @@ describe('A slice with records that are already done', () => {
     expect(await slice([one!, two!], processor)).toEqual(['failed', 'handed-back']);
   });
 
-  it('hands the second record with a key back together with the first', async () => {
+  it('hands back the second record with a key if the first one is handed back', async () => {
     const idempotency = { ...EVENTBUS_DEFAULTS.binding.idempotency, store: test.store };
     const next: PipelineStep = {
       process: () => ({ kind: 'succeeded' }),
@@ -129,7 +129,7 @@ describe('A slice with records that are already done', () => {
     ]);
   });
 
-  it('reaches no handler if it is cancelled while the store is asked', async () => {
+  it('reaches no handler if its delivery is cancelled while the store is asked', async () => {
     const stop = new AbortController();
     const answer = new Deferred<ClaimAnswer>();
     test.store.failures.claim = () => answer.promise;
@@ -141,7 +141,7 @@ describe('A slice with records that are already done', () => {
     expect(test.store.asked.filter((asked) => asked.startsWith('release'))).toHaveLength(2);
   });
 
-  it('fails the records that could not be marked', async () => {
+  it('fails the records that could not be marked, and does not handle them again', async () => {
     test.store.failures.complete = down;
     const processor = test.processor({}, [all]);
     expect(await slice([1, 2], processor)).toEqual(['failed', 'failed']);

@@ -6,8 +6,8 @@ import type {
 
 export interface MemoryIdempotencyStoreOptions {
   /**
-   * The maximum number of keys. Beyond it the least recently used keys are evicted, claims last.
-   * Default 100,000.
+   * The maximum number of keys. Beyond it the least recently used keys are evicted, and active
+   * claims last. Default 100,000.
    */
   readonly maxEntries?: number;
   /** Replaced in tests. */
@@ -15,14 +15,14 @@ export interface MemoryIdempotencyStoreOptions {
 }
 
 interface Entry {
-  /** undefined means that the record is done. */
+  /** Owner of the claim; undefined if the record is done. */
   readonly owner?: string;
-  /** A time of the monotonic clock. */
+  /** End of the entry, on the monotonic clock. */
   readonly until: number;
 }
 
 /**
- * Creates a store for a single process. Its marks are lost with the process, so records may be
+ * Creates a store for a single process. Its marks are lost when the process ends, so records may be
  * handled again after a crash.
  */
 export function memoryIdempotencyStore(
@@ -70,7 +70,10 @@ class MemoryIdempotencyStore implements IdempotencyStore {
     this.#entries.set(key, entry);
   }
 
-  /** Evicts active claims last. There are only as many of them as running handlers. */
+  /**
+   * Evicts one entry. Active claims are evicted last; there are only as many of them as running
+   * handlers.
+   */
   #evictOne(): void {
     const now = this.runtime.monotonic();
     let oldest: string | undefined;

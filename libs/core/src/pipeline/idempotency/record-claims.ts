@@ -5,7 +5,7 @@ import type { FailedOutcome } from '../../model/outcomes/failed-outcome.js';
 import { succeeded, type Outcome } from '../../model/outcomes/outcome.js';
 import type { RecordCall } from '../record-call.js';
 import { toError } from '../to-error.js';
-import { createRecordKeys, type RecordKeys } from './record-key.js';
+import { createRecordKeys, type RecordKeys } from './store-key.js';
 import { StoreCalls } from './store-calls.js';
 import { UnmarkedRecords } from './unmarked-records.js';
 
@@ -15,7 +15,7 @@ export interface Claim {
   readonly key: string;
   readonly owner: string;
   readonly call: RecordCall;
-  /** A time of the monotonic clock. */
+  /** Time of the claim, on the monotonic clock. */
   readonly since: number;
 }
 
@@ -30,7 +30,7 @@ export const alreadyProcessed: Outcome = Object.freeze({
   reason: 'already-processed',
 });
 
-/** The longest delay until the store is asked again for a record that another owner is handling. */
+/** The longest delay before the store is asked again about a record that another owner handles. */
 const MAX_CLAIM_RETRY_MS = 1_000;
 
 /**
@@ -63,8 +63,8 @@ export class RecordClaims {
   }
 
   /**
-   * Returns the key of the record. A record without a key is a bad message: without a key it could
-   * silently be handled twice.
+   * Returns the key of the record. A record without a key fails as a bad message, because it could
+   * be handled twice without anyone noticing.
    */
   keyOf(call: RecordCall): string | FailedOutcome {
     try {
@@ -74,7 +74,9 @@ export class RecordClaims {
     }
   }
 
-  /** Claims the record. Returns an outcome instead if the record must not reach its handler. */
+  /**
+   * Claims the record. Returns an outcome instead if the record must not be passed to its handler.
+   */
   async claim(key: string, call: RecordCall): Promise<Claim | Outcome> {
     if (this.#unmarked.has(key)) return this.#complete(key, succeeded, call);
     const { leaseMs } = this.#binding.idempotency;
@@ -98,7 +100,10 @@ export class RecordClaims {
     }
   }
 
-  /** Marks a record that is done, and releases any other. The outcome tells if the store failed. */
+  /**
+   * Marks a record that is done, and releases the claim of any other. Returns a failure if the
+   * store failed.
+   */
   async settle(claim: Claim, outcome: Outcome): Promise<Outcome> {
     const { key, call } = claim;
     this.#warnIfLeaseExceeded(claim);
@@ -133,7 +138,10 @@ export class RecordClaims {
     }
   }
 
-  /** Logs the outage once, until the store answers again. */
+  /**
+   * Handles a record without a claim, because the store is down. Logs the outage once until the
+   * store answers again.
+   */
   #processWithoutClaim(claim: Claim, error: unknown): Claim {
     if (!this.#isStoreDown)
       this.#warn(
@@ -161,8 +169,8 @@ export class RecordClaims {
 }
 
 /**
- * Returns a failure that delivers the record again instead of routing it, because no call of the
- * handler has failed.
+ * Returns a failure that redelivers the record instead of routing it, because no handler call has
+ * failed.
  */
 function storeUnavailable(error: unknown): FailedOutcome {
   return { kind: 'failed', reason: 'redeliver', error: toError(error), attempts: 0 };

@@ -9,7 +9,7 @@ export interface RedisClient {
   set(key: string, value: string, px: 'PX', milliseconds: number, nx: 'NX'): Promise<unknown>;
   get(key: string): Promise<string | null>;
   eval(script: string, numberOfKeys: number, ...keysAndArguments: string[]): Promise<unknown>;
-  /** Distinguishes ioredis from clients that read the arguments of `set` in another way. */
+  /** A method that ioredis has. Clients without it read the arguments of `set` in another way. */
   defineCommand: unknown;
 }
 
@@ -27,9 +27,9 @@ const CLAIMED = 'claimed:';
 const RELEASE = `if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0`;
 
 /**
- * Creates a store for all processes that use the Redis. The application owns the client, and closes
- * it. If Redis loses a key by eviction or in a failover, a record that is delivered again is
- * handled once more.
+ * Creates a store for all processes that use the same Redis. The application owns the client and
+ * closes it. If Redis loses a key by eviction or in a failover, a redelivered record is handled
+ * again.
  */
 export function redisIdempotencyStore(
   client: RedisClient,
@@ -56,10 +56,10 @@ class RedisIdempotencyStore implements IdempotencyStore {
     switch (await this.client.get(name)) {
       case DONE:
         return 'done';
-      // The client repeats a command whose answer was lost with the connection.
+      // The client has repeated the command, because the first answer was lost with the connection.
       case CLAIMED + owner:
         return 'new';
-      // If the key has expired in between, the next claim gets it.
+      // The key has expired between the two commands. The next claim gets it.
       default:
         return 'in-progress';
     }

@@ -21,7 +21,7 @@ export interface SqliteDatabase {
   };
 }
 
-/** A dialect and a client of it. */
+/** The client of the application, and the SQL dialect of its database. */
 export type SqlConnection =
   | { readonly dialect: 'postgres'; readonly client: PostgresPool }
   | { readonly dialect: 'mysql'; readonly client: MysqlPool }

@@ -9,16 +9,16 @@ export interface SqlStatement {
 }
 
 /**
- * The statements of one dialect. The table has one row per key. A row without an owner is done. All
- * times are taken from the database, because the clocks of processes differ.
+ * The statements of one dialect. The table has one row per key. A row without an owner means that
+ * the record is done. All times come from the database, because the clocks of processes differ.
  */
 export interface SqlDialect {
   readonly createTable: readonly string[];
   /** Claims the key if it has no row, or if its row has expired. */
   readonly claim: SqlStatement;
-  /** True if the number of rows that `claim` changed tells whether it took the key. */
+  /** True if the number of changed rows shows whether `claim` took the key. */
   readonly countsClaims: boolean;
-  /** Reads the owner of the key. The claim has found that the row is not expired. */
+  /** Reads the owner of the key. `claim` has found that the row has not expired. */
   readonly read: SqlStatement;
   readonly complete: SqlStatement;
   readonly release: SqlStatement;
@@ -84,7 +84,7 @@ function mysql(table: string): SqlDialect {
       sql: `INSERT INTO ${table} (record_key, owner, expires_at) VALUES (?, ?, ${now} + ?) ON DUPLICATE KEY UPDATE owner = IF(expires_at <= ${now}, ?, owner), expires_at = IF(expires_at <= ${now}, ${now} + ?, expires_at)`,
       values: ['key', 'owner', 'milliseconds', 'owner', 'milliseconds'],
     },
-    // mysql2 counts the rows that were found, whether they changed or not.
+    // mysql2 returns the number of matched rows, whether they changed or not.
     countsClaims: false,
     read: {
       sql: `SELECT owner FROM ${table} WHERE record_key = ?`,

@@ -3,7 +3,7 @@ import type { PostgresPool, SqlConnection } from './sql-clients.js';
 import { sqlIdempotencyStore, type SqlIdempotencyStoreOptions } from './sql-idempotency-store.js';
 import { redisIdempotencyStore, type RedisClient } from './redis-idempotency-store.js';
 
-/** Creates a client that records its queries, and fails as often as wanted. */
+/** Creates a client that records its queries, and fails with these errors first. */
 function recordingPool(failures: readonly object[] = []) {
   const asked: { readonly sql: string; readonly values?: unknown[] }[] = [];
   const left = [...failures];
@@ -24,7 +24,7 @@ const storeOn = (pool: { readonly client: PostgresPool }, table?: string, runtim
   sqlIdempotencyStore({ dialect: 'postgres', client: pool.client, table, runtime });
 
 describe('SqlIdempotencyStore', () => {
-  it('binds all values, and writes only the table name into the statement', async () => {
+  it('binds all values, and writes only the table name into its statements', async () => {
     const pool = recordingPool();
     await storeOn(pool, 'shop.seen').claim(`'; DROP TABLE x; --`, 'me', 1.2);
     expect(pool.asked).toHaveLength(1);
@@ -33,7 +33,7 @@ describe('SqlIdempotencyStore', () => {
     expect(pool.asked[0]!.values).toEqual([`'; DROP TABLE x; --`, 'me', 2]);
   });
 
-  it('purges expired rows after every 500 marks', async () => {
+  it('deletes expired rows after every 500 marks', async () => {
     const pool = recordingPool();
     const store = storeOn(pool);
     for (let index = 0; index < 999; index++) await store.complete(`${index}`, 1_000);
@@ -44,7 +44,7 @@ describe('SqlIdempotencyStore', () => {
   });
 
   it.each(['40001', '40P01', 'ER_LOCK_DEADLOCK', 'ER_LOCK_WAIT_TIMEOUT', 'SQLITE_BUSY'])(
-    'retries conflicts between transactions with growing delays, but not for ever: %s',
+    'repeats a statement after a conflict between transactions, after growing delays, up to a limit: %s',
     async (code) => {
       const failures = Array.from({ length: 8 }, () => ({ code }));
       const runtime = new VirtualRuntime();
@@ -65,7 +65,7 @@ describe('SqlIdempotencyStore', () => {
     },
   );
 
-  it('completes a mark even if the purge fails', async () => {
+  it('marks a record even if deleting the expired rows fails', async () => {
     const pool = recordingPool();
     const store = storeOn(pool);
     for (let index = 0; index < 499; index++) await store.complete(`${index}`, 1_000);
@@ -74,13 +74,13 @@ describe('SqlIdempotencyStore', () => {
     await expect(store.purge()).rejects.toMatchObject({ code: '57014' });
   });
 
-  it('passes on any other error', async () => {
+  it('rejects with any other error of the client', async () => {
     const pool = recordingPool([{ code: '42P01' }]);
     await expect(storeOn(pool).complete('k', 1)).rejects.toMatchObject({ code: '42P01' });
     expect(pool.asked).toHaveLength(1);
   });
 
-  it('retries to create its table if another process does so at the same time', async () => {
+  it('tries again to create its table if another process does so at the same time', async () => {
     await expect(storeOn(recordingPool([{ code: '23505' }])).createTable()).resolves.toBe(
       undefined,
     );
@@ -112,7 +112,7 @@ describe('SqlIdempotencyStore', () => {
 });
 
 describe('redisIdempotencyStore', () => {
-  it('refuses a client that would ignore NX, and so grant every claim', () => {
+  it('refuses a client that would ignore NX, and therefore grant every claim', () => {
     const nodeRedis = { set: () => 0, get: () => 0, eval: () => 0, sendCommand: () => 0 };
     expect(() => redisIdempotencyStore(nodeRedis as unknown as RedisClient)).toThrow(
       /npm i ioredis/,

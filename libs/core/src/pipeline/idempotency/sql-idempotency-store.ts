@@ -12,7 +12,7 @@ import {
   type SqlValue,
 } from './sql-dialects.js';
 
-/** Options of `sqlIdempotencyStore`. The application owns the client, and closes it. */
+/** Options of `sqlIdempotencyStore`. The application owns the client and closes it. */
 export type SqlIdempotencyStoreOptions = SqlConnection & {
   /** The name of the table, as `table` or `schema.table`. Default `eventbus_idempotency`. */
   readonly table?: string;
@@ -23,14 +23,14 @@ export type SqlIdempotencyStoreOptions = SqlConnection & {
 const TABLE = /^([A-Za-z_]\w{0,62}\.)?[A-Za-z_]\w{0,49}$/;
 
 /**
- * The number of marks after which expired rows are deleted. A purge deletes more rows than were
- * added.
+ * Number of marks after which expired rows are deleted. A purge deletes more rows than were added
+ * since the last one.
  */
 const MARKS_BETWEEN_PURGES = MAX_ROWS_PER_STATEMENT / 2;
 
 /**
- * Conflicts between transactions are retried with growing, random pauses. Two that were refused
- * together and come back together would be refused again.
+ * Maximum of attempts after conflicts between transactions. The delays grow and are random, because
+ * two statements that are repeated at the same time would conflict again.
  */
 const MAX_TRIES = 8;
 const MIN_PAUSE_MS = 4;
@@ -80,7 +80,8 @@ export class SqlIdempotencyStore implements IdempotencyStore {
   /** Creates the table if it does not exist. */
   async createTable(): Promise<void> {
     for (const sql of this.#dialect.createTable) {
-      // If several processes create the table at once, PostgreSQL refuses all but one.
+      // If several processes create the table at the same time, PostgreSQL refuses all but one, so
+      // the statement is repeated once.
       await this.#run(sql, []).catch(() => this.#run(sql, []));
     }
   }
@@ -91,7 +92,7 @@ export class SqlIdempotencyStore implements IdempotencyStore {
     if (countsClaims && changed === 1) return 'new';
     const { rows } = await this.#execute(read, { key });
     const [row] = rows;
-    // The row has expired in between. The next claim gets it.
+    // The row has expired between the two statements. The next claim gets the key.
     if (!row) return 'in-progress';
     if (row['owner'] === null) return 'done';
     return row['owner'] === owner ? 'new' : 'in-progress';
@@ -101,7 +102,8 @@ export class SqlIdempotencyStore implements IdempotencyStore {
     await this.#execute(this.#dialect.complete, { key, milliseconds: ttlMs });
     this.#marks += 1;
     if (this.#marks % MARKS_BETWEEN_PURGES > 0) return;
-    // The mark is written, even if the purge fails. The next purge finds the old rows as well.
+    // A failed purge does not fail the call, because the mark is written. The next purge finds the
+    // old rows as well.
     await this.purge().catch(() => 0);
   }
 
@@ -110,8 +112,8 @@ export class SqlIdempotencyStore implements IdempotencyStore {
   }
 
   /**
-   * Deletes up to a thousand expired rows, and returns their number. Marking records also does this
-   * from time to time.
+   * Deletes up to a thousand expired rows, and returns their number. Called by `complete` from time
+   * to time as well.
    */
   async purge(): Promise<number> {
     const { changed } = await this.#execute(this.#dialect.purge, {});

@@ -8,7 +8,7 @@ import type {
 export interface StoreCallsOptions {
   readonly binding: string;
   readonly store: IdempotencyStore;
-  /** The maximum time for one answer. */
+  /** The time limit for one answer. */
   readonly timeoutMs: number;
   readonly runtime: Runtime;
 }
@@ -16,8 +16,8 @@ export interface StoreCallsOptions {
 const ANSWERS: readonly unknown[] = ['new', 'in-progress', 'done'] satisfies ClaimAnswer[];
 
 /**
- * Calls a store that may throw, hang or give an invalid answer. Each of these becomes an
- * IdempotencyStoreException in bounded time.
+ * Calls a store that may throw, never answer or return an invalid answer. In each case the call
+ * rejects with an IdempotencyStoreException within the time limit.
  */
 export class StoreCalls {
   constructor(private readonly options: StoreCallsOptions) {}
@@ -30,7 +30,7 @@ export class StoreCalls {
       if (!ANSWERS.includes(answer)) throw this.#failure('claim', invalidAnswer(answer));
       return answer;
     } catch (failure) {
-      // A claim that is granted too late is not used. If it cannot be released, its lease ends by
+      // A claim that is granted after the time limit is released. If that fails, its lease ends by
       // itself.
       claiming
         .then((late) => (late === 'new' ? store.release(key, owner) : undefined))

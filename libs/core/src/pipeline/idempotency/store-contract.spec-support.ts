@@ -7,7 +7,7 @@ export interface StoreUnderTest {
   readonly store: IdempotencyStore;
   /** The clock of the test, for durations. */
   readonly monotonic: () => number;
-  /** Lets this time pass for the store. */
+  /** Waits until this time has passed for the store. */
   readonly elapse: (milliseconds: number) => Promise<void>;
   readonly end?: () => Promise<void>;
 }
@@ -15,7 +15,9 @@ export interface StoreUnderTest {
 const LEASE_MS = 1_000;
 const LONG_MS = 60_000;
 
-/** Describes what the bus expects from a store. Every store passes it, on its real database. */
+/**
+ * Describes the contract of an idempotency store. Every store passes it, with its real database.
+ */
 export function describeIdempotencyStore(name: string, begin: () => Promise<StoreUnderTest>): void {
   describe(name, () => {
     let underTest: StoreUnderTest;
@@ -33,7 +35,7 @@ export function describeIdempotencyStore(name: string, begin: () => Promise<Stor
     const claim = async (owner: string, leaseMs = LONG_MS, of = key): Promise<ClaimAnswer> =>
       store.claim(of, owner, leaseMs);
 
-    /** Returns the time when a claim was granted. */
+    /** Returns the time at which a claim was granted. */
     const untilGranted = async (owner: string): Promise<number> => {
       for (let tries = 0; tries < LEASE_MS; tries++) {
         if ((await claim(owner, LONG_MS)) === 'new') return underTest.monotonic();
@@ -42,7 +44,10 @@ export function describeIdempotencyStore(name: string, begin: () => Promise<Stor
       throw new Error('It was never granted.');
     };
 
-    /** Expects a lease, with a tolerance for the clock of the store, which may not run exactly like ours. */
+    /**
+     * Expects the duration of a lease, with a tolerance, because the clock of the store may run
+     * differently.
+     */
     const expectLeaseSince = (began: number, ended: number): void =>
       expect(ended - began).toBeGreaterThan(0.9 * LEASE_MS);
 
@@ -51,7 +56,7 @@ export function describeIdempotencyStore(name: string, begin: () => Promise<Stor
       expect(await claim('b')).toBe('in-progress');
     });
 
-    it('grants a key again to its owner, who may not have got the first answer', async () => {
+    it('grants a key again to its owner, whose first answer may have been lost', async () => {
       expect(await claim('a')).toBe('new');
       expect(await claim('a')).toBe('new');
       expect(await claim('b')).toBe('in-progress');
@@ -81,7 +86,7 @@ export function describeIdempotencyStore(name: string, begin: () => Promise<Stor
       expect(await claim('a')).toBe('done');
     });
 
-    it('completes a key twice, or without a claim', async () => {
+    it('completes a key that is completed already, or that nobody claimed', async () => {
       await store.complete(key, LONG_MS);
       await store.complete(key, LONG_MS);
       expect(await claim('a')).toBe('done');
@@ -93,13 +98,13 @@ export function describeIdempotencyStore(name: string, begin: () => Promise<Stor
       expect(await claim('b')).toBe('new');
     });
 
-    it('releases a key only for its owner', async () => {
+    it('releases a key only if its owner asks', async () => {
       await claim('a');
       await store.release(key, 'b');
       expect(await claim('b')).toBe('in-progress');
     });
 
-    it('releases no key that is done or missing', async () => {
+    it('releases no key that is completed or unknown', async () => {
       await claim('a');
       await store.complete(key, LONG_MS);
       await store.release(key, 'a');
@@ -107,14 +112,14 @@ export function describeIdempotencyStore(name: string, begin: () => Promise<Stor
       await store.release('nobody/has/it', 'a');
     });
 
-    it('ends a lease after its time, and not before', async () => {
+    it('ends a lease after its duration, and not before', async () => {
       const began = underTest.monotonic();
       await claim('a', LEASE_MS);
       expectLeaseSince(began, await untilGranted('b'));
       expect(await claim('c')).toBe('in-progress');
     });
 
-    it('takes nothing from a new owner when the former one releases the key', async () => {
+    it('keeps the claim of a new owner when the former owner releases the key', async () => {
       await claim('a', 1);
       await untilGranted('b');
       await store.release(key, 'a');
@@ -129,13 +134,13 @@ export function describeIdempotencyStore(name: string, begin: () => Promise<Stor
       expect(await claim('c')).toBe('done');
     });
 
-    it('forgets a mark after its time, and not before', async () => {
+    it('forgets a mark after its duration, and not before', async () => {
       const began = underTest.monotonic();
       await store.complete(key, LEASE_MS);
       expectLeaseSince(began, await untilGranted('b'));
     });
 
-    it('accepts fractions of a millisecond', async () => {
+    it('accepts durations with fractions of a millisecond', async () => {
       expect(await claim('a', 1_000.5)).toBe('new');
       await store.complete(key, 60_000.5);
       expect(await claim('b')).toBe('done');

@@ -10,7 +10,7 @@ beforeEach(() => {
 });
 
 describe('UnmarkedRecords', () => {
-  it('knows a key until it expires', async () => {
+  it('contains a key until it expires', async () => {
     unmarked.add('a');
     await runtime.advance(999);
     expect(unmarked.has('a')).toBe(true);
@@ -18,7 +18,7 @@ describe('UnmarkedRecords', () => {
     expect(unmarked.has('a')).toBe(false);
   });
 
-  it('extends a key that is added again', async () => {
+  it('extends the time of a key that is added again', async () => {
     unmarked.add('a');
     await runtime.advance(600);
     unmarked.add('a');
@@ -26,7 +26,7 @@ describe('UnmarkedRecords', () => {
     expect(unmarked.has('a')).toBe(true);
   });
 
-  it('forgets a key that is deleted', () => {
+  it('does not contain a key that was deleted', () => {
     unmarked.add('a');
     unmarked.add('b');
     unmarked.delete('a');
@@ -43,7 +43,7 @@ describe('UnmarkedRecords', () => {
     expect(unmarked.has('a')).toBe(true);
   });
 
-  it('holds at most ten thousand keys, and drops the oldest beyond them', () => {
+  it('contains at most ten thousand keys, and drops the oldest ones beyond that', () => {
     for (let index = 0; index <= 10_001; index++) unmarked.add(`${index}`);
     expect(unmarked.size).toBe(10_000);
     expect(['1', '2', '10001'].map((key) => unmarked.has(key))).toEqual([false, true, true]);

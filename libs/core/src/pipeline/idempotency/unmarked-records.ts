@@ -5,11 +5,11 @@ const MAX_KEYS = 10_000;
 
 /**
  * Keys of records whose handler has succeeded, but whose mark could not be written. They must not
- * reach the handler again. A key is kept as long as a mark would be. After that the record may be
- * committed elsewhere, and a new record may have the same key.
+ * be handled again. A key is kept for the time that a mark would be kept. Later the record may be
+ * committed by another process, and a new record may have the same key.
  */
 export class UnmarkedRecords {
-  /** The expiry time of each key, by the monotonic clock. The first key expires first. */
+  /** The expiry time of each key, on the monotonic clock. The first entry expires first. */
   readonly #expiryTimes = new Map<string, number>();
 
   constructor(
@@ -26,7 +26,7 @@ export class UnmarkedRecords {
     return end !== undefined && this.runtime.monotonic() < end;
   }
 
-  /** Adds a key, or extends it if the record was delivered again while the store is still down. */
+  /** Adds a key. Extends its time if the record was redelivered while the store is still down. */
   add(key: string): void {
     const now = this.runtime.monotonic();
     this.#expiryTimes.delete(key);

@@ -59,7 +59,7 @@ describeIdempotencyStore('An idempotency store behind a Bloom filter', async () 
 });
 
 describe('withBloomFilter', () => {
-  it('does not ask the store for a key that is certainly new', async () => {
+  it('grants a key that is certainly new without asking the store', async () => {
     const store = new ListedStore();
     const filter = await filtered(store);
     expect(await filter.claim('a', 'me', 1_000)).toBe('new');
@@ -67,7 +67,7 @@ describe('withBloomFilter', () => {
     expect(store.asked).toEqual(['complete a']);
   });
 
-  it('never decides by itself that a record is done', async () => {
+  it('asks the store for every key that the filter may contain', async () => {
     const store = new ListedStore();
     // The filter is so small that every key looks known.
     const filter = await filtered(store, { expected: 1, falsePositiveRate: 0.9 });
@@ -77,13 +77,13 @@ describe('withBloomFilter', () => {
     expect(store.asked).toEqual(['claim x']);
   });
 
-  it('asks the store for a key that was marked before the process began', async () => {
+  it('asks the store for a key that was marked before this process started', async () => {
     const store = new ListedStore(['old']);
     expect(await (await filtered(store)).claim('old', 'me', 1_000)).toBe('done');
     expect(store.asked).toEqual(['claim old']);
   });
 
-  it('grants a key to one owner in the process, although the store does not know the claim', async () => {
+  it('grants a key to one owner in this process, also if the store was not asked', async () => {
     const filter = await filtered(new ListedStore());
     await filter.claim('a', 'me', 1_000);
     expect(await filter.claim('a', 'you', 1_000)).toBe('in-progress');
@@ -91,7 +91,7 @@ describe('withBloomFilter', () => {
     expect(await filter.claim('a', 'you', 1_000)).toBe('new');
   });
 
-  it('releases a claim that the store does not know without asking it', async () => {
+  it('releases a claim without asking the store if the store was not asked for the claim', async () => {
     const store = new ListedStore();
     const filter = await filtered(store);
     await filter.claim('a', 'me', 1_000);
@@ -100,7 +100,7 @@ describe('withBloomFilter', () => {
     expect(store.asked).toEqual([]);
   });
 
-  it('does not treat a key as new while its mark is being written, or after that failed', async () => {
+  it('does not grant a key as new while its mark is written, or after that write failed', async () => {
     const store = new ListedStore();
     const filter = await filtered(store);
     await filter.claim('a', 'me', 1_000);
@@ -114,7 +114,7 @@ describe('withBloomFilter', () => {
     expect(await filter.claim('b', 'you', 1_000)).toBe('in-progress');
   });
 
-  it('asks the store for a key whose mark was written although the answer was lost', async () => {
+  it('asks the store about a key if complete() failed after the store had written its mark', async () => {
     const store = new ListedStore();
     const filter = await filtered(store);
     await filter.claim('a', 'me', 1_000);

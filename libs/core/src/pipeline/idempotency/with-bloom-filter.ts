@@ -5,13 +5,13 @@ import type {
 } from '../../model/extension-points/idempotency-store.js';
 import { BloomFilter, type BloomFilterOptions } from './bloom-filter.js';
 
-/** A store that can list every key that is done, such as that of `sqlIdempotencyStore`. */
+/** A store that can list every marked key, such as `sqlIdempotencyStore`. */
 export interface ListedIdempotencyStore extends IdempotencyStore {
   completedKeys(): AsyncIterable<string>;
 }
 
 export interface WithBloomFilterOptions extends Partial<BloomFilterOptions> {
-  /** The number of marks in the store, plus those that the process will add. */
+  /** The number of marks in the store, plus those that this process will add. */
   readonly expected: number;
   /** Default 0.01. */
   readonly falsePositiveRate?: number;
@@ -25,7 +25,7 @@ const MAX_EXPECTED = 100_000_000;
 
 interface LocalClaim {
   readonly owner: string;
-  /** A time of the monotonic clock. */
+  /** End of the claim, on the monotonic clock. */
   readonly until: number;
 }
 
@@ -64,7 +64,7 @@ export async function withBloomFilter(
 }
 
 class FilteredIdempotencyStore implements IdempotencyStore {
-  /** Claims that were granted without the store. */
+  /** Claims that were granted without calling the store. */
   readonly #localClaims = new Map<string, LocalClaim>();
 
   constructor(
@@ -84,8 +84,8 @@ class FilteredIdempotencyStore implements IdempotencyStore {
   }
 
   /**
-   * Keeps the claim and adds the key to the filter until the store has the mark, so that the record
-   * never looks new in between.
+   * Marks the record. The claim and the key in the filter are kept until the store has written the
+   * mark, so that the record never looks new meanwhile.
    */
   async complete(key: string, ttlMs: number): Promise<void> {
     this.filter.add(key);

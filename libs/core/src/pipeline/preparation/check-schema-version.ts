@@ -5,7 +5,10 @@ import { invalidPayload } from './invalid-payload.js';
 
 const MAX_VERSION_LENGTH = 100;
 
-/** Refuses records of a version that the binding does not support. undefined if it supports any. */
+/**
+ * Returns a step that refuses records of a version that the binding does not support; undefined if
+ * it supports every version.
+ */
 export function checkSchemaVersion({
   schemaVersion: { from, supported },
 }: Pick<ResolvedBinding, 'schemaVersion'>): PreparationStep | undefined {

@@ -8,7 +8,7 @@ import type { PreparationStep, Prepared } from '../pipeline-step.js';
 import type { RecordCall } from '../record-call.js';
 import { toError } from '../to-error.js';
 
-/** Decodes the value. Asynchronous only if the deserializer is. */
+/** Returns a step that decodes the value. The step is asynchronous only if the deserializer is. */
 export function decodeValue(binding: string, deserializer: Deserializer): PreparationStep {
   const decodeLater = async (call: RecordCall, value: PromiseLike<unknown>): Promise<Prepared> => {
     try {
@@ -18,7 +18,10 @@ export function decodeValue(binding: string, deserializer: Deserializer): Prepar
       return unreadable(call.delivery.record, cause);
     }
   };
-  /** Keeps the record in its place if the error says that another try can help. */
+  /**
+   * Throws for a value that cannot be decoded. If the error says that another attempt can help,
+   * returns a failure that redelivers the record.
+   */
   const unreadable = (record: BrokerRecord, thrown: unknown): Prepared => {
     const cause = toError(thrown);
     if (cause instanceof EventBusException && cause.retriable)
@@ -27,7 +30,7 @@ export function decodeValue(binding: string, deserializer: Deserializer): Prepar
   };
   return (call) => {
     const { record } = call.delivery;
-    // A tombstone is a message of its own and no failure: there is nothing to decode.
+    // A tombstone is a valid message without a value, so nothing is decoded.
     if (record.value === null) {
       call.value = null;
       return undefined;

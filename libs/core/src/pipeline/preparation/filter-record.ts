@@ -6,7 +6,10 @@ import type { RecordCall } from '../record-call.js';
 
 const filtered: Outcome = Object.freeze({ kind: 'discarded', reason: 'filtered' });
 
-/** Discards the records that the filter of their handler refuses. undefined if no handler has one. */
+/**
+ * Returns a step that discards the records that the filter of their handler refuses; undefined if
+ * no handler has a filter.
+ */
 export function filterRecord(handlers: readonly HandlerDefinition[]): PreparationStep | undefined {
   return handlers.some(({ filter }) => filter) ? applyFilter : undefined;
 }
@@ -15,7 +18,7 @@ function applyFilter({ handler: { filter, origin }, record }: RecordCall): Prepa
   if (!filter) return undefined;
   const verdict: unknown = filter(record);
   if (!isPromiseLike(verdict)) return verdict ? undefined : filtered;
-  // The promise has no reader, and it must not become an unhandled rejection.
+  // Nobody awaits the promise, so its rejection is ignored.
   verdict.then(undefined, () => undefined);
   throw new TypeError(
     `The filter of ${origin} returned a promise, which would pass every record. Return the result synchronously.`,

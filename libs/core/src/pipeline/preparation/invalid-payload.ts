@@ -1,8 +1,8 @@
 import { PayloadValidationException } from '../../errors/handler-errors.js';
 
 /**
- * Creates the error for a payload that its handler does not accept. Issues name fields and rules,
- * not values, because they go to headers and logs.
+ * Creates the error for a payload that its handler does not accept. Issues name fields and rules
+ * but no values, because they are written to headers and logs.
  */
 export function invalidPayload(
   handler: string,

@@ -25,8 +25,8 @@ const reset = Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' }
 
 let runtime: Unlucky;
 /**
- * The times of the queries, and the answers of the database in turn. After the last one it answers
- * normally.
+ * The times of the database queries, and the answers in their order. After the last one, the
+ * database answers without an error.
  */
 let asked: number[];
 let answers: unknown[];
@@ -114,7 +114,7 @@ async function done<T>(work: T | Promise<T>): Promise<T> {
 }
 
 describe.each(ways)('Preparation of a record, when %s cannot reach its database', (_, options) => {
-  it('is repeated with the waits of retry.tier0, and the record is then handled', async () => {
+  it('is repeated after the waits of retry.tier0, and the record is then handled', async () => {
     answers = [reset, reset];
     expect(await bindingUnderTest(options).process()).toEqual(succeeded);
     expect(asked).toEqual([0, 100, 300]);
@@ -122,7 +122,7 @@ describe.each(ways)('Preparation of a record, when %s cannot reach its database'
     expect(attempts).toEqual([expect.objectContaining({ call: 1 })]);
   });
 
-  it('fails when the tries of retry.tier0 are used up', async () => {
+  it('fails when all attempts of retry.tier0 are used', async () => {
     answers = [reset, reset, reset, reset];
     const failure = { kind: 'failed', error: reset, attempts: 3, reason: 'retry-exhausted' };
     expect(await bindingUnderTest(options).process()).toMatchObject(failure);
@@ -130,7 +130,7 @@ describe.each(ways)('Preparation of a record, when %s cannot reach its database'
     expect(handled).toEqual([]);
   });
 
-  it("delivers the record again with retry.mode 'seek', as often", async () => {
+  it("is repeated by redelivering the record with retry.mode 'seek', with the same number of attempts", async () => {
     answers = [reset, reset];
     const { process } = bindingUnderTest(options, { mode: 'seek' });
     const again = { kind: 'failed', attempts: 1, reason: 'redeliver', delayMs: 100 };
@@ -150,7 +150,7 @@ describe.each(ways)('Preparation of a record, when %s cannot reach its database'
     expect(asked).toEqual([0]);
   });
 
-  it('fails at once if the error must not be retried', async () => {
+  it('fails at once for an error that must not be retried', async () => {
     answers = [reset];
     const outcome = await bindingUnderTest(options, {
       nonRetryable: [{ code: 'ECONNRESET' }],
@@ -158,7 +158,7 @@ describe.each(ways)('Preparation of a record, when %s cannot reach its database'
     expect(outcome).toMatchObject({ kind: 'failed', attempts: 1, reason: 'bad-message' });
   });
 
-  it('is not counted by the circuit breaker, which is about the handler', async () => {
+  it('is not counted by the circuit breaker, which counts only handler calls', async () => {
     answers = [reset, reset, reset];
     const { breaker, process } = bindingUnderTest(options);
     await process();
@@ -167,7 +167,7 @@ describe.each(ways)('Preparation of a record, when %s cannot reach its database'
     expect(breaker.figures).toMatchObject({ calls: 1, failures: 0 });
   });
 
-  it('keeps a record of a slice in its place: the records before it are handled, and it is delivered again', async () => {
+  it('redelivers the record alone, after the records of the slice before it are handled', async () => {
     answers = [true, reset, true];
     const { processSlice } = bindingUnderTest(options);
     const slice = [1, 2, 3].map((value) => now({}, value));
@@ -197,7 +197,7 @@ describe('A bad message', () => {
     expect(asked).toHaveLength(1);
   });
 
-  it('gets no further try if it turns out to be bad in a retry', async () => {
+  it('is not prepared again if only the second attempt finds it to be bad', async () => {
     answers = [reset, false];
     const outcome = await failed({ payload: asking }, 1);
     expect(outcome).toMatchObject({ reason: 'bad-message', error: { code: 'PAYLOAD_VALIDATION' } });

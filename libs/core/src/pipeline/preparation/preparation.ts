@@ -26,7 +26,10 @@ export class Preparation {
     this.#runtime = runtime;
   }
 
-  /** Throws or rejects if something is wrong with the record. A promise only if a step returns one. */
+  /**
+   * Runs the steps, from `firstStep` on. Throws or rejects if something is wrong with the record.
+   * Returns a promise only if a step does.
+   */
   prepare(call: RecordCall, firstStep = 0): Prepared | Promise<Prepared> {
     for (let index = firstStep; index < this.#steps.length; index++) {
       const prepared = this.#steps[index]!(call);
@@ -46,10 +49,10 @@ export class Preparation {
   }
 
   /**
-   * Prepares the record of a first call again. A filter or a rule of a payload may ask a database,
-   * and that may be down. The record is then prepared as often, and with the same waits, as its
-   * handler would be called. No idempotency claim is held meanwhile, and the circuit breaker, which
-   * is about the handler, does not count these tries. Never throws or rejects.
+   * Repeats the preparation before the first handler call. A filter or a validation may use a
+   * database that is down. The preparation then has as many attempts and the same waits as handler
+   * calls. No idempotency claim is held during that time, and the circuit breaker does not count
+   * these attempts, because it only counts handler calls. Never throws or rejects.
    */
   prepareAgain(firstError: unknown, call: RecordCall): Prepared | Promise<Prepared> {
     return isBadMessage(firstError) ? failedWith(firstError) : this.#retryAfter(firstError, call);

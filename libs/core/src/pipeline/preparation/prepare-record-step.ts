@@ -5,7 +5,7 @@ import type { RecordCall } from '../record-call.js';
 import { failedWith } from '../to-error.js';
 import type { Preparation } from './preparation.js';
 
-/** Prepares a record for its handler, and passes on only a record that is ready. */
+/** Prepares a record for its handler, and passes it on only if it is ready. */
 export class PrepareRecordStep implements PipelineStep {
   constructor(
     private readonly next: PipelineStep,
@@ -24,12 +24,13 @@ export class PrepareRecordStep implements PipelineStep {
     try {
       return this.next.process(call);
     } catch (error) {
-      // An exception becomes a failure. Consuming would deliver the record again without end.
+      // The exception becomes a failure, because the lane would otherwise redeliver the record
+      // without a limit.
       return failedWith(error);
     }
   }
 
-  /** Takes one record at a time. The others are passed in again. */
+  /** Prepares the first record only. The others are passed in again. */
   processSlice([first]: readonly RecordCall[]): readonly Outcome[] | Promise<readonly Outcome[]> {
     return first ? andThen(this.process(first), (outcome) => [outcome], undefined) : [];
   }
@@ -41,7 +42,7 @@ export class PrepareRecordStep implements PipelineStep {
     } catch (error) {
       prepared = await this.preparation.prepareAgain(error, call);
     }
-    // The preparation took time. After a pause no record may reach a handler.
+    // A pause may have begun during the preparation, and then no record may reach a handler.
     if (call.delivery.isCancelled) return handedBack;
     try {
       return prepared ?? (await this.next.process(call));

@@ -9,7 +9,7 @@ describe('quotesPayload', () => {
     ['that is a long number', 'not 9007199254740993!', 9_007_199_254_740_993n],
     ['that is deep in it', 'received jane', { people: [{ name: 'jane' }] }],
     ['the second time only', 'janet is not jane', 'jane'],
-  ])('finds a text or number %s', (_, message, value) => {
+  ])('returns true for a text or number %s', (_, message, value) => {
     expect(quotesPayload(message, value)).toBe(true);
   });
 
@@ -24,7 +24,7 @@ describe('quotesPayload', () => {
     expect(quotesPayload(message, value)).toBe(false);
   });
 
-  it('finds text at any depth, even in a value that contains itself', () => {
+  it('compares text at any depth, even in a value that contains itself', () => {
     let deep: unknown = 'jane';
     for (let depth = 0; depth < 100_000; depth++) deep = [deep];
     expect(quotesPayload('received jane', deep)).toBe(true);

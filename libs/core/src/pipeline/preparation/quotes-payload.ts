@@ -1,8 +1,8 @@
 const WORD = /[\p{L}\p{N}_]/u;
 
 /**
- * Returns whether the message contains, as a whole word, a text or a number that is anywhere in the
- * value.
+ * Returns whether the message contains, as a whole word, a text or a number of the value, at any
+ * depth.
  */
 export function quotesPayload(message: string, value: unknown): boolean {
   for (const text of textsIn(value)) if (containsWord(message, text)) return true;
@@ -10,7 +10,7 @@ export function quotesPayload(message: string, value: unknown): boolean {
 }
 
 /**
- * Yields all texts and numbers in the value. A loop instead of recursion, because the sender
+ * Yields all texts and numbers in the value. Uses a loop instead of recursion, because the sender
  * decides how deep the payload is.
  */
 function* textsIn(value: unknown): Generator<string> {

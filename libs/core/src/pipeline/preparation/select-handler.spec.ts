@@ -52,7 +52,7 @@ describe('selectHandler', () => {
     },
   );
 
-  it('discards a record of an unknown type, with one warning per type', () => {
+  it('discards a record of an unknown type, and logs one warning per type', () => {
     const logger = recordingLogger();
     const processor = processorOf([table[0]!], { logger });
     const outcomes = ['Other', 'Other', undefined, 'Third'].map((type) =>
@@ -63,7 +63,7 @@ describe('selectHandler', () => {
     expect(logger.lines[0]!.message).toContain("Binding 'orders' has no handler for type 'Other'");
   });
 
-  it('limits the number of types that it warns of', () => {
+  it('logs warnings for a limited number of types', () => {
     const logger = recordingLogger();
     const processor = processorOf([table[0]!], { logger });
     for (let index = 0; index < 1_500; index += 1) {
@@ -72,7 +72,7 @@ describe('selectHandler', () => {
     expect(logger.lines).toHaveLength(1_000);
   });
 
-  it("fails the record with unknownType: 'fail'", () => {
+  it("fails a record of an unknown type with unknownType: 'fail'", () => {
     const binding = bindingOf({ unknownType: 'fail' });
     const outcome = processorOf([table[0]!], { binding }).process(deliveryOf({ type: 'Other' }));
     expect(errorOf(now(outcome))).toMatchObject({ code: 'UNKNOWN_EVENT_TYPE' });
@@ -100,14 +100,14 @@ describe('A filter', () => {
     expect(handled).toEqual([1]);
   });
 
-  it('fails the record if it throws', async () => {
+  it('makes the record fail if it throws', async () => {
     const outcome = await filteredBy(() => {
       throw new Error('filter');
     });
     expect(errorOf(outcome).message).toBe('filter');
   });
 
-  it('fails the record if it returns a promise, which would pass every record', async () => {
+  it('makes the record fail if it returns a promise, which would be truthy for every record', async () => {
     const outcome = await filteredBy((() => Promise.reject(new Error('x'))) as never);
     expect(errorOf(outcome).message).toContain('returned a promise');
   });

@@ -37,7 +37,7 @@ export function selectHandler(
   };
   return (call) => {
     const { delivery, value } = call;
-    // Without typed handlers the type need not be read.
+    // The type is read only if a handler has one.
     const type = typed.size > 0 ? eventTypeOf(delivery.record, value) : undefined;
     const handler =
       (type === undefined ? undefined : typed.get(normaliseEventType(type))) ?? catchAll;

@@ -1,6 +1,8 @@
 import type { DriverLogger } from '@nest-event-bus/broker';
 
-/** Limits for the types in records, whose number and length the sender decides. */
+/**
+ * Limits for remembered types, because the sender decides how many there are and how long they are.
+ */
 const MAX_TYPES = 1_000;
 const MAX_TYPE_LENGTH = 100;
 

@@ -4,14 +4,17 @@ import { invalidPayload } from './invalid-payload.js';
 
 export type PayloadClass = new () => object;
 
-/** A payload class may have no rules at all. The errors must not contain the rejected payload. */
+/**
+ * Options of class-validator. A payload class without any rules is accepted, and errors do not
+ * contain the rejected payload.
+ */
 const OPTIONS = Object.freeze({
   forbidUnknownValues: false,
   validationError: { target: false, value: false },
 });
 
 /**
- * Validates asynchronously, because class-validator skips asynchronous rules in a synchronous
+ * Validates asynchronously, because class-validator ignores asynchronous rules in a synchronous
  * validation.
  */
 export async function validateAsClass(
@@ -23,8 +26,8 @@ export async function validateAsClass(
     const found = Array.isArray(value) ? 'an array' : value === null ? 'null' : typeof value;
     throw invalidPayload(handler, [`expected an object, found ${found}`]);
   }
-  // A value that a typed format has already turned into an instance, also of a subclass, is not
-  // transformed twice.
+  // A typed format may have created an instance already, also of a subclass. It is not transformed
+  // again.
   const instance = value instanceof type ? value : toInstance(type, value, handler);
   const issues = await validate(instance, OPTIONS);
   if (issues.length === 0) return instance;
@@ -35,7 +38,7 @@ export async function validateAsClass(
 }
 
 /**
- * Creates the instance. If a transformation of the payload class throws, the payload is to blame.
+ * Creates the instance. If a transformation of the payload class throws, the payload is refused.
  */
 function toInstance(type: PayloadClass, value: object, handler: string): object {
   try {

@@ -53,7 +53,7 @@ describe('validatePayload', () => {
       handler(({ value: it }: EventRecord) => void handled.push(it), { payload }),
     ]).process(deliveryOf({ value }));
 
-  it('gives the handler an instance of the class, with instances of its parts', async () => {
+  it('passes an instance of the class to the handler, with instances of its nested classes', async () => {
     expect(await validated(Order, { id: 1, lines: [{ article: 'a' }] })).toEqual(succeeded);
     expect(handled[0]).toBeInstanceOf(Order);
     expect((handled[0] as Order).lines![0]).toBeInstanceOf(Line);
@@ -64,7 +64,7 @@ describe('validatePayload', () => {
     expect(handled[0]).toBeInstanceOf(Plain);
   });
 
-  it('gives the handler the result of a synchronous schema without a promise', () => {
+  it('passes the result of a synchronous schema to the handler without a promise', () => {
     expect(validated(schema, { id: '7' })).toEqual(succeeded);
     expect(handled).toEqual([{ id: 7, tags: [] }]);
   });
@@ -98,7 +98,7 @@ describe('validatePayload', () => {
     expect(handled).toEqual([]);
   });
 
-  describe('the issues of a schema', () => {
+  describe('issues of a schema', () => {
     type Issue = { message: string; path?: readonly PropertyKey[]; code?: unknown; type?: unknown };
     const complaints = async (value: unknown, ...issues: readonly Issue[]) => {
       const payload: StandardSchema = {
@@ -118,8 +118,8 @@ describe('validatePayload', () => {
       ],
       ['a part of the whole', { message: 'no 4111 1111 here', type: 'refine' }, 'refine'],
       ['with a code like a text', { message: 'is 37', code: 'is 37' }, 'is not valid'],
-    ])('lose their message if it quotes %s', async (_, issue, told) => {
-      expect(await complaints(card, issue)).toEqual([told]);
+    ])('lose their message if it quotes %s', async (_, issue, expected) => {
+      expect(await complaints(card, issue)).toEqual([expected]);
     });
 
     it('keep their message if it quotes no value', async () => {
@@ -129,7 +129,7 @@ describe('validatePayload', () => {
       ).toEqual(['owner.name: a Janeway costs 371 and more']);
     });
 
-    it('may name the allowed values, but not the refused one', async () => {
+    it('are named without the refused value, even if the message lists the allowed values', async () => {
       const grade = z.object({
         grade: z.enum(['A', 'B'], {
           error: ({ input }) => `expected A or B, received ${String(input)}`,
@@ -141,7 +141,7 @@ describe('validatePayload', () => {
     });
   });
 
-  it('fails the record with the error of a schema that throws', async () => {
+  it('fails the record with the error that a schema throws', async () => {
     const broken: StandardSchema = {
       '~standard': { version: 1, vendor: 'test', validate: () => Promise.reject(new Error('db')) },
     };

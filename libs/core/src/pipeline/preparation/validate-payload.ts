@@ -12,8 +12,9 @@ import type { RecordCall } from '../record-call.js';
 import { quotesPayload } from './quotes-payload.js';
 
 /**
- * Gives the handler the value as its payload class or schema makes it. Throws or rejects with a
- * PayloadValidationException. undefined if no handler declares a payload.
+ * Returns a step that replaces the value by the result of its payload class or schema. The step
+ * throws or rejects with a PayloadValidationException. Returns undefined if no handler declares a
+ * payload.
  */
 export function validatePayload(
   handlers: readonly HandlerDefinition[],
@@ -43,7 +44,10 @@ function validated(type: PayloadType, value: unknown, handler: string): unknown 
     : validateAsClass(type as PayloadClass, value, handler);
 }
 
-/** Recognises schemas, of which some are functions. Everything else is a class. */
+/**
+ * Returns whether the payload type is a Standard Schema, which may be a function. Every other type
+ * is a class.
+ */
 function isStandardSchema(type: PayloadType): type is StandardSchema {
   return '~standard' in type;
 }
@@ -68,10 +72,10 @@ function accepted(result: StandardResult<unknown>, value: unknown, handler: stri
   const issues = result.issues.map((issue) => {
     const path = (issue.path ?? []).map((part) => (typeof part === 'object' ? part.key : part));
     const refused = path.reduce<unknown>(partOf, value);
-    const told = quotesPayload(issue.message, refused)
+    const text = quotesPayload(issue.message, refused)
       ? redactedMessage(issue, refused)
       : issue.message;
-    return path.length === 0 ? told : `${path.map(String).join('.')}: ${told}`;
+    return path.length === 0 ? text : `${path.map(String).join('.')}: ${text}`;
   });
   throw invalidPayload(handler, issues);
 }
@@ -83,11 +87,11 @@ function partOf(value: unknown, key: PropertyKey): unknown {
 }
 
 /**
- * Returns a message that does not quote the refused value. `code` and `type` are not in the
- * standard, but many schemas have one of them.
+ * Returns the message of an issue, unless it quotes the refused value. `code` and `type` are not in
+ * the standard, but many schemas have one of them.
  */
 function redactedMessage(issue: object, refused: unknown): string {
   const { code, type } = issue as Readonly<Record<string, unknown>>;
-  const told = [code, type].find((each) => typeof each === 'string' && each !== '');
-  return typeof told === 'string' && !quotesPayload(told, refused) ? told : 'is not valid';
+  const label = [code, type].find((each) => typeof each === 'string' && each !== '');
+  return typeof label === 'string' && !quotesPayload(label, refused) ? label : 'is not valid';
 }

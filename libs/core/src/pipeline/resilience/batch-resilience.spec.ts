@@ -37,7 +37,7 @@ describe('ResilienceDecorator, for a batch handler', () => {
   };
   const stopped = new BatchProcessingException(1, 'second');
 
-  it('makes one call per delivery, and delivers again from the failed record on', async () => {
+  it('makes one call per delivery, and redelivers the slice from the failed record on', async () => {
     const { process, breaker } = batchUnderTest(() => Promise.reject(stopped));
     expect(await process()).toEqual([
       { kind: 'succeeded' },
@@ -47,14 +47,14 @@ describe('ResilienceDecorator, for a batch handler', () => {
     expect(breaker.figures).toEqual({ calls: 1, failures: 1, slow: 0 });
   });
 
-  it('returns no failure for an error that is thrown because the work was cancelled', async () => {
+  it('hands the records back if the handler throws because the delivery was cancelled', async () => {
     const { process, breaker } = batchUnderTest(() => Promise.reject(boom));
     const handedBack = { kind: 'handed-back' };
     expect(await process(AbortSignal.abort())).toEqual([handedBack, handedBack, handedBack]);
     expect(breaker.figures.calls).toBe(0);
   });
 
-  it('delivers again until the calls are used up', async () => {
+  it('redelivers the slice until maxAttempts is reached', async () => {
     const { process } = batchUnderTest(() => Promise.reject(stopped), { maxAttempts: 2 });
     expect((await process())[1]).toMatchObject({ reason: 'retry-exhausted' });
   });
@@ -65,7 +65,7 @@ describe('ResilienceDecorator, for a batch handler', () => {
     ['a bad message first', [bad, ConsumerResult.retryable('boom'), undefined], 1],
     ['bad messages only', [bad, bad, undefined], 0],
   ])(
-    'reports the failure that the circuit counts, whichever record failed first: %s',
+    'tells the circuit breaker the failure that it counts, whichever record failed first: %s',
     async (_, results, failures) => {
       const { process, breaker } = batchUnderTest(() => results);
       await process();
@@ -73,7 +73,7 @@ describe('ResilienceDecorator, for a batch handler', () => {
     },
   );
 
-  it('counts a slice as one call of the circuit, and makes none when it is open', async () => {
+  it('counts a slice as one call of the circuit breaker, and makes no call while that is open', async () => {
     let calls = 0;
     let isDown = false;
     const { process, breaker } = batchUnderTest(() => {

@@ -16,7 +16,7 @@ import {
 describe('The circuit breaker around the retries', () => {
   const circuit = { slidingWindowSize: 2, minimumNumberOfCalls: 2, automaticPauseOnOpen: true };
 
-  it('counts an exhausted retry as one failure', async () => {
+  it('counts a failure after several calls as one failure', async () => {
     const { process, breaker, calls } = bindingUnderTest(failing, { circuit });
     await process();
     expect(calls).toHaveLength(3);
@@ -41,7 +41,7 @@ describe('The circuit breaker around the retries', () => {
     expect(limit.breaker.figures.slow).toBe(0);
   });
 
-  it('counts a slow success of an asynchronous handler', async () => {
+  it('counts an asynchronous handler that succeeds slowly as slow', async () => {
     const taking: Handle = () =>
       new Promise<void>((resolve) => void binding.runtime.setTimer(resolve, 6_000));
     const binding = bindingUnderTest(taking, { circuit });
@@ -49,7 +49,7 @@ describe('The circuit breaker around the retries', () => {
     expect(binding.breaker.figures).toEqual({ calls: 1, failures: 0, slow: 1 });
   });
 
-  it('when open, hands the record back without a call, a used retry or a count', async () => {
+  it('hands the record back while it is open: without a call, an attempt or a count', async () => {
     const { begin, runtime, calls, breaker, outcomes } = bindingUnderTest(failing, { circuit });
     begin();
     begin();
@@ -62,7 +62,7 @@ describe('The circuit breaker around the retries', () => {
     expect(calls).toHaveLength(6);
   });
 
-  it('when open without automaticPauseOnOpen, fails the record with an error that says why', async () => {
+  it('fails the record while it is open without automaticPauseOnOpen, with an error that says why', async () => {
     const { begin, runtime, outcomes, calls } = bindingUnderTest(failing, {
       circuit: { ...circuit, automaticPauseOnOpen: false },
     });
@@ -83,7 +83,7 @@ describe('The circuit breaker around the retries', () => {
     expect(calls).toHaveLength(6);
   });
 
-  it('when half open, hands back the records beyond the permitted calls', async () => {
+  it('hands back the records beyond the permitted calls while it is half open', async () => {
     const answer = new Deferred();
     let isDown = true;
     const { begin, runtime, outcomes, breaker, calls } = bindingUnderTest(
@@ -110,7 +110,7 @@ describe('The circuit breaker around the retries', () => {
     expect(breaker.state).toBe('CLOSED');
   });
 
-  it('removes the backoff of a record that fails while the circuit is not closed', async () => {
+  it('removes the backoff of a record that fails while it is not closed', async () => {
     const { begin, runtime, outcomes } = bindingUnderTest(failing, {
       circuit,
       tier0: { maxAttempts: 1 },
@@ -127,7 +127,7 @@ describe('The circuit breaker around the retries', () => {
     expect(outcomes[2]).toMatchObject({ kind: 'failed', delayMs: 0 });
   });
 
-  it('keeps the ordinary backoff without automaticPauseOnOpen', async () => {
+  it('keeps the backoff of a record without automaticPauseOnOpen', async () => {
     const open = { ...circuit, automaticPauseOnOpen: false };
     const { begin, runtime, outcomes } = bindingUnderTest(failing, { circuit: open });
     begin();
@@ -152,7 +152,7 @@ describe('The circuit breaker around the retries', () => {
     expect(breaker.state).toBe('CLOSED');
   });
 
-  it('counts an error outside the whitelist, because a dependency may be down', async () => {
+  it('counts an error that is not in retryableExceptions, because a dependency may be down', async () => {
     const { process, breaker } = bindingUnderTest(failing, { circuit, retryable: [TypeError] });
     await process();
     expect(breaker.figures.failures).toBe(1);
@@ -166,7 +166,7 @@ describe('The circuit breaker around the retries', () => {
     expect(breaker.figures.calls).toBe(0);
   });
 
-  it('does not count a cancelled wait', async () => {
+  it('does not count a record whose wait between calls is cancelled', async () => {
     const waiting = new AbortController();
     const { begin, runtime, breaker } = bindingUnderTest(failing, { circuit });
     begin({ waitSignal: waiting.signal });

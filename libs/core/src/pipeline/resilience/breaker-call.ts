@@ -37,9 +37,9 @@ export class BreakerCall extends DeliveryPolicy<IDefaultPolicyContext> {
 }
 
 /**
- * Returns how the breaker counts an outcome. A bad message says nothing about the dependencies of
- * the handler. The same is true for a record that was given up, handed back or refused by a guard.
- * The breaker counts these neither as a success nor as a failure.
+ * Returns how the breaker counts an outcome. A record that was bad, dead-lettered by its handler,
+ * handed back or refused by a guard says nothing about the dependencies of the handler. The breaker
+ * counts it neither as a success nor as a failure.
  */
 export function callResultOf(outcome: Outcome): CallResult {
   switch (outcome.kind) {

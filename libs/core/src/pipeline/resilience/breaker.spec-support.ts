@@ -21,7 +21,10 @@ export function breakerWith(change: object = {}) {
   const breaker = new SlidingCircuitBreaker(configOf(change), runtime, logger);
   const transitions: CircuitTransition[] = [];
   breaker.onTransition((transition) => transitions.push(transition));
-  /** Makes one call per letter: s succeeded, f failed, S and F the same slowly, i ignored. Returns the state after each. */
+  /**
+   * Makes one call per letter. s: succeeded, f: failed, S and F: the same but slow, i: ignored.
+   * Returns the state after each call.
+   */
   const calls = (results: string): string =>
     Array.from(results)
       .map((result) => {
@@ -45,7 +48,7 @@ export function resultOf(letter: string): [CallResult, number] {
   ];
 }
 
-/** Settings that are small enough to follow a test by hand. */
+/** Settings with small numbers, so that a test can be checked by hand. */
 export const SMALL = {
   slidingWindowSize: 4,
   minimumNumberOfCalls: 4,

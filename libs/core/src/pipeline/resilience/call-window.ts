@@ -24,8 +24,8 @@ export class CallWindow {
   }
 
   /**
-   * Returns whether the failure rate is at least `percent`. A multiplication instead of a division,
-   * so that nothing is rounded.
+   * Returns whether the failure rate is at least `percent`. Multiplies instead of dividing, so that
+   * nothing is rounded.
    */
   reachesFailureRate(percent: number): boolean {
     return this.#failures * 100 >= percent * this.#calls;

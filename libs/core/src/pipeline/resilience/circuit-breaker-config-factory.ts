@@ -4,11 +4,11 @@ export type CircuitBreakerConfig = Readonly<
   Omit<ResolvedBinding['circuitBreaker'], 'enabled'> & { binding: string }
 >;
 
-/** Creates the settings of a breaker from its binding. */
+/** Creates the configuration of a breaker from its binding. */
 export class CircuitBreakerConfigFactory {
   /**
-   * Returns undefined if the binding has no breaker. Then none is created, and its records pay
-   * nothing for it.
+   * Returns undefined if the binding has no breaker. No breaker is then created, and records pass
+   * without any cost.
    */
   create({
     name,

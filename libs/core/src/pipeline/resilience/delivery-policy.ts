@@ -3,8 +3,8 @@ import type { IDefaultPolicyContext, IPolicy } from 'cockatiel';
 const silent = (): { dispose(): void } => ({ dispose: () => undefined });
 
 /**
- * A policy for one delivery that cockatiel's `wrap` can compose. It has no listeners, because it
- * exists for one delivery only.
+ * A policy for one delivery that cockatiel's `wrap` can compose. It has no listeners, because it is
+ * used for one delivery only.
  */
 export abstract class DeliveryPolicy<
   Context extends IDefaultPolicyContext,

@@ -14,7 +14,7 @@ describe('The elapsed time of a delivery', () => {
     return failedCall({ config, delivery, runtime, error: new Error('no'), call: 1 }).elapsedMs;
   };
 
-  it('comes from the monotonic clock, even if the system clock is set meanwhile', async () => {
+  it('is measured with the monotonic clock, even if the system clock is changed meanwhile', async () => {
     const setForward = (runtime: VirtualRuntime): Partial<Delivery> => ({
       receivedAt: runtime.now() - 3_600_000,
       readySince: runtime.monotonic(),

@@ -11,8 +11,8 @@ import type { RetryConfig } from './retry-config-factory.js';
 import { decideRetry, failedOutcomeOf, type FailedCall } from './retry-decision.js';
 
 /**
- * Retries the calls of one delivery. It replaces the retry policy of cockatiel, whose sleep cannot
- * be aborted and always uses the system clock.
+ * Retries the handler calls of one delivery. Used instead of the retry policy of cockatiel, whose
+ * wait cannot be aborted and always uses the system clock.
  */
 export class DeliveryRetry extends DeliveryPolicy<IRetryContext> {
   constructor(
@@ -55,7 +55,7 @@ export class DeliveryRetry extends DeliveryPolicy<IRetryContext> {
     history: Pick<Failure, 'firstFailedAt' | 'hasVaried'>,
   ): Promise<void> {
     const { config, delivery, runtime } = this;
-    // An error that a handler throws because its work was cancelled is no failure.
+    // An error that a handler throws because its work was cancelled is not counted as a failure.
     if (delivery.signal.aborted) throw new StopRetrying(handedBack);
     const decision = decideRetry(config, failedCall({ config, delivery, runtime, error, call }));
     switch (decision.kind) {
@@ -72,8 +72,8 @@ export class DeliveryRetry extends DeliveryPolicy<IRetryContext> {
 }
 
 /**
- * Returns the name and message of an error, to compare failures. The error may be a proxy, or have
- * getters that throw.
+ * Returns the name and message of an error, for comparing failures. The error may be a proxy, or
+ * have getters that throw.
  */
 function failureSignature(error: Error): string {
   return `${textOf(read(error, 'name'))}\n${textOf(read(error, 'message'))}`;
@@ -96,7 +96,8 @@ export function failedCall({
     judgement: config.judge(error),
     call,
     failures: delivery.history.failures,
-    // By the monotonic clock: setting the system clock while a handler runs must not end its retries.
+    // The monotonic clock is used, because a change of the system clock during a call must not end
+    // the retries.
     elapsedMs: runtime.monotonic() - delivery.readySince,
     chance: runtime.random(),
   };

@@ -30,7 +30,7 @@ const judge = (
 };
 
 describe('createErrorJudge', () => {
-  it('allows a retry if there are no exception lists', () => {
+  it("returns 'retryable' if there are no exception lists", () => {
     expect(judge(new Error('unknown'))).toBe('retryable');
   });
 
@@ -38,11 +38,14 @@ describe('createErrorJudge', () => {
     new DeserializationException('no JSON'),
     new PayloadValidationException('no id', ['id']),
     new UnknownEventTypeException('what is this'),
-  ])('judges a bad message as permanent, whatever the lists say: $name', (error) => {
-    expect(judge(error, { retryable: [Error] })).toBe('permanent');
-  });
+  ])(
+    "returns 'permanent' for a bad message, whatever the exception lists contain: $name",
+    (error) => {
+      expect(judge(error, { retryable: [Error] })).toBe('permanent');
+    },
+  );
 
-  it('judges the refusal of a guard as refused, which the circuit does not count', () => {
+  it("returns 'refused' if a guard refused the record, which the circuit breaker does not count", () => {
     expect(judge(new HandlerRefusedException('no'))).toBe('refused');
   });
 
@@ -90,25 +93,25 @@ describe('createErrorJudge', () => {
     ['around a bad message', new Locked('later', { cause: unique }), [], [], 'retryable'],
     ['but for the closer word against it', new Locked('later'), [], [Locked], 'permanent'],
   ])(
-    'uses the kind of the error if no list matches: %s',
+    'uses the fault of the error if no list matches: %s',
     (_case, error, retryable, nonRetryable, judgement) => {
       expect(judge(error, { retryable, nonRetryable })).toBe(judgement);
     },
   );
 
-  it('judges an error that throws when it is inspected', () => {
+  it('classifies an error that throws when it is inspected', () => {
     const { proxy, revoke } = Proxy.revocable(new Error('x'), {});
     revoke();
     expect(judge(proxy)).toBe('retryable');
   });
 
-  it('judges the cause of a BatchProcessingException', () => {
+  it('classifies the cause of a BatchProcessingException', () => {
     const wrapped = new BatchProcessingException(1, 'second', [], { cause: new Timeout() });
     expect(judge(wrapped, { nonRetryable: [Timeout] })).toBe('permanent');
     expect(judge(new BatchProcessingException(1, 'second'))).toBe('retryable');
   });
 
-  it('ignores a matcher that throws, and logs that', () => {
+  it('ignores a matcher that throws, and logs its error', () => {
     const logger = recordingLogger();
     const broken: ErrorMatcher = {
       matches: () => {
@@ -117,7 +120,7 @@ describe('createErrorJudge', () => {
     };
     expect(judge(new Timeout(), { nonRetryable: [broken], logger })).toBe('retryable');
     expect(logger.lines).toMatchObject([{ level: 'error', context: { binding: 'orders' } }]);
-    // The other matchers of the list still count.
+    // The other matchers of the list are still evaluated.
     expect(judge(new Timeout(), { nonRetryable: [broken, DatabaseError] })).toBe('permanent');
   });
 });

@@ -22,17 +22,19 @@ export type ErrorJudgement = 'permanent' | 'refused' | 'not-retried' | 'retryabl
 export type ErrorJudge = (error: Error) => ErrorJudgement;
 
 /**
- * Creates the function that decides whether a failed call may be repeated. If both exception lists
- * match, the closer match decides. So "retry nothing but timeouts" and "retry all but timeouts" are
- * both possible. If both match equally, the call is not repeated.
+ * Creates the function that decides whether a failed call may be repeated.
  *
- * If neither list matches, the kind of the error decides. A bad message gets one call. Such a call
- * says nothing about the dependencies of the handler, so the circuit breaker does not count it. An
- * HTTP 401 is a fault of the message by default, so an expired token does not open the circuit. To
- * change that, set `retryableExceptions: [{ status: 401 }]`.
+ * 1. If both exception lists match, the closer match decides. So "retry nothing but timeouts"
+ *    and "retry all but timeouts" are both possible. If both match equally, the call is not
+ *    repeated.
+ * 2. If neither list matches, the fault of the error decides. A bad message gets one call. Such
+ *    a call says nothing about the dependencies of the handler, so the circuit breaker does not
+ *    count it.
  *
- * The number of calls does not depend on `exceptionRouting` and `skipToTierMapping`. They only
- * decide where the record goes afterwards.
+ * An HTTP 401 is a fault of the message by default, so an expired token does not open the circuit.
+ * To change that, set `retryableExceptions: [{ status: 401 }]`. The number of calls does not depend
+ * on `exceptionRouting` and `skipToTierMapping`, which only decide where the record goes after the
+ * last call.
  */
 export function createErrorJudge(
   { name, retry }: Pick<ResolvedBinding, 'name' | 'retry'>,

@@ -16,7 +16,7 @@ import {
 import { CircuitBreakerConfigFactory } from './circuit-breaker-config-factory.js';
 import { SlidingCircuitBreaker } from './sliding-circuit-breaker.js';
 
-function worldOf(handle: (call: number) => unknown) {
+function handlerUnderTest(handle: (call: number) => unknown) {
   const runtime = new VirtualRuntime();
   const logger = recordingLogger();
   const binding = bindingOf({
@@ -50,7 +50,7 @@ describe('A result that a handler returns instead of throwing', () => {
     ['later', () => Promise.resolve(retryable)],
     ['as an Observable', () => of(retryable)],
   ])('RetryableResult, %s: causes another call, and counts as one failure', async (_, handle) => {
-    const { process, breaker, calls } = worldOf(handle);
+    const { process, breaker, calls } = handlerUnderTest(handle);
     const outcome = await process();
     expect(outcome).toMatchObject({
       kind: 'failed',
@@ -66,30 +66,33 @@ describe('A result that a handler returns instead of throwing', () => {
   it.each<[string, () => unknown]>([
     ['at once', () => error],
     ['later', () => Promise.resolve(error)],
-  ])('ErrorResult, %s: ends the calls, and the circuit does not count it', async (_, handle) => {
-    const { process, breaker, calls } = worldOf(handle);
-    const outcome = await process();
-    expect(outcome).toMatchObject({
-      kind: 'failed',
-      error: { message: 'no such customer' },
-      reason: 'bad-message',
-    });
-    expect(outcome.kind === 'failed' && outcome.error).toBeInstanceOf(ErrorResultException);
-    expect(calls()).toBe(1);
-    expect(breaker.figures.calls).toBe(0);
-  });
+  ])(
+    'ErrorResult, %s: ends the calls, and the circuit breaker does not count it',
+    async (_, handle) => {
+      const { process, breaker, calls } = handlerUnderTest(handle);
+      const outcome = await process();
+      expect(outcome).toMatchObject({
+        kind: 'failed',
+        error: { message: 'no such customer' },
+        reason: 'bad-message',
+      });
+      expect(outcome.kind === 'failed' && outcome.error).toBeInstanceOf(ErrorResultException);
+      expect(calls()).toBe(1);
+      expect(breaker.figures.calls).toBe(0);
+    },
+  );
 
-  it('may differ in a further call', async () => {
-    const better = worldOf((call) => (call === 1 ? retryable : ConsumerResult.success()));
+  it('may be another one in the next call, and the last one decides', async () => {
+    const better = handlerUnderTest((call) => (call === 1 ? retryable : ConsumerResult.success()));
     expect(await better.process()).toEqual({ kind: 'succeeded' });
-    const worse = worldOf((call) => (call === 1 ? retryable : error));
+    const worse = handlerUnderTest((call) => (call === 1 ? retryable : error));
     expect(await worse.process()).toMatchObject({ attempts: 2, reason: 'bad-message' });
   });
 
   it.each([ConsumerResult.success(), undefined, { kind: 'error' }, 'error'])(
     '%j means success, without a promise',
     (result) => {
-      const { processor } = worldOf(() => result);
+      const { processor } = handlerUnderTest(() => result);
       expect(now(processor.process(deliveryOf()))).toEqual({ kind: 'succeeded' });
     },
   );

@@ -14,7 +14,7 @@ import {
 } from './resilience.spec-support.js';
 
 describe('ResilienceDecorator, after a success', () => {
-  it('creates no promise, no signal and no timer for a synchronous handler, with all features on', () => {
+  it('creates no promise, no signal and no timer for a synchronous handler, with all options on', () => {
     const { processor, runtime, breaker } = bindingUnderTest(() => undefined, { circuit: {} });
     const made = jest.spyOn(globalThis, 'AbortController');
     const delivery = deliveryOf();
@@ -25,7 +25,7 @@ describe('ResilienceDecorator, after a success', () => {
     expect(breaker.figures).toEqual({ calls: 1, failures: 0, slow: 0 });
   });
 
-  it('returns success after failed calls, and numbers the calls', async () => {
+  it('returns success after failed calls, and passes the number of each call', async () => {
     const { process, calls, attempts } = bindingUnderTest(failingTimes(2));
     expect(await process({ history: { redeliveries: 4, failures: 1, calls: 3 } })).toEqual({
       kind: 'succeeded',
@@ -40,7 +40,7 @@ describe('ResilienceDecorator, after a success', () => {
 });
 
 describe('ResilienceDecorator, after a failed call', () => {
-  it('calls the handler up to maxAttempts times in all, with the waits of the backoff', async () => {
+  it('calls the handler up to maxAttempts times, and waits between the calls', async () => {
     const { process, calls } = bindingUnderTest(failing, {
       tier0: { maxAttempts: 5, initialBackoffMs: 10, multiplier: 3, maxBackoffMs: 200 },
     });
@@ -54,13 +54,13 @@ describe('ResilienceDecorator, after a failed call', () => {
     expect(calls).toEqual([0, 10, 40, 130, 330]);
   });
 
-  it('repeats the call of a handler that rejects', async () => {
+  it('calls a handler again that rejects', async () => {
     const { process, calls } = bindingUnderTest(() => Promise.reject(boom));
     expect(await process()).toMatchObject({ error: boom, attempts: 3, reason: 'retry-exhausted' });
     expect(calls).toEqual([0, 100, 300]);
   });
 
-  it('repeats the call of a handler that returns a thenable of another library', async () => {
+  it('calls a handler again that returns a thenable of another library', async () => {
     const rejecting = {
       // oxlint-disable-next-line unicorn/no-thenable -- that is what is to be met
       then(_: unknown, reject: (error: unknown) => void): void {
@@ -80,7 +80,7 @@ describe('ResilienceDecorator, after a failed call', () => {
     expect(errorOf(await process()).message).toBe('failure 3');
   });
 
-  it('reports if the calls failed in different ways', async () => {
+  it('reports whether the calls failed in different ways', async () => {
     const failingWith = (...errors: readonly unknown[]) => {
       const left = [...errors];
       return bindingUnderTest(() => {
@@ -122,7 +122,7 @@ describe('ResilienceDecorator, after a failed call', () => {
     ]);
   });
 
-  it('forgets that an earlier call handed the record back', async () => {
+  it('ignores that an earlier call asked to hand the record back', async () => {
     let number = 0;
     const { process } = bindingUnderTest((context) => {
       if (++number > 1) return;
@@ -132,7 +132,7 @@ describe('ResilienceDecorator, after a failed call', () => {
     expect(await process()).toEqual({ kind: 'succeeded' });
   });
 
-  it('hands the record back if a later call does so', async () => {
+  it('hands the record back if a later call asks for it', async () => {
     let number = 0;
     const { process, breaker } = bindingUnderTest(
       (context) => {
@@ -151,7 +151,7 @@ describe('ResilienceDecorator, after a failed call', () => {
     [1, 'given up', (context) => context.deadLetter(), { reason: 'handler-gave-up', attempts: 1 }],
     [2, 'given up', (context) => context.deadLetter(), { reason: 'handler-gave-up', attempts: 2 }],
   ])(
-    'makes no further call after call %i has %s its record, and the circuit does not count that',
+    'makes no further call after call %i has %s its record, and the circuit breaker does not count it',
     async (last, _word, say, expected) => {
       let number = 0;
       const { process, calls, breaker } = bindingUnderTest(
@@ -206,7 +206,7 @@ describe('ResilienceDecorator, after a failed call', () => {
     expect(calls).toEqual([0, 100, 300]);
   });
 
-  it('counts the time of the calls in that limit', async () => {
+  it('counts the duration of the calls towards that 70 % of maxPollIntervalMs', async () => {
     const slowly: Handle = () =>
       new Promise((_, reject) => void binding.runtime.setTimer(() => reject(boom), 250));
     const binding = bindingUnderTest(slowly, {

@@ -20,7 +20,10 @@ import { REFUSED, type Permit, type SlidingCircuitBreaker } from './sliding-circ
 
 export interface ResilienceOptions {
   readonly binding: string;
-  /** Shared by all sessions and retry tiers of the binding. Left out if the binding has none. */
+  /**
+   * Circuit breaker, which all sessions and retry tiers of the binding share. Omitted if the
+   * binding has none.
+   */
   readonly breaker?: SlidingCircuitBreaker;
   readonly retry: RetryConfig;
   /** Prepares the record again before another call. */
@@ -28,7 +31,7 @@ export interface ResilienceOptions {
   readonly runtime: Runtime;
 }
 
-/** A call that was admitted, by the breaker if there is one. */
+/** A call that may be made, because the breaker has admitted it or the binding has none. */
 interface AdmittedCall {
   readonly permit: Permit;
   readonly startedAt: number;
@@ -37,8 +40,8 @@ interface AdmittedCall {
 const UNGUARDED: Permit = 0;
 
 /**
- * The outcome while the circuit is open. There was no call, so nothing is counted, and the record
- * is delivered again. The delay is fixed: one that grew during the outage would still hold up
+ * The outcome while the circuit is open. The handler was not called, so nothing is counted, and the
+ * record is redelivered. The delay is fixed: a delay that grew during the outage would still delay
  * partitions after the circuit has closed.
  */
 const retryWhileOpen: Outcome = Object.freeze({ kind: 'handed-back', delayMs: 500 });
@@ -46,9 +49,9 @@ const retryWhileOpen: Outcome = Object.freeze({ kind: 'handed-back', delayMs: 50
 /**
  * breaker(retry(handler)) for one record or one slice.
  *
- * The first call bypasses cockatiel, and reports its success directly to the breaker: no promise,
- * no closure, no policy. Only a failed call pays for cockatiel. Without a breaker not even the
- * clock is read.
+ * The first call does not use cockatiel, and reports its success directly to the breaker, without a
+ * promise, a closure or a policy. Cockatiel is used only after a failed call. Without a breaker not
+ * even the clock is read.
  */
 export class ResilienceDecorator implements PipelineStep {
   readonly #binding: string;
@@ -67,7 +70,10 @@ export class ResilienceDecorator implements PipelineStep {
     this.#preparation = preparation;
   }
 
-  /** Never throws. Returns a promise only if the handler does, or fails. */
+  /**
+   * Calls the handler, with retries. Never throws. Returns a promise only if the handler does, or
+   * if its call fails.
+   */
   process(call: RecordCall): Outcome | Promise<Outcome> {
     const permit = this.#breaker === undefined ? UNGUARDED : this.#breaker.admit();
     if (permit === REFUSED) return this.#circuitOpenOutcome();
@@ -82,7 +88,7 @@ export class ResilienceDecorator implements PipelineStep {
     }
   }
 
-  /** Calls the handler once with all of these records. There is one such call per delivery. */
+  /** Calls the handler once with all these records. A delivery of a slice has only one call. */
   processSlice(slice: readonly RecordCall[]): readonly Outcome[] | Promise<readonly Outcome[]> {
     const permit = this.#breaker === undefined ? UNGUARDED : this.#breaker.admit();
     if (permit === REFUSED)
@@ -95,7 +101,10 @@ export class ResilienceDecorator implements PipelineStep {
     );
   }
 
-  /** Throws if the answer says that the handler failed. */
+  /**
+   * Returns the outcome after the handler returned. Throws if the answer says that the handler
+   * failed.
+   */
   #conclude(answer: unknown, call: RecordCall, permit: Permit, startedAt: number): Outcome {
     const outcome = call.context.outcomeAfterReturn(answer);
     if (this.#breaker) this.#settleBreaker(this.#breaker, outcome, permit, startedAt);
@@ -103,8 +112,8 @@ export class ResilienceDecorator implements PipelineStep {
   }
 
   /**
-   * Uses `then` instead of `await`: an async function per record would take more time than the
-   * breaker and the retries.
+   * Returns the outcome of an asynchronous handler. Uses `then` instead of `await`, because an
+   * async function per record would take more time than the breaker and the retries.
    */
   #concludeLater(
     result: PromiseLike<unknown>,
@@ -131,8 +140,8 @@ export class ResilienceDecorator implements PipelineStep {
   }
 
   /**
-   * Retries after the first call has failed. For the policies the first call is one of theirs,
-   * which throws the same error.
+   * Retries after the first call has failed. The first call was made without the policies, so they
+   * repeat its error as the result of their first call.
    */
   async #retryAfter(
     firstError: unknown,
@@ -157,10 +166,13 @@ export class ResilienceDecorator implements PipelineStep {
     }
   }
 
-  /** Rejects with what the handler throws, and with StopRetrying for any other outcome than success. */
+  /**
+   * Calls the handler again. Rejects with the error of the handler, and with StopRetrying for any
+   * other outcome than success.
+   */
   async #callAgain(call: RecordCall, signal: AbortSignal): Promise<Outcome> {
     const prepared = await this.#preparation.prepare(call);
-    // The preparation took time. After a pause no record may reach a handler.
+    // A pause may have begun during the preparation, and then no record may reach a handler.
     if (signal.aborted) throw new StopRetrying(handedBack);
     if (prepared) throw new StopRetrying(withCalls(prepared, call.number - 1));
     let outcome: Outcome;
@@ -193,7 +205,7 @@ export class ResilienceDecorator implements PipelineStep {
   #applyRetryDecision(delivery: Delivery, failed: FailedOutcome): Outcome {
     if (delivery.signal.aborted) return handedBack;
     const { error } = failed;
-    // A reason that is already set says more than the error.
+    // A reason that an earlier step has set is more precise than the error.
     if (failed.reason !== 'call-failed') return failed;
     const config = this.#sliceRetry;
     const decision = decideRetry(
@@ -206,9 +218,9 @@ export class ResilienceDecorator implements PipelineStep {
   }
 
   /**
-   * Removes the backoff of a record if the circuit breaker pauses its binding: then the breaker
-   * decides when the record is tried again. A backoff that grew during the outage would still hold
-   * up the partition after the circuit has closed.
+   * Removes the backoff of a record if the circuit breaker has paused its binding, because the
+   * breaker then decides when the record is tried again. A backoff that grew during the outage
+   * would still delay the partition after the circuit has closed.
    */
   #withCircuitBreakerDelay(outcome: Outcome): Outcome {
     const breaker = this.#breaker;
@@ -226,8 +238,8 @@ export class ResilienceDecorator implements PipelineStep {
 }
 
 /**
- * Returns the outcome that the breaker counts for a slice: the first failure that it counts at all.
- * A bad message must not hide the failure of a dependency.
+ * Returns the outcome that the breaker counts for a slice: the first failure that counts at all.
+ * Otherwise a bad message could hide the failure of a dependency.
  */
 function decisiveOutcome(outcomes: readonly Outcome[]): Outcome {
   const failed = outcomes.filter(({ kind }) => kind === 'failed');
@@ -236,8 +248,8 @@ function decisiveOutcome(outcomes: readonly Outcome[]): Outcome {
 }
 
 /**
- * Adds the calls that were made before the preparation failed. Their errors differ from that of the
- * preparation.
+ * Adds the calls that were made before the preparation failed. Their errors differ from the error
+ * of the preparation.
  */
 function withCalls(outcome: Outcome, calls: number): Outcome {
   return outcome.kind === 'failed' ? { ...outcome, attempts: calls, hasVaried: true } : outcome;

@@ -22,7 +22,7 @@ export interface Given {
   readonly retryable?: readonly ErrorMatcher[];
   readonly nonRetryable?: readonly ErrorMatcher[];
   readonly maxPollIntervalMs?: number;
-  /** Settings of the circuit breaker. Without them the binding has none. */
+  /** Settings of the circuit breaker. If omitted, the binding has none. */
   readonly circuit?: object;
 }
 

@@ -1,17 +1,19 @@
 import type { DriverLogger } from '@nest-event-bus/broker';
-import type { ResolvedBinding, ResolvedTier0 } from '../../config/resolving/resolved-binding.js';
+import type { ResolvedBinding } from '../../config/resolving/resolved-binding.js';
+import { budgetLimitMs } from '../../config/resolving/retry-budget-calculator.js';
 import { createErrorJudge, type ErrorJudge } from './error-judge.js';
+import { waitAfter } from './retry-wait.js';
 
 /** The retry settings of a binding. All deliveries share them, because they never change. */
 export interface RetryConfig {
   readonly mode: ResolvedBinding['retry']['mode'];
   /** The maximum number of calls, including the first one. */
   readonly maxAttempts: number;
-  /** The time after the start of the slice in which a call may still begin. */
+  /** The time after the start of the slice up to which a call may begin. */
   readonly limitMs: number;
   readonly expectedProcessingMs: number;
   readonly judge: ErrorJudge;
-  /** Returns the wait between call n and the next. `chance` is a random number, 0 <= x < 1. */
+  /** Returns the wait after call number `call`. `chance` is a random number, 0 <= x < 1. */
   waitAfter(call: number, chance: number): number;
 }
 
@@ -26,7 +28,7 @@ export class RetryConfigFactory {
     return Object.freeze({
       mode: retry.mode,
       maxAttempts: retry.tier0.maxAttempts,
-      limitMs: (maxPollIntervalMs * 7) / 10,
+      limitMs: budgetLimitMs(maxPollIntervalMs),
       expectedProcessingMs,
       judge: createErrorJudge(binding, logger),
       waitAfter: (call: number, chance: number) => waitAfter(retry.tier0, call, chance),
@@ -35,21 +37,8 @@ export class RetryConfigFactory {
 }
 
 /**
- * Returns the wait, of which one half is fixed and one half is random, so that many records do not
- * retry at once. Without jitter all of it is fixed. The random half only shortens the wait, so the
- * cap and the calculated retry budget stay valid.
- */
-function waitAfter(tier0: ResolvedTier0, call: number, chance: number): number {
-  const { initialBackoffMs, multiplier, maxBackoffMs, jitter } = tier0;
-  if (initialBackoffMs === 0) return 0;
-  // The power is Infinity for a large number of calls, and the cap applies.
-  const full = Math.min(initialBackoffMs * multiplier ** (call - 1), maxBackoffMs);
-  return jitter === 'none' ? full : full * (1 - chance / 2);
-}
-
-/**
- * Returns the settings for slices. The records before the failed one are done, and the partition is
- * read again from there.
+ * Returns the configuration for slices. The records before the failed one are done, and the
+ * partition is read again from the failed one on.
  */
 export function withSeekMode(config: RetryConfig): RetryConfig {
   return { ...config, mode: 'seek' };

@@ -29,12 +29,12 @@ describe('The waits between calls', () => {
   it.each<[string, Tier0, number[]]>([
     ['double by default', {}, [100, 200, 400, 800, 1_600, 2_000, 2_000]],
     ['follow the multiplier', { multiplier: 3 }, [100, 300, 900, 2_000, 2_000]],
-    ['follow a fraction', { multiplier: 1.5 }, [100, 150, 225, 337.5]],
-    ['may stay the same', { multiplier: 1 }, [100, 100, 100]],
-    ['begin as it is said', { initialBackoffMs: 7 }, [7, 14, 28]],
-    ['are never longer than their cap', { maxBackoffMs: 50 }, [50, 50, 50]],
-    ['may be none', { initialBackoffMs: 0, multiplier: 1_000 }, [0, 0, 0]],
-  ])('follow their settings: %s', (_what, tier0, expected) => {
+    ['follow a multiplier with a fraction', { multiplier: 1.5 }, [100, 150, 225, 337.5]],
+    ['stay the same with multiplier 1', { multiplier: 1 }, [100, 100, 100]],
+    ['begin with initialBackoffMs', { initialBackoffMs: 7 }, [7, 14, 28]],
+    ['are never longer than maxBackoffMs', { maxBackoffMs: 50 }, [50, 50, 50]],
+    ['are 0 with initialBackoffMs 0', { initialBackoffMs: 0, multiplier: 1_000 }, [0, 0, 0]],
+  ])('follow their options: %s', (_what, tier0, expected) => {
     expect(
       waits(
         tier0,
@@ -43,11 +43,11 @@ describe('The waits between calls', () => {
     ).toEqual(expected);
   });
 
-  it('are shortened randomly after the cap, by at most one half', () => {
+  it('are shortened at random after the cap, by at most one half', () => {
     expect(waits({ multiplier: 3 }, [0.5, 0.2, 0.75, 0.25])).toEqual([75, 270, 562.5, 1_750]);
   });
 
-  it('are fixed without jitter', () => {
+  it('are not shortened without jitter', () => {
     const chances = [0.5, 0.2, 0.75, 0.25];
     expect(waits({ multiplier: 3, jitter: 'none' }, chances)).toEqual([100, 300, 900, 2_000]);
   });
@@ -76,7 +76,7 @@ describe('The waits between calls', () => {
     ]);
   });
 
-  it('are together never longer than the calculated retry budget', () => {
+  it('add up to no more than the calculated retry budget', () => {
     const tier0 = fc.record({
       maxAttempts: fc.integer({ min: 1, max: 60 }),
       initialBackoffMs: fc.integer({ min: 0, max: 10_000 }),
@@ -108,15 +108,15 @@ describe('decideRetry, after a failed call', () => {
     ['the first of three', {}, again(100)],
     ['the second of three', { call: 2 }, again(200)],
     ['the last', { call: 3 }, end('retry-exhausted')],
-    ['in a later delivery: its calls are counted anew', { failures: 5 }, again(100)],
+    ['in a later delivery, whose calls count from 1 again', { failures: 5 }, again(100)],
     ['of a bad message', { judgement: 'permanent' }, end('bad-message')],
     ['outside a whitelist', { judgement: 'not-retried' }, end('retry-exhausted')],
     ['by a guard', { judgement: 'refused' }, end('retry-exhausted')],
-  ])('decides about a further call: %s', (_case, given, decision) => {
+  ])('allows or refuses a further call: %s', (_case, given, decision) => {
     expect(decideRetry(configOf(), failed(given))).toEqual(decision);
   });
 
-  it('ends the calls if maxAttempts is 1', () => {
+  it('refuses a further call if maxAttempts is 1', () => {
     expect(decideRetry(configOf({ maxAttempts: 1 }), failed())).toEqual(end('retry-exhausted'));
   });
 
@@ -134,7 +134,7 @@ describe('decideRetry, after a failed call', () => {
     },
   );
 
-  it('leaves enough time for the expected duration of the next call', () => {
+  it('reserves the expected duration of the next call', () => {
     const config = configOf({}, 'in-line', { maxPollIntervalMs: 1_000, expectedProcessingMs: 300 });
     expect(decideRetry(config, failed({ elapsedMs: 300 }))).toEqual(again(100));
     expect(decideRetry(config, failed({ elapsedMs: 301 }))).toEqual(end('budget-exceeded'));

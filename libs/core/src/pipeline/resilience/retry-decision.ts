@@ -15,7 +15,7 @@ export interface FailedCall {
   readonly judgement: ErrorJudgement;
   /** The number of the call within this delivery, from 1. */
   readonly call: number;
-  /** The earlier deliveries of the record that failed. */
+  /** Number of earlier deliveries of the record that failed. */
   readonly failures: number;
   /** The time since the slice began. */
   readonly elapsedMs: number;
@@ -36,8 +36,8 @@ export function decideRetry(config: RetryConfig, failed: FailedCall): RetryDecis
 }
 
 /**
- * Allows one call per delivery. The lane makes the wait, so that a sleep does not hold up the other
- * records of the partition.
+ * Allows one call per delivery. The lane waits instead of the pipeline, so that the wait does not
+ * delay other records of the slice.
  */
 function decideSeek(config: RetryConfig, { failures, chance }: FailedCall): RetryDecision {
   const call = failures + 1;
@@ -46,9 +46,9 @@ function decideSeek(config: RetryConfig, { failures, chance }: FailedCall): Retr
 }
 
 /**
- * Allows another call while the budget lasts: min(configured duration, maxPollIntervalMs x 0.7 -
- * elapsed). The waits cannot exceed the configured duration, which is their sum. So only the
- * elapsed time decides.
+ * Allows another call while time is left: min(configured duration, maxPollIntervalMs x 0.7 -
+ * elapsed). The waits together never exceed the configured duration, which is their sum, so only
+ * the elapsed time decides.
  */
 function decideInLine(config: RetryConfig, { call, elapsedMs, chance }: FailedCall): RetryDecision {
   if (call >= config.maxAttempts) return { kind: 'end', reason: 'retry-exhausted' };

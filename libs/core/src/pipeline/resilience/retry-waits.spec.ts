@@ -39,7 +39,7 @@ describe('The wait between calls', () => {
     expect(outcomes).toEqual([{ kind: 'handed-back' }]);
   });
 
-  it('is not needed: the failure of the last call counts, even if the delivery was cancelled', async () => {
+  it('does not follow the last call, whose failure counts even if the delivery was cancelled', async () => {
     const waiting = new AbortController();
     waiting.abort(revoked);
     const { process } = bindingUnderTest(failing, { tier0: { maxAttempts: 1 } });
@@ -48,7 +48,7 @@ describe('The wait between calls', () => {
     });
   });
 
-  it('is followed by no call if the delivery is cancelled in the moment the wait ends', async () => {
+  it('is followed by no call if the delivery is cancelled at the moment at which the wait ends', async () => {
     const waiting = new AbortController();
     const { begin, runtime, calls, outcomes } = bindingUnderTest(failing);
     const setTimer = runtime.setTimer.bind(runtime);
@@ -64,7 +64,7 @@ describe('The wait between calls', () => {
     expect(outcomes).toEqual([{ kind: 'handed-back' }]);
   });
 
-  it('is followed by no call if the delivery is cancelled while the record is prepared', async () => {
+  it('is followed by no call if the delivery is cancelled while the record is prepared again', async () => {
     const runtime = new Unlucky();
     const logger = recordingLogger();
     const binding = bindingOf({ retry: retryOf() });
@@ -99,7 +99,7 @@ describe('The wait between calls', () => {
     expect(calls).toBe(1);
   });
 
-  it('keeps the number of calls if the record cannot be prepared for another one', async () => {
+  it('does not change the number of calls if the record cannot be prepared for another one', async () => {
     const runtime = new Unlucky();
     const logger = recordingLogger();
     const binding = bindingOf({ retry: retryOf() });
@@ -124,7 +124,7 @@ describe('The wait between calls', () => {
     expect(await outcome).toMatchObject({ error: outage, attempts: 2, reason: 'redeliver' });
   });
 
-  it('uses the work signal if there is no wait signal', async () => {
+  it('uses the work signal if the delivery has no wait signal', async () => {
     const work = new AbortController();
     const { begin, runtime, outcomes } = bindingUnderTest(failing);
     begin({ signal: work.signal });
@@ -134,7 +134,7 @@ describe('The wait between calls', () => {
     expect(outcomes).toEqual([{ kind: 'handed-back' }]);
   });
 
-  it('are left out, and nothing fails, if the handler throws because its work was cancelled', async () => {
+  it('is omitted, and the record is handed back, if the handler throws because its work was cancelled', async () => {
     const work = new AbortController();
     work.abort(revoked);
     const { process, breaker } = bindingUnderTest(failing, {

@@ -13,7 +13,7 @@ interface ReferenceCall {
   readonly grant: number;
 }
 
-/** A plain model of the breaker, which keeps lists of calls and counts them anew each time. */
+/** A simple model of the breaker, which keeps lists of calls and counts them again each time. */
 class ReferenceBreaker {
   state = 'CLOSED';
   window: string[] = [];
@@ -78,7 +78,7 @@ class ReferenceBreaker {
 }
 
 describe('Any history of a circuit breaker', () => {
-  it('equals that of its reference model', async () => {
+  it('has the same states and permits as that of a simple reference model', async () => {
     const config = fc
       .record({
         slidingWindowSize: fc.integer({ min: 1, max: 6 }),

@@ -5,7 +5,7 @@ import { REFUSED } from './sliding-circuit-breaker.js';
 import { SMALL, breakerWith } from './breaker.spec-support.js';
 
 describe('A binding without a circuit breaker', () => {
-  it('creates no breaker', () => {
+  it('has no circuit-breaker object', () => {
     const circuitBreaker = { ...EVENTBUS_DEFAULTS.binding.circuitBreaker, enabled: false };
     expect(new CircuitBreakerConfigFactory().create(bindingOf({ circuitBreaker }))).toBeUndefined();
   });
@@ -13,23 +13,23 @@ describe('A binding without a circuit breaker', () => {
 
 describe('A closed circuit breaker', () => {
   it.each<[string, object, string, string]>([
-    ['opens at the rate, not above it', {}, 'ssff', 'CCCO'],
-    ['stays closed below it', {}, 'sssf', 'CCCC'],
-    ['decides nothing before there are enough calls', { minimumNumberOfCalls: 3 }, 'ffs', 'CCO'],
-    ['opens by a success, if that makes them enough', {}, 'fffs', 'CCCO'],
-    ['can wait for 100 %', { failureRateThreshold: 100 }, 'sffff', 'CCCCO'],
-    ['takes fractions of a per cent', { failureRateThreshold: 25.1 }, 'sfss', 'CCCC'],
-    ['forgets what falls out of the window', {}, 'fsssfsssf', 'CCCCCCCCC'],
-    ['opens by calls that are slow, failed or not', { slowCallRateThreshold: 50 }, 'ssSS', 'CCCO'],
-    ['opens where all are slow', { slowCallRateThreshold: 100 }, 'sSSSS', 'CCCCO'],
-    ['takes a call for slow that took longer than the limit, not as long', {}, 'ssss', 'CCCC'],
+    ['opens when the failure rate equals the threshold', {}, 'ssff', 'CCCO'],
+    ['stays closed while the failure rate is below the threshold', {}, 'sssf', 'CCCC'],
+    ['stays closed before minimumNumberOfCalls is reached', { minimumNumberOfCalls: 3 }, 'ffs', 'CCO'],
+    ['opens after a success that reaches minimumNumberOfCalls', {}, 'fffs', 'CCCO'],
+    ['opens only if all calls fail with failureRateThreshold 100', { failureRateThreshold: 100 }, 'sffff', 'CCCCO'],
+    ['accepts a threshold with a fraction of a per cent', { failureRateThreshold: 25.1 }, 'sfss', 'CCCC'],
+    ['ignores calls that are no longer in the window', {}, 'fsssfsssf', 'CCCCCCCCC'],
+    ['opens after slow calls, failed or not', { slowCallRateThreshold: 50 }, 'ssSS', 'CCCO'],
+    ['opens only if all calls are slow with slowCallRateThreshold 100', { slowCallRateThreshold: 100 }, 'sSSSS', 'CCCCO'],
+    ['does not count a call as slow that took exactly slowCallDurationMs', {}, 'ssss', 'CCCC'],
     ['does not count bad messages', {}, 'iiiiiisssi', 'CCCCCCCCCC'],
-    ['is not kept closed by bad messages', {}, 'ffiiff', 'CCCCCO'],
+    ['opens even if there are bad messages between the failures', {}, 'ffiiff', 'CCCCCO'],
   ])('%s', (_what, change, results, states) => {
     expect(breakerWith({ ...SMALL, ...change }).calls(results)).toBe(states);
   });
 
-  it('reports why it opened, with the figures', () => {
+  it('reports why it opened, with the rates and counts', () => {
     const failing = breakerWith(SMALL);
     failing.calls('sfff');
     expect(failing.transitions).toMatchObject([
@@ -52,7 +52,7 @@ describe('An open circuit breaker', () => {
     expect(calls('ffffsf')).toBe('CCCO--');
   });
 
-  it('becomes half open after its wait, without a call', async () => {
+  it('becomes half open after its wait, even without a call', async () => {
     const { breaker, calls, runtime, transitions } = breakerWith({
       ...SMALL,
       waitDurationInOpenStateMs: 30_000,
@@ -92,24 +92,24 @@ describe('A half open circuit breaker', () => {
   };
 
   it.each<[string, object, string, string]>([
-    ['closes when its trial calls are good', {}, 'ss', 'HC'],
-    ['opens when they reach the failure rate', {}, 'sf', 'HO'],
-    ['closes below it', { permittedNumberOfCallsInHalfOpenState: 3 }, 'ssf', 'HHC'],
-    ['opens when they are too slow', {}, 'SS', 'HO'],
+    ['closes when its trial calls succeed', {}, 'ss', 'HC'],
+    ['opens when its trial calls reach the failure rate', {}, 'sf', 'HO'],
+    ['closes when its trial calls stay below the failure rate', { permittedNumberOfCallsInHalfOpenState: 3 }, 'ssf', 'HHC'],
+    ['opens when its trial calls are too slow', {}, 'SS', 'HO'],
     [
-      'decides over one call, if one is permitted',
+      'decides after one trial call if one is permitted',
       { permittedNumberOfCallsInHalfOpenState: 1 },
       's',
       'C',
     ],
     [
-      'decides over more than the window holds',
+      'decides after more trial calls than the window holds',
       { permittedNumberOfCallsInHalfOpenState: 6 },
       'fsssss',
       'HHHHHC',
     ],
-    ['gives the place of a call that told nothing to another', {}, 'iiiiss', 'HHHHHC'],
-    ['begins with an empty window once it is closed', {}, 'ssfff', 'HCCCC'],
+    ['replaces a trial call whose result is ignored by another', {}, 'iiiiss', 'HHHHHC'],
+    ['has an empty window after it has closed', {}, 'ssfff', 'HCCCC'],
   ])('%s', async (_what, change, results, states) => {
     expect((await halfOpen(change)).calls(results)).toBe(states);
   });
@@ -125,7 +125,7 @@ describe('A half open circuit breaker', () => {
     expect(calls('s')).toBe('C');
   });
 
-  it('admits more calls after some time if trial calls never end', async () => {
+  it('admits more calls after a time limit if trial calls never end', async () => {
     const { breaker, calls, runtime } = await halfOpen();
     const [hanging, late] = [breaker.admit(), breaker.admit()];
     await runtime.advance(59_999);
@@ -138,7 +138,7 @@ describe('A half open circuit breaker', () => {
     expect(breaker.figures.calls).toBe(0);
   });
 
-  describe('that has admitted more calls because its trial calls took too long', () => {
+  describe('after it has admitted more calls because its trial calls took too long', () => {
     const granted = async () => {
       const halfOpened = await halfOpen({ permittedNumberOfCallsInHalfOpenState: 3 });
       const slow = Array.from({ length: 3 }, () => halfOpened.breaker.admit());
@@ -152,7 +152,7 @@ describe('A half open circuit breaker', () => {
     };
 
     it.each(['before', 'after'])(
-      'admits no more than the permitted calls: the slow ones are cancelled %s it',
+      'admits no more than the permitted calls if the slow calls are cancelled %s them',
       async (when) => {
         const { breaker, slow, admitAll } = await granted();
         breaker.settle(breaker.admit(), 'ignored', 0);
@@ -162,7 +162,7 @@ describe('A half open circuit breaker', () => {
       },
     );
 
-    it('admits one call less for each slow one that still has a counted result', async () => {
+    it('admits one call less for each slow call whose result is counted after all', async () => {
       const { breaker, slow, admitAll } = await granted();
       const other = breaker.admit();
       breaker.settle(slow[0]!, 'succeeded', 0);
@@ -186,7 +186,7 @@ describe('A half open circuit breaker', () => {
 });
 
 describe('A circuit breaker that is reset', () => {
-  it('is closed, has no timer, and ignores all earlier calls, also the running ones', async () => {
+  it('is closed, has no timer, and ignores the results of all earlier calls', async () => {
     const { breaker, calls, runtime, transitions } = breakerWith(SMALL);
     calls('ffff');
     breaker.reset();
@@ -203,7 +203,7 @@ describe('A circuit breaker that is reset', () => {
 });
 
 describe('A listener of a circuit breaker', () => {
-  it('may throw without an effect, which is logged', () => {
+  it('may throw: the error is logged and has no other effect', () => {
     const { breaker, calls, logger, transitions } = breakerWith(SMALL);
     breaker.onTransition(() => {
       throw new Error('broken');

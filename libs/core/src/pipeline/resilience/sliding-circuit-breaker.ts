@@ -16,7 +16,7 @@ import type { CircuitBreakerConfig } from './circuit-breaker-config-factory.js';
  */
 export type CallResult = 'succeeded' | 'failed' | 'ignored';
 
-/** The result of `admit`. A call passes it back with its result. */
+/** Result of `admit`. The caller passes it to `settle`, together with the result of the call. */
 export type Permit = number;
 export const REFUSED: Permit = -1;
 
@@ -48,9 +48,12 @@ export class SlidingCircuitBreaker implements CircuitBreaker {
    * ignored.
    */
   #firstPermit: Permit = 0;
-  /** The trial calls with a counted result, plus the running ones of the last grant. */
+  /**
+   * The trial calls with a counted result, plus the running ones since trial calls were last
+   * granted.
+   */
   #trialsTaken = 0;
-  /** A time of the monotonic clock. */
+  /** Time of the last grant, on the monotonic clock. */
   #grantedAt = 0;
   #timer: Timer | undefined;
 
@@ -83,7 +86,7 @@ export class SlidingCircuitBreaker implements CircuitBreaker {
     return () => void this.#listeners.delete(listener);
   }
 
-  /** Returns REFUSED, or a permit that must come back with `settle`. */
+  /** Admits or refuses a call. Returns REFUSED, or a permit that has to be passed to `settle`. */
   admit(): Permit {
     switch (this.#state) {
       case 'CLOSED':
@@ -103,8 +106,8 @@ export class SlidingCircuitBreaker implements CircuitBreaker {
     if (isTrial) this.#releaseTrial(permit, result);
     if (result === 'ignored') return;
     const window = isTrial ? this.#trials : this.#window;
-    // Resilience4j does the same: a call is slow if it took longer than the limit, not if it took
-    // exactly as long.
+    // A call is slow if it took longer than the limit, but not if it took exactly as long, as in
+    // Resilience4j.
     window.add(result === 'failed', durationMs > this.config.slowCallDurationMs);
     if (isTrial) this.#evaluateTrials();
     else this.#evaluateWindow();
@@ -112,7 +115,8 @@ export class SlidingCircuitBreaker implements CircuitBreaker {
 
   reset(): void {
     this.#window.clear();
-    // Even if the state is CLOSED: the calls that still run began before the reset.
+    // The permit changes even if the state is CLOSED already, because calls that still run began
+    // before the reset.
     this.#firstPermit = ++this.#permit;
     if (this.#state !== 'CLOSED') this.#transitionTo('CLOSED', 'reset', this.figures);
   }
@@ -153,9 +157,10 @@ export class SlidingCircuitBreaker implements CircuitBreaker {
   }
 
   /**
-   * Allows another trial call instead of one with an ignored result. Otherwise the circuit could
-   * stay half open for ever. A trial call of an earlier grant was already replaced: if its result
-   * is ignored there is nothing to release, and if it counts, it counts in addition.
+   * Allows another trial call in place of one whose result is ignored. Otherwise the circuit could
+   * stay half open for ever. Trial calls of an earlier grant were already replaced by the later
+   * grant, so they are not replaced again. If the result of such a call counts, it counts in
+   * addition.
    */
   #releaseTrial(permit: Permit, result: CallResult): void {
     const hasPlace = permit === this.#permit;

@@ -1,7 +1,7 @@
 import type { Outcome } from '../../model/outcomes/outcome.js';
 
 /**
- * Carries an outcome other than success through the policies, for which only a thrown error is a
+ * Carries an outcome other than success through the policies, which treat only a thrown error as a
  * failure.
  */
 export class StopRetrying extends Error {

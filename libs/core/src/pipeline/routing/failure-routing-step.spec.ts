@@ -10,6 +10,7 @@ import {
 import { RecordCall } from '../record-call.js';
 import type { PipelineStep } from '../pipeline-step.js';
 import { FailureRoutingStep } from './failure-routing-step.js';
+import { SkipForeignRecordsStep } from './skip-foreign-records-step.js';
 import { recordOf } from '../../failures/report/failure-report-samples.spec-support.js';
 import type { RetryTopicFilter } from '../../failures/retry-topics/retry-topic-filter.js';
 
@@ -37,6 +38,10 @@ const retryTopic = {
   dueAt: ({ offset }: BrokerRecord) => offset * 1_000,
 } as RetryTopicFilter;
 
+/** The two routing steps of a retry topic, in their order. */
+const routingSteps = (next: PipelineStep): PipelineStep =>
+  new SkipForeignRecordsStep(new FailureRoutingStep(next, { router }), retryTopic);
+
 const call = (offset: number, given: GivenDelivery = {}, partition = 0): RecordCall =>
   new RecordCall(aDelivery({ record: recordOf({ offset, partition }), ...given }));
 
@@ -52,18 +57,15 @@ beforeEach(() => {
 
 describe('FailureRoutingStep, for one record', () => {
   const step = (answer: () => Outcome | Promise<Outcome>) =>
-    new FailureRoutingStep(
-      {
-        process: ({ delivery }) => {
-          handled.push(delivery.record.offset);
-          return answer();
-        },
-        processSlice: () => [],
+    routingSteps({
+      process: ({ delivery }) => {
+        handled.push(delivery.record.offset);
+        return answer();
       },
-      { router, retryTopic },
-    );
+      processSlice: () => [],
+    });
 
-  it('passes a success on, without a promise if there was none', () => {
+  it('returns a success unchanged, without a promise if there was none', () => {
     expect(step(() => succeeded).process(call(1))).toBe(succeeded);
     expect(routes).toEqual([]);
   });
@@ -74,7 +76,7 @@ describe('FailureRoutingStep, for one record', () => {
     expect(routes).toEqual([1, 2]);
   });
 
-  it('leaves a record that was handed back', async () => {
+  it('returns the outcome of a record that was handed back unchanged', async () => {
     expect(await step(async () => handedBack).process(call(1))).toBe(handedBack);
   });
 
@@ -91,7 +93,7 @@ describe('FailureRoutingStep, for one record', () => {
     expect([handled, routes]).toEqual([[], [1]]);
   });
 
-  it('applies a decision without calling the handler', async () => {
+  it('applies a decision of an operator without calling the handler', async () => {
     const decided = call(1, { history: { decision: 'dead-letter', pendingWrite } });
     expect(await step(() => succeeded).process(decided)).toBe(lettered);
     expect(handled).toEqual([]);
@@ -114,7 +116,7 @@ describe('FailureRoutingStep, for a slice', () => {
   }
 
   const run = (next: PipelineStep, slice: readonly RecordCall[]) =>
-    new FailureRoutingStep(next, { router, retryTopic }).processSlice(slice);
+    routingSteps(next).processSlice(slice);
 
   /** Processes a slice segment by segment, as a lane does. */
   const segmentsOf = async (next: PipelineStep, slice: readonly RecordCall[]) => {
@@ -124,7 +126,7 @@ describe('FailureRoutingStep, for a slice', () => {
     return segments.map((segment) => segment.map(({ kind }) => kind));
   };
 
-  it('passes a slice on as a whole', async () => {
+  it('passes the whole slice to the handler if no record needs routing', async () => {
     const inner = new Slices(() => succeeded);
     expect(
       await run(
@@ -135,7 +137,7 @@ describe('FailureRoutingStep, for a slice', () => {
     expect(inner.seen).toEqual([[1, 2, 3]]);
   });
 
-  it('lets the records behind a routed one go on at once', async () => {
+  it('returns after a routed record, so that the records after it can be passed on at once', async () => {
     const inner = new Slices((offset) => (offset === 2 ? bad : succeeded));
     const slice = [1, 2, 3, 4].map((offset) => call(offset));
     expect(await run(inner, slice)).toEqual([succeeded, retried]);
@@ -145,14 +147,14 @@ describe('FailureRoutingStep, for a slice', () => {
   it.each<[string, Outcome]>([
     ['the handler wants to delay', { kind: 'handed-back', delayMs: 50 }],
     ['has failed and stays in its place', bad],
-  ])('ends the slice at a record behind a routed one that %s', async (_, staying) => {
+  ])('ends the slice after a routed record at the next one that %s', async (_, staying) => {
     const answers = [bad, handedBack, staying, handedBack];
     const inner = { process: () => succeeded, processSlice: () => answers };
     const slice = [1, 2, 90, 3].map((offset) => call(offset));
     expect(await run(inner, slice)).toEqual([retried, handedBack, staying, handedBack]);
   });
 
-  it('ends the slice at a failure that is handed back instead of being written', async () => {
+  it('ends the slice at a failure that the router hands back instead of writing', async () => {
     const inner = { process: () => succeeded, processSlice: () => [succeeded, bad, handedBack] };
     const giving = { ...router, route: async () => handedBack };
     const slice = [1, 2, 3].map((offset) => call(offset));
@@ -160,20 +162,20 @@ describe('FailureRoutingStep, for a slice', () => {
     expect(outcomes).toEqual([succeeded, handedBack, handedBack]);
   });
 
-  it('keeps records that the handler handed back, if none has failed', async () => {
+  it('keeps the outcome of records that the handler handed back, if none has failed', async () => {
     const answers = [succeeded, handedBack, handedBack];
     const inner = { process: () => succeeded, processSlice: () => answers };
     const slice = [1, 2, 3].map((offset) => call(offset));
     expect(await run(inner, slice)).toEqual(answers);
   });
 
-  it('ends the slice at a record that stays', async () => {
+  it('ends the slice at a record that is redelivered', async () => {
     const inner = new Slices((offset) => (offset === 91 ? bad : succeeded));
     const slice = [90, 91, 92].map((offset) => call(offset));
     expect(await run(inner, slice)).toEqual([succeeded, bad, handedBack]);
   });
 
-  it('keeps foreign and already failed records from the handler', async () => {
+  it('does not pass foreign records and records with a pending write to the handler', async () => {
     const inner = new Slices(() => succeeded);
     const slice = [
       call(1),
@@ -195,7 +197,7 @@ describe('FailureRoutingStep, for a slice', () => {
     expect(inner.seen).toEqual([[1], [4, 5], [96]]);
   });
 
-  it('passes in the rest again if only the first records were handled', async () => {
+  it('passes the other records to the handler again if it returned outcomes only for the first ones', async () => {
     const inner = {
       process: () => succeeded,
       processSlice: ([first]: readonly RecordCall[]) => [
@@ -206,7 +208,7 @@ describe('FailureRoutingStep, for a slice', () => {
     expect(await segmentsOf(inner, slice)).toEqual([['retried'], ['succeeded'], ['succeeded']]);
   });
 
-  it('returns no outcome if no record was handled', async () => {
+  it('returns no outcome if the handler returned none', async () => {
     const inner = { process: () => succeeded, processSlice: () => [] };
     expect(await run(inner, [call(1), call(2)])).toEqual([]);
   });

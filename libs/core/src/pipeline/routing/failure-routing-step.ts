@@ -7,14 +7,17 @@ import { andThen } from '../and-then.js';
 import type { PipelineStep } from '../pipeline-step.js';
 import type { RecordCall } from '../record-call.js';
 
-/** Decides where a failed record goes, and writes it there. */
+/** Decides the destination of a failed record, and writes the record to it. */
 export interface RoutesFailures {
   route(delivery: Delivery, failed: FailedOutcome): Promise<Outcome>;
-  /** Carries out a decision, or repeats a write that failed. undefined: the handler is to be called. */
+  /**
+   * Applies an operator's decision, or repeats a write that failed. Returns undefined if the
+   * handler has to be called.
+   */
   routeWithoutCall(delivery: Delivery): Promise<Outcome> | undefined;
 }
 
-/** Knows which records of a retry topic belong to the binding, and when their delay is over. */
+/** Decides which records of a retry topic belong to the binding, and when their delay is over. */
 export interface RetryTopicRules {
   isForeign(record: BrokerRecord): boolean;
   dueAt(record: BrokerRecord): number;
@@ -22,51 +25,46 @@ export interface RetryTopicRules {
 
 export interface FailureRouting {
   readonly router: RoutesFailures;
-  /** Left out for the main topic. */
+  /** Rules of the retry topic. Omitted for the main topic. */
   readonly retryTopic?: RetryTopicRules | undefined;
 }
 
-const foreign: Outcome = Object.freeze({ kind: 'discarded', reason: 'foreign' });
-
-/** Routes a record that failed for good, before it counts as done. */
+/** Routes a record that failed for good, before the record counts as done. */
 export class FailureRoutingStep implements PipelineStep {
   readonly #router: RoutesFailures;
-  readonly #retryTopic: RetryTopicRules | undefined;
 
   constructor(
     private readonly next: PipelineStep,
-    { router, retryTopic }: FailureRouting,
+    { router }: Pick<FailureRouting, 'router'>,
   ) {
     this.#router = router;
-    this.#retryTopic = retryTopic;
   }
 
   process(call: RecordCall): Outcome | Promise<Outcome> {
-    return this.#bypassesHandler(call)
+    return needsNoCall(call.delivery.history)
       ? this.#withoutHandler(call)
       : andThen(this.next.process(call), this.#routeFailure, call);
   }
 
-  /** Processes the records up to the next one that its handler must not see, or that one alone. */
+  /**
+   * Processes the records before the first one that must not be passed to the handler. If the slice
+   * begins with such a record, processes only that one.
+   */
   async processSlice(slice: readonly RecordCall[]): Promise<readonly Outcome[]> {
-    const end = slice.findIndex((call) => this.#bypassesHandler(call));
+    const end = slice.findIndex(({ delivery }) => needsNoCall(delivery.history));
     if (end === 0) return [await this.#withoutHandler(slice[0]!)];
     const segment = end === -1 ? slice : slice.slice(0, end);
     const handled = await this.next.processSlice(segment);
     const outcomes: Outcome[] = [];
-    // Records that were handled behind a failed one stay done, wherever that one goes.
+    // Records that were handled after a failed one keep their outcome, whatever the destination of
+    // the failed one is.
     for (const [index, outcome] of handled.entries())
       outcomes.push(await this.#routeFailure(outcome, segment[index]!));
     return outcomes.slice(0, endOf(handled, outcomes));
   }
 
-  /** A foreign record, or one whose failure is known and whose destination was not reached yet. */
-  #bypassesHandler({ delivery: { record, history } }: RecordCall): boolean {
-    return needsNoCall(history) || this.#retryTopic?.isForeign(record) === true;
-  }
-
+  /** Routes a record whose failure is known, and whose destination was not reached yet. */
   #withoutHandler({ delivery }: RecordCall): Outcome | Promise<Outcome> {
-    if (this.#retryTopic?.isForeign(delivery.record)) return foreign;
     return this.#router.routeWithoutCall(delivery) ?? handedBack;
   }
 
@@ -78,8 +76,9 @@ export class FailureRoutingStep implements PipelineStep {
 }
 
 /**
- * The call of the handler ended at a failed record. If that record has left its topic, the records
- * behind it that nobody asked to delay are left out: they are passed in again at once.
+ * Returns up to which record outcomes are returned. The handler's call ended at a failed record. If
+ * that record was written to another topic, later records that were handed back without a delay get
+ * no outcome, so that they are passed in again at once.
  */
 function endOf(handled: readonly Outcome[], outcomes: readonly Outcome[]): number {
   const end = handled.findLastIndex((outcome) => !isHandedBackWithoutDelay(outcome)) + 1;

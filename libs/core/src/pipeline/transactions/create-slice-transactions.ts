@@ -5,7 +5,7 @@ import { SliceTransactions } from './slice-transactions.js';
 
 export interface BindingTransactionsParts {
   readonly binding: Pick<ResolvedBinding, 'name' | 'transactions'>;
-  /** The group of the container. A retry topic is read in a group of its own. */
+  /** The group of the container. A retry topic has a separate group. */
   readonly groupId: string;
   readonly driver: Pick<BrokerDriver, 'producer'>;
   readonly runtime: Runtime;

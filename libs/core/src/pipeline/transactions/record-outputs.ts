@@ -3,12 +3,12 @@ import { TransactionException } from '../../errors/transaction-errors.js';
 import { hasEventBusPrefix } from '../../model/records/event-bus-headers.js';
 import type { RecordTransaction } from '../../model/records/record-transaction.js';
 
-/** The records that one call of a handler sends. If the call fails, they are dropped. */
+/** The records that one handler call sends. If the call fails, they are dropped. */
 export class RecordOutputs implements RecordTransaction {
   readonly records: OutgoingRecord[] = [];
   readonly #isClosed: () => boolean;
 
-  /** `isClosed` tells whether the handler has returned or failed. */
+  /** `isClosed` returns whether the handler has returned or failed. */
   constructor(isClosed: () => boolean) {
     this.#isClosed = isClosed;
   }
@@ -25,8 +25,8 @@ export class RecordOutputs implements RecordTransaction {
 }
 
 /**
- * Copies the record, so that a handler can reuse its object. Drops the headers of the bus: they
- * describe another record, and with them this one could be taken for its replay.
+ * Copies the record, so that a handler can reuse its object. Removes the headers of the bus,
+ * because they describe another record, and this record could be taken for its replay.
  */
 function copyWithoutBusHeaders({ headers, ...record }: OutgoingRecord): OutgoingRecord {
   return headers

@@ -4,8 +4,8 @@ import type { RecordCall } from '../record-call.js';
 import type { SliceTransactions } from './slice-transactions.js';
 
 /**
- * Commits a transaction for each call of a handler. The step is inside the idempotency step,
- * because a record may be marked as done only after its transaction is committed.
+ * Commits a transaction after each handler call. The step is inside the idempotency step, because a
+ * record must not be marked as done before its transaction is committed.
  */
 export class RecordTransactionStep implements PipelineStep {
   constructor(

@@ -27,32 +27,35 @@ export interface TransactionWork {
   readonly offset: OffsetCommit;
   readonly assignment: Assignment;
   /**
-   * Reports that the transaction waits for the cluster, with the error, and with undefined when the
-   * wait is over.
+   * Called with the error when the transaction begins to wait for the cluster, and with undefined
+   * when the wait is over.
    */
   onWaiting(error: Error | undefined): void;
 }
 
 /**
- * The result of a transaction. `not-ours` means that nothing was committed: another member owns the
- * partition, and does the work.
+ * The result of a transaction. `not-ours`: nothing was committed, because another member owns the
+ * partition and will handle the records.
  */
 export type TransactionResult = 'committed' | 'not-ours';
 
 /**
- * The timeout of a transaction in the cluster. No handler runs in a transaction, so it is short. If
- * a process dies, its open transaction blocks its partitions for this time, unless the process
- * restarts sooner.
+ * The timeout after which the cluster aborts a transaction. It is short, because no handler runs in
+ * a transaction. If a process dies, its open transaction blocks its partitions for this time,
+ * unless the process restarts sooner.
  */
 const TRANSACTION_TIMEOUT_MS = 30_000;
 /**
- * The timeout of sending. Shorter than the timeout of the transaction, because the cluster would
- * then fence the producer.
+ * The timeout of sending. It is shorter than the timeout of the transaction, after which the
+ * cluster fences the producer.
  */
 const DELIVERY_TIMEOUT_MS = 20_000;
 const RETRY = { initialMs: 100, maxMs: 5_000 };
 
-/** The transactions of one session. Its partitions share one producer, one after the other. */
+/**
+ * The transactions of one session. Its partitions share one producer, and their transactions run
+ * one after the other.
+ */
 export class SessionTransactions {
   readonly #closing = new AbortController();
   readonly #waiting = new Set<TransactionWork>();
@@ -65,15 +68,17 @@ export class SessionTransactions {
   }
 
   /**
-   * Aborts the transaction that an earlier process with this id has left open, and fences that
+   * Aborts the transaction that an earlier process with the same id has left open, and fences that
    * process. Called before the session joins the group, because the committed offsets are unknown
-   * until the open transaction is aborted.
+   * while a transaction is open.
    */
   abortPredecessor(): void {
     void this.#enqueue(() => this.#retryUntilClosed(() => this.#abortOpenTransaction()));
   }
 
-  /** Rejects if nothing was committed, with the reason. */
+  /**
+   * Commits records and offset in a transaction. Rejects with the reason if nothing was committed.
+   */
   async commit(work: TransactionWork): Promise<TransactionResult> {
     this.#waiting.add(work);
     if (this.#lastError) work.onWaiting(this.#lastError);
@@ -117,7 +122,7 @@ export class SessionTransactions {
       if (ending instanceof TransactionCommittedError) return 'committed';
       if (error instanceof TransactionOutcomeUnknownError)
         return this.#resolveUnknownOutcome(work, error);
-      // The transaction cannot be committed any more, because the next one begins with its abort.
+      // The failed transaction can never be committed, because the next one begins with its abort.
     }
     await this.#replaceFencedProducer(error);
     if (error instanceof FencedError) return 'not-ours';
@@ -125,9 +130,9 @@ export class SessionTransactions {
   }
 
   /**
-   * Finds out whether a commit without an answer succeeded. A wrong guess would repeat the work or
-   * lose it. So the offset of the group is read, as long as the partition is assigned to this
-   * session.
+   * Finds out whether a commit without an answer succeeded. A wrong assumption would repeat the
+   * work or lose it, so the committed offset of the group is read while the partition is assigned
+   * to this session.
    */
   async #resolveUnknownOutcome(work: TransactionWork, unknown: Error): Promise<TransactionResult> {
     const { topic, partition, offset } = work.offset;
@@ -151,7 +156,9 @@ export class SessionTransactions {
     throw unknown;
   }
 
-  /** Begins and aborts an empty transaction, which ends any transaction that was open before it. */
+  /**
+   * Begins and aborts an empty transaction, which ends any earlier transaction that is still open.
+   */
   async #abortOpenTransaction(): Promise<void> {
     await (await this.#begin()).abort();
   }
@@ -166,8 +173,8 @@ export class SessionTransactions {
   }
 
   /**
-   * Replaces a producer that was fenced by a timeout or by another process with the same id. Only a
-   * new producer can go on.
+   * Replaces a producer that was fenced, by a timeout or by another process with the same id. A
+   * fenced producer can never be used again.
    */
   async #replaceFencedProducer(error: unknown): Promise<void> {
     if (!isFence(error) || this.#closing.signal.aborted) return;

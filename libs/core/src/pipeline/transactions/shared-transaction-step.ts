@@ -8,8 +8,8 @@ import type { HandledRecord, SliceTransactions } from './slice-transactions.js';
 const MAX_SHARED_MS = 100;
 
 /**
- * Commits what the handlers have sent together with the progress of their records. The handlers
- * are called one after the other, and what they sent is committed in one transaction.
+ * Commits the records that handlers have sent, together with the progress of the handled records.
+ * The handlers are called one after the other, and one transaction has the records of all of them.
  */
 export class SharedTransactionStep implements PipelineStep {
   constructor(
@@ -25,16 +25,19 @@ export class SharedTransactionStep implements PipelineStep {
 
   async processSlice(slice: readonly RecordCall[]): Promise<readonly Outcome[]> {
     const handled = await this.#handle(slice);
-    // The records behind them have no running handler either, until they are given to one.
+    // The later records have no running handler either, until they are passed to it.
     for (const { delivery } of slice.slice(handled.length)) delivery.onHandlerReturned();
     return this.transactions.settle(handled);
   }
 
-  /** Handles as many records as there is time for. Stops when the partition is revoked or pauses. */
+  /**
+   * Handles records until the time for a shared transaction is over. Stops when the partition is
+   * revoked or paused.
+   */
   async #handle(slice: readonly RecordCall[]): Promise<readonly HandledRecord[]> {
     const handled: HandledRecord[] = [];
     const since = this.runtime.monotonic();
-    // The records of a slice are all cancelled at the same time.
+    // All records of a slice are cancelled at the same time, so the first one is enough.
     const cancelled = slice[0]?.delivery.waitSignal;
     while (handled.length < slice.length) {
       if (cancelled?.aborted) break;

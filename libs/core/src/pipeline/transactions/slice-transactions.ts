@@ -13,7 +13,7 @@ import { SessionTransactions, type TransactionResult } from './session-transacti
 
 export interface SliceTransactionsParts {
   readonly driver: Pick<BrokerDriver, 'producer'>;
-  /** Returns the id for the session with this index. */
+  /** Returns the transactional id for the session with this index. */
   readonly transactionalId: (sessionIndex: number) => string;
   readonly runtime: Runtime;
   readonly logger: DriverLogger;
@@ -26,8 +26,8 @@ export interface HandledRecord {
 }
 
 /**
- * Commits the records that handlers have sent together with the offsets of the handled records, for
- * all sessions of a container. If nothing was sent, no transaction is needed, and the consumer
+ * Commits the records that handlers have sent, together with the offsets of the handled records,
+ * for all sessions of a container. If no record was sent, there is no transaction, and the consumer
  * commits the offsets.
  */
 export class SliceTransactions {
@@ -50,9 +50,9 @@ export class SliceTransactions {
   }
 
   /**
-   * Commits handled records of one partition, given in order. Returns an outcome for each up to the
-   * first one that is not done. Records behind it do not count, because an offset says that all
-   * records before it are done.
+   * Commits handled records of one partition, given in order. Returns an outcome for each record up
+   * to the first one that is not done. Later records are ignored, because a committed offset says
+   * that all earlier records are done.
    */
   async settle(handled: readonly HandledRecord[]): Promise<readonly Outcome[]> {
     reportHandlerReturned(handled, undefined);
@@ -87,8 +87,8 @@ export class SliceTransactions {
   }
 
   /**
-   * Commits each record alone, so that no record fails because of what the handler of another one
-   * has sent.
+   * Commits each record alone, so that no record fails because of records that the handler of
+   * another one has sent.
    */
   async #commitOneByOne(done: readonly HandledRecord[]): Promise<readonly Outcome[]> {
     const outcomes: Outcome[] = [];
@@ -122,8 +122,9 @@ function withoutOutputs(outcome: Outcome): Outcome {
 }
 
 /**
- * Returns the failure of a transaction. If the handler has sent something that no broker accepts,
- * another try would send the same. Any other failure is that of the cluster, and is retried.
+ * Returns the failure of a transaction. If a broker can never accept a record that the handler has
+ * sent, another attempt would send the same record, so there is none. Any other failure is that of
+ * the cluster, and is retried.
  */
 function commitFailed(cause: unknown, isBadOutput: boolean): Outcome {
   const reason = cause instanceof Error ? cause.message : String(cause);

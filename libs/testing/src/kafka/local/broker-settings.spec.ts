@@ -36,18 +36,18 @@ describe('brokerSettings', () => {
     });
   });
 
-  it('keeps the stock group settings on request', () => {
+  it('keeps the group settings that Kafka has by default, if the options ask for them', () => {
     const names = Object.keys(testSettings(kafkaRecipe({ stockGroupSettings: true })));
     expect(names.filter((name) => name.startsWith('group.'))).toEqual([]);
     expect(names).toContain('broker.session.timeout.ms');
   });
 
-  it('lets settings of the recipe take precedence', () => {
+  it('prefers the settings of the options to its own', () => {
     const settings = { 'min.insync.replicas': '3', 'message.max.bytes': '1000' };
     expect(testSettings(kafkaRecipe({ brokers: 3, settings }))).toMatchObject(settings);
   });
 
-  it('advertises the proxy instead of the port behind it', () => {
+  it('advertises the address of the proxy instead of that of the broker behind it', () => {
     const ports = { plain: 1, controller: 2, proxied: { broker: 3, proxy: 4 } };
     const layout = {
       id: 0,
@@ -64,7 +64,7 @@ describe('brokerSettings', () => {
     });
   });
 
-  it('escapes backslashes for Java', () => {
+  it('escapes backslashes as Java properties require', () => {
     expect(toProperties({ a: 'b', regex: '\\d' })).toBe('a=b\nregex=\\\\d\n');
   });
 });

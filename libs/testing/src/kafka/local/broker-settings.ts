@@ -5,14 +5,14 @@ import { securitySettings } from './security-settings.js';
 export interface NodeLayout {
   readonly id: number;
   readonly ports: BrokerPorts;
-  /** The controller port of every node, by node id. */
+  /** The controller ports of all nodes, by node id. */
   readonly controllers: readonly number[];
   readonly dataFolder: string;
-  /** The folder of the certificates, if any are needed. */
+  /** The folder of the certificates. It is used only if the recipe needs certificates. */
   readonly certificateFolder: string;
 }
 
-/** Returns all settings of one broker; settings of the recipe take precedence. */
+/** Returns all settings of one broker. Settings of the recipe override the others. */
 export function brokerSettings(layout: NodeLayout, recipe: KafkaRecipe): Record<string, string> {
   return {
     ...nodeSettings(layout),
@@ -26,7 +26,8 @@ export function brokerSettings(layout: NodeLayout, recipe: KafkaRecipe): Record<
 /** Returns the settings of a test broker, independent of its source. */
 export function testSettings(recipe: KafkaRecipe): Record<string, string> {
   return {
-    // A client that requests a topic by mistake must get an error.
+    // Topics are not created automatically, so that a client that requests a wrong topic gets an
+    // error.
     'auto.create.topics.enable': 'false',
     ...replicationSettings(recipe.brokers),
     ...failureDetectionSettings,
@@ -55,8 +56,8 @@ function rackSetting(rack: string | undefined): Record<string, string> {
 }
 
 /**
- * Requires two of three in-sync replicas. With fewer, an acknowledged record could be lost, and a
- * test would report a false error.
+ * Requires two in-sync replicas if there are three brokers. With one, an acknowledged record could
+ * be lost, and a test would report that as an error of the client.
  */
 function replicationSettings(brokers: number): Record<string, string> {
   const replicas = String(brokers);
@@ -72,7 +73,9 @@ function replicationSettings(brokers: number): Record<string, string> {
   };
 }
 
-/** Detects a dead broker sooner than the stock 9 s and 30 s, to save waiting time in tests. */
+/**
+ * Detects a dead broker sooner than with Kafka's defaults of 9 s and 30 s, so that tests wait less.
+ */
 const failureDetectionSettings = {
   'broker.session.timeout.ms': '2000',
   'broker.heartbeat.interval.ms': '500',
@@ -80,8 +83,8 @@ const failureDetectionSettings = {
 };
 
 /**
- * Replaces the stock settings: 3 s for each new group, and at least 6 s until a killed member is
- * noticed.
+ * Replaces Kafka's defaults, with which a new group waits 3 s, and a killed member is detected
+ * after 6 s at the earliest.
  */
 const groupSettings = {
   'group.initial.rebalance.delay.ms': '0',

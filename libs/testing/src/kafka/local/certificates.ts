@@ -12,8 +12,9 @@ const QUICK_JVM = ['-J-XX:+UseSerialGC', '-J-XX:TieredStopAtLevel=1'];
 export const missingKeytool = 'no "keytool" in JAVA_HOME or PATH to make certificates with';
 
 /**
- * Creates the certificates of the brokers and of a client in a folder, each self-signed. Node
- * cannot create certificates, so keytool is used, which is part of every Java that runs a broker.
+ * Creates the self-signed certificates of the brokers and of a client in a folder. It calls
+ * keytool, because Node cannot create certificates, and every Java that can run a broker contains
+ * keytool.
  */
 export async function makeCertificates(folder: string): Promise<Certificates> {
   await Promise.all([

@@ -9,8 +9,8 @@ import { LocalKafka } from './local-kafka.js';
 
 /**
  * Adds an archive of the classes that a broker loads, which saves 40 % of the processor time of a
- * start. A broker must run and end once to write the archive, so this is done once per download. A
- * JVM that cannot write one leaves an empty file, so that it is not tried again.
+ * start. A broker must start and end once to write the archive, so it is written once per download.
+ * If a JVM cannot write an archive, an empty file is stored, so that no further attempt is made.
  */
 export async function withClassArchive(runtime: Runtime, jars: KafkaJars): Promise<KafkaJars> {
   const archive = join(jars.folder, 'classes.jsa');
@@ -20,7 +20,7 @@ export async function withClassArchive(runtime: Runtime, jars: KafkaJars): Promi
 }
 
 async function writeArchive(runtime: Runtime, jars: KafkaJars, archive: string): Promise<void> {
-  // Concurrent processes write a file of their own each, and the last one stays.
+  // Each concurrent process writes its own file, and the file that is renamed last stays.
   const own = `${archive}.${runtime.uuid()}`;
   try {
     const archiving = { ...jars, jvmFlags: [`-XX:ArchiveClassesAtExit=${own}`] };
@@ -32,7 +32,8 @@ async function writeArchive(runtime: Runtime, jars: KafkaJars, archive: string):
     await kafka.shutDown(0);
   } catch (error) {
     if (!(error instanceof KafkaStartError)) throw error;
-    // The JVM does not support the flag: later brokers start without an archive.
+    // No file was written, because the JVM does not support the flag. Later brokers start without
+    // an archive.
   }
   if (!exists(own)) await writeFile(own, '');
   await rename(own, archive);

@@ -35,7 +35,7 @@ function executableAt(path: string): string | undefined {
     accessSync(path, constants.X_OK);
     return path;
   } catch {
-    // A missing file and a file without permission are treated alike.
+    // A missing file and a file without permission to execute count as the same.
     return undefined;
   }
 }

@@ -6,7 +6,7 @@ describe('onFreePorts', () => {
   const portsOf = (seed: number, count: number) =>
     onFreePorts(new VirtualRuntime({ seed }), count, (ports) => Promise.resolve(ports));
 
-  it('returns as many different ports as requested, below those of outgoing connections', async () => {
+  it('returns as many different ports as requested, all below the range for outgoing connections', async () => {
     const ports = await portsOf(1, 12);
     expect(new Set(ports).size).toBe(12);
     for (const port of ports) {
@@ -38,7 +38,7 @@ describe('onFreePorts', () => {
     },
   );
 
-  it('stops after the third attempt', async () => {
+  it('throws after the third attempt that finds a port taken', async () => {
     let tries = 0;
     const trying = onFreePorts(new VirtualRuntime(), 1, () => {
       tries++;
@@ -48,7 +48,7 @@ describe('onFreePorts', () => {
     expect(tries).toBe(3);
   });
 
-  it('does not retry after another failure', async () => {
+  it('does not try other ports after another error', async () => {
     let tries = 0;
     const trying = onFreePorts(new VirtualRuntime(), 1, () => {
       tries++;

@@ -3,15 +3,17 @@ import type { Runtime } from '@nest-event-bus/broker/runtime';
 
 /**
  * Ports below the range that systems use for outgoing connections (32768 and up on Linux, 49152
- * elsewhere). Otherwise a client that reconnects to the port of a killed broker could get the same
- * port as its own, and would be connected to itself.
+ * elsewhere). In that range, a client that reconnects to the port of a killed broker could get the
+ * same port on its own side, and would then be connected to itself.
  */
 const FIRST_PORT = 20_000;
 const PORTS = 12_000;
 
 const ATTEMPTS = 3;
 
-/** Calls `use` with free ports, and retries with others if one of them was taken meanwhile. */
+/**
+ * Calls `use` with free ports. Calls it again with other ports if one of them was taken meanwhile.
+ */
 export async function onFreePorts<T>(
   runtime: Runtime,
   count: number,

@@ -11,8 +11,8 @@ type State =
   | { readonly kind: 'up' | 'frozen'; readonly child: ChildProcess; readonly exited: Deferred };
 
 /**
- * A JVM for a test, which ends with the test process. Its folder contains settings, data and log,
- * and survives a kill.
+ * A JVM for a test. It ends when the test process ends. Its folder contains settings, data and log,
+ * which are kept after a kill.
  */
 export class JvmProcess {
   #state: State = { kind: 'down' };
@@ -32,8 +32,8 @@ export class JvmProcess {
     const child = spawn(
       '/bin/sh',
       ['-c', launchScript, 'sh', this.folder, ...this.command],
-      // The session of its own keeps Ctrl-C of the terminal away from the JVM; the watcher ends it
-      // instead.
+      // Starts the JVM in a session of its own, so that Ctrl-C in the terminal does not reach it.
+      // The watcher ends the JVM instead.
       { cwd: this.folder, detached: true, stdio: ['ignore', log, log, 'pipe'] },
     );
     closeSync(log);
@@ -44,7 +44,7 @@ export class JvmProcess {
     return this.#end('SIGKILL');
   }
 
-  /** Ends the process gracefully; a frozen one is resumed for that. */
+  /** Ends the process gracefully. A frozen process is resumed first. */
   shutDown(): Promise<void> {
     this.thaw();
     return this.#end('SIGTERM');
@@ -62,7 +62,7 @@ export class JvmProcess {
     this.#state = { ...this.#state, kind: 'up' };
   }
 
-  /** Returns the last output; empty if it never ran. */
+  /** Returns the last output of the process; empty if it was never started. */
   async lastOutput(): Promise<string> {
     if (!existsSync(this.#logFile)) return '';
     const log = await readFile(this.#logFile, 'utf8');
@@ -83,8 +83,8 @@ export class JvmProcess {
 
   #follow(child: ChildProcess): void {
     const exited = new Deferred();
-    // Stdin is not used, because Node closes it when the child exits, before the watcher could be
-    // notified.
+    // Uses a pipe other than stdin, because Node closes stdin when the child exits, before the
+    // watcher can be notified.
     const watcher = child.stdio[3] as Socket;
     const gone = (): void => {
       this.#state = { kind: 'down' };
@@ -93,9 +93,10 @@ export class JvmProcess {
     };
     child.once('exit', gone);
     child.once('error', gone);
-    // The watcher may have ended before it reads "exited", which then is not needed.
+    // Writing to the watcher fails if it has ended already. Then it does not need to know that the
+    // server has exited.
     watcher.on('error', () => undefined);
-    // A server that is not stopped must not keep the process alive: the watcher ends it.
+    // Lets this process end although the server still runs: the watcher then ends the server.
     child.unref();
     watcher.unref();
     this.#state = { kind: 'up', child, exited };

@@ -38,7 +38,7 @@ describe('kafkaJars', () => {
     expect(cached()).toEqual(['kafka-4.1.1']);
   });
 
-  it('does not need Maven the second time', async () => {
+  it('does not call Maven if the cache already has the jars', async () => {
     install('mvn', fetching);
     const first = await kafkaJars('4.1.1');
     rmSync(join(machine, 'bin', 'mvn'));
@@ -74,7 +74,7 @@ describe('kafkaJars', () => {
       says: 'UnsupportedClassVersionError',
     },
   ])(
-    'throws KafkaUnavailableError if $problem, and leaves nothing behind',
+    'throws KafkaUnavailableError if $problem, and leaves no file in the cache',
     async ({ install: set, says }) => {
       set();
       const outcome = await kafkaJars('4.1.1').catch((error: unknown) => error);
@@ -89,7 +89,7 @@ describe('cacheFolder', () => {
   it.each([
     [{ [CACHE_VARIABLE]: '/own', XDG_CACHE_HOME: '/caches' }, '/own'],
     [{ XDG_CACHE_HOME: '/caches' }, join('/caches', 'nest-event-bus')],
-  ])('is determined by %j: %s', (environment, folder) => {
+  ])('with the environment %j is %s', (environment, folder) => {
     expect(cacheFolder(environment)).toBe(folder);
   });
 

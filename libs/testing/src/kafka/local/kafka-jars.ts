@@ -6,7 +6,7 @@ import { KafkaUnavailableError } from '../kafka-unavailable-error.js';
 import { findJava, findMaven } from './executables.js';
 import { CommandError, runCommand } from './run-command.js';
 
-/** The environment variable for the cache folder; by default it is in the user's cache. */
+/** The environment variable for the cache folder. By default the folder is in the user's cache. */
 export const CACHE_VARIABLE = 'NEST_EVENT_BUS_CACHE';
 
 /** The files for running brokers of one version. */
@@ -14,13 +14,14 @@ export interface KafkaJars {
   readonly java: string;
   readonly version: string;
   readonly folder: string;
-  /** The value for java's -cp. */
+  /** The value for the option -cp of java. */
   readonly classPath: string;
   /**
-   * A formatted data folder. Formatting takes as long as a start, so it is done once and copied.
+   * A formatted data folder, which is copied for each broker. Formatting takes as long as a start,
+   * so it is done only once.
    */
   readonly template: string;
-  /** Further JVM flags. */
+  /** Further JVM flags for a broker. */
   readonly jvmFlags?: readonly string[];
 }
 
@@ -50,8 +51,8 @@ export function cacheFolder(environment: NodeJS.ProcessEnv = process.env): strin
 }
 
 /**
- * Creates everything in a staging folder and renames it at the end, so that the final folder is
- * always complete, even if several processes do this at once.
+ * Creates all files in a staging folder and renames it at the end, so that the final folder is
+ * always complete, even if several processes create it at the same time.
  */
 async function provision(java: string, version: string, folder: string): Promise<void> {
   const maven = findMaven();
@@ -103,7 +104,7 @@ async function moveIntoPlace(staging: string, folder: string): Promise<void> {
   try {
     await rename(staging, folder);
   } catch (error) {
-    // The folder of a faster process has the same content.
+    // Ignores the failure if another process was faster, because its folder has the same content.
     if (!existsSync(folder)) throw error;
   }
 }
@@ -112,7 +113,10 @@ function refusal(reason: string, cause?: unknown): KafkaUnavailableError {
   return new KafkaUnavailableError([{ source: 'local Java', reason }], 'Java and Maven', { cause });
 }
 
-/** slf4j-simple prints warnings of the broker; without a binding they are dropped. */
+/**
+ * slf4j-simple prints the warnings of the broker. Without an implementation of slf4j the warnings
+ * are lost.
+ */
 const pom = (version: string): string => `<?xml version="1.0" encoding="UTF-8"?>
 <project xmlns="http://maven.apache.org/POM/4.0.0">
   <modelVersion>4.0.0</modelVersion>

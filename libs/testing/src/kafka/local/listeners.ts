@@ -5,7 +5,7 @@ export const HOST = '127.0.0.1';
 export interface BrokerPorts {
   readonly plain: number;
   readonly controller: number;
-  /** The port of the broker behind its proxy, and the port of the proxy. */
+  /** The port of the broker that only its proxy uses, and the port of the proxy. */
   readonly proxied?: { readonly broker: number; readonly proxy: number };
   /** Ports by listener name. */
   readonly secured?: Readonly<Record<string, number>>;

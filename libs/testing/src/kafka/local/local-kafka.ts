@@ -21,13 +21,13 @@ interface LocalBroker {
   readonly proxy: TcpProxy | undefined;
 }
 
-/** Ports for clients, for controllers, and two for a proxy. */
+/** Each broker needs four ports: for clients, for controllers, and two if it has a proxy. */
 const PORTS_EACH = 4;
 
 const portsEach = ({ security }: KafkaRecipe): number =>
   PORTS_EACH + Object.keys(security.listeners).length;
 
-/** Brokers in local JVMs: combined nodes, each of them controller and broker. */
+/** Brokers in local JVMs. Each node is a controller and a broker. */
 export class LocalKafka implements StartedKafka {
   readonly source = 'local';
   readonly canKill = true;
@@ -126,9 +126,7 @@ export class LocalKafka implements StartedKafka {
     return node;
   }
 
-  /**
-   * Waits for the running brokers, which must see each other; killed and frozen ones are left out.
-   */
+  /** Waits until all running brokers see each other. Killed and frozen brokers are left out. */
   async #untilReady(): Promise<void> {
     const up = this.nodes.flatMap((node, id) =>
       node.process.kind === 'up' ? { ...node, id } : [],

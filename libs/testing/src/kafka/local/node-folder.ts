@@ -6,7 +6,10 @@ import { brokerSettings, toProperties, type NodeLayout } from './broker-settings
 import { storageTool, type KafkaJars } from './kafka-jars.js';
 import { scramUsers } from './security-settings.js';
 
-/** Prepares the folder of a broker: server.properties, and formatted data with its own ids. */
+/**
+ * Prepares the folder of a broker: server.properties, and formatted data with the ids of this
+ * broker and its cluster.
+ */
 export async function prepareNodeFolder(
   runtime: Runtime,
   jars: KafkaJars,
@@ -32,14 +35,15 @@ export async function prepareNodeFolder(
 }
 
 /**
- * Formats the data with users. The template cannot be copied, because users are part of the format.
+ * Formats the data folder with users. A copy of the template is not possible, because the storage
+ * tool writes the users when it formats.
  */
 async function formatWithUsers(
   { java, classPath }: KafkaJars,
   node: { readonly folder: string; readonly clusterId: string; readonly users: readonly string[] },
 ): Promise<void> {
   const { folder, clusterId, users } = node;
-  // The id is part of the same argument, because it may start with a dash.
+  // The id and its option are one argument, because the id may start with a dash.
   const format = ['format', `--cluster-id=${clusterId}`, '-c', 'server.properties'];
   await storageTool(
     java,
@@ -49,7 +53,7 @@ async function formatWithUsers(
   );
 }
 
-/** Returns Kafka's form of a UUID: sixteen bytes as 22 characters. */
+/** Returns a UUID in Kafka's form: sixteen bytes as 22 characters. */
 export function kafkaId(runtime: Runtime): string {
   return Buffer.from(runtime.uuid().replaceAll('-', ''), 'hex').toString('base64url');
 }

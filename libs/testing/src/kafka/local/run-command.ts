@@ -15,7 +15,7 @@ export class CommandError extends Error {
   }
 }
 
-/** Runs a command; rejects with its output if it fails. */
+/** Runs a command. If the command fails, the promise is rejected with its output. */
 export function runCommand(
   command: string,
   args: readonly string[],

@@ -37,7 +37,7 @@ describe('securitySettings', () => {
     expect(securitySettings(kafkaRecipe({}).security, '/certificates')).toEqual({});
   });
 
-  it('contains the users of PLAIN, and the maximum time between authentications', () => {
+  it('contains the users of PLAIN, and the time after which a client must authenticate again', () => {
     const listeners = { inner: { sasl: 'PLAIN', maxReauthMs: 2_000 } } as const;
     expect(securitySettings({ listeners, users }, '/certificates')).toEqual({
       'listener.name.inner.sasl.enabled.mechanisms': 'PLAIN',
@@ -69,7 +69,7 @@ describe('securitySettings', () => {
     });
   });
 
-  it('needs a broker in local Java', () => {
+  it('requires a broker in local Java', () => {
     expect(javaOnlyNeeds(kafkaRecipe({ security: { listeners: { a: {} } } }))).toEqual([
       'security',
     ]);

@@ -18,7 +18,7 @@ const MODULES: Readonly<Record<SaslMechanism, (users: Users) => string>> = {
     }),
 };
 
-/** Clients of the plain listener, including the brokers themselves, have all permissions. */
+/** Gives all permissions to clients of the plain listener, which include the brokers themselves. */
 const AUTHORIZER = {
   'authorizer.class.name': 'org.apache.kafka.metadata.authorizer.StandardAuthorizer',
   'super.users': 'User:ANONYMOUS',
@@ -38,8 +38,8 @@ export function securitySettings(
 }
 
 /**
- * Returns SCRAM users for the storage tool, because they are stored in the cluster's metadata
- * before its first start.
+ * Returns the SCRAM users for the storage tool, because the metadata of the cluster must contain
+ * them before its first start.
  */
 export function scramUsers({ listeners, users = {} }: SecurityOptions): string[] {
   const mechanisms = new Set(Object.values(listeners).flatMap(({ sasl }) => sasl ?? []));

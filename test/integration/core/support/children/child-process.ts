@@ -7,10 +7,13 @@ export interface ChildOptions {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** Allows for a busy machine and for a dead member whose session has not timed out yet. */
+/**
+ * Time for a start. It allows for a busy machine, and for a killed member whose session has not
+ * timed out yet.
+ */
 const STARTS_WITHIN_MS = 60_000;
 
-/** A TypeScript file that runs in a process of its own, and its output. */
+/** A process that runs a TypeScript file, and its output. */
 export class Child {
   #hasEnded = false;
   stdout = '';

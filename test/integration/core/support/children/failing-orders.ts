@@ -1,5 +1,5 @@
-// An application whose handler always fails. Prints each call, and when it has joined its groups. The test
-// kills it.
+// An application whose handler always fails. It prints each call, and the moment when it has joined
+// its groups. The test kills it.
 import {
   ContainerRegistry,
   EventBusConnector,
@@ -40,7 +40,7 @@ const application = await NestFactory.createApplicationContext(OrdersModule, { l
 const { mainContainer, retryTierContainers } = application.get(ContainerRegistry).require('orders');
 const containers = [mainContainer, ...retryTierContainers];
 
-// Shows the state of the application if the test fails because it is stuck.
+// Prints the state of the application, for a test that fails because no progress is made.
 function printStatus(): void {
   const { bindings } = application.get(EventBusConnector).health();
   const all = containers.map(({ id, status: { state, assignment, partitionPauses } }) => ({

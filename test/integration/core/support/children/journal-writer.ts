@@ -25,7 +25,10 @@ export class JournalWriter {
     this.#write(`done ${partition} ${offset}`);
   }
 
-  /** Returns the driver with sessions that write to the journal when a commit is sent and when it is acknowledged. */
+  /**
+   * Returns the driver with sessions that write two events of each commit to the journal: sent and
+   * acknowledged.
+   */
   logCommitsOf(driver: BrokerDriver): BrokerDriver {
     return overriding(driver, {
       consumer: (options) => this.#logCommitsOfSession(driver.consumer(options)),
@@ -44,7 +47,8 @@ export class JournalWriter {
         throw error;
       }
       this.#write(...offsets.map(acknowledged), 'committed');
-      // The callers of this commit have run by then, and a commit that follows at once has been sent.
+      // At this time the callers of the commit have run. If one of them commits again at once, that
+      // commit has been sent.
       setImmediate(() => this.#write('settled'));
     };
     return overriding(session, { start, commit });
@@ -76,7 +80,7 @@ export class JournalWriter {
   }
 }
 
-/** Returns the offsets that were stored: all that the error does not name. */
+/** Returns the offsets that were stored: those that the error does not name. */
 function stored(offsets: readonly OffsetCommit[], error: unknown): readonly OffsetCommit[] {
   if (!(error instanceof CommitError)) return [];
   return offsets.filter(

@@ -11,7 +11,7 @@ interface Settings {
   readonly journal: string;
   readonly binding: { readonly topic: string; readonly groupId: string };
   readonly takesSlices: boolean;
-  /** Longest time of a call. */
+  /** Longest duration of one call. */
   readonly workMs: number;
 }
 

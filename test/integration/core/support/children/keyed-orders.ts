@@ -1,4 +1,5 @@
-// An application that handles orders in parallel, by key, and prints the completed ones. The test kills it.
+// An application that handles orders in parallel, by key, and prints the completed orders. The test
+// kills it.
 import { EventBusModule, EventHandler, type EventRecord } from '@nest-event-bus/core';
 import { Injectable, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
@@ -9,7 +10,7 @@ interface Settings {
   readonly topic: string;
   readonly groupId: string;
   readonly maxConcurrency: number;
-  /** The handler of the order with this offset never ends. */
+  /** Offset of an order whose handler never ends. */
   readonly stuckAt?: number;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Returns the object with these methods replaced. Its other methods run on the object itself, because of its
- * private fields.
+ * Returns a proxy of the object with these methods replaced. All other methods run on the object
+ * itself, because they use its private fields.
  */
 export function overriding<T extends object>(target: T, own: Partial<T>): T {
   return new Proxy(target, {

@@ -1,4 +1,4 @@
-// An application that handles orders slowly, prints what it does and waits for SIGTERM.
+// An application that handles orders slowly, prints each step and ends after SIGTERM.
 import { EventBusModule, EventHandler, type EventRecord } from '@nest-event-bus/core';
 import { Injectable, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';

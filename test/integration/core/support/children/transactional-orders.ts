@@ -22,11 +22,12 @@ const settings = JSON.parse(process.argv[2] ?? '') as Settings;
 class Handlers {
   @EventHandler('orders')
   async handle({ key, value }: EventRecord, { transaction }: EventContext): Promise<void> {
-    // Sends to two partitions: a reader sees both confirmations or none.
+    // The confirmations of one order go to two partitions: a read_committed consumer must see both
+    // or none.
     for (const partition of [0, 1])
       transaction.send({ topic: settings.confirmations, partition, key, value: String(value) });
     await Promise.resolve();
-    // A reader must not see what this call has sent.
+    // A read_committed consumer must not see what this call has sent.
     if (Math.random() < 0.02) throw new Error('the warehouse does not answer');
   }
 }
@@ -43,7 +44,7 @@ class Handlers {
           retry: { tier0: { maxAttempts: 8, initialBackoffMs: 1, maxBackoffMs: 10 }, tiers: [] },
           sessionTimeoutMs: '1s',
           heartbeatIntervalMs: '300ms',
-          // Limits how long the group waits for a process that was killed while it joined.
+          // Limits how long the group waits for a process that was killed while it was joining.
           rebalance: { drainTimeoutMs: 1_000 },
         },
       },

@@ -1,4 +1,4 @@
-// An application with several wrong options. It must never reach its last line.
+// An application with several wrong options. Its start must fail before the last line of this file.
 import { EventBusModule, EventHandler } from '@nest-event-bus/core';
 import { Injectable, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';

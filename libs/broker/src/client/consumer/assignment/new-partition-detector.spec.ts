@@ -10,7 +10,7 @@ const UNKNOWN_TOPIC = 3;
 
 class DetectorTest {
   readonly runtime = new VirtualRuntime();
-  /** Number of partitions of the topic; 0 if the topic does not exist. */
+  /** The number of partitions of the topic; 0 if the topic does not exist. */
   count = 2;
   /** Partitions for which the group has a committed offset. */
   committed: readonly number[] = [];
@@ -77,7 +77,7 @@ class DetectorTest {
 
 describe('NewPartitionDetector', () => {
   it.each(['latest', 'none'] as const)(
-    'treats a partition as new if it did not exist when the session started: %s',
+    'treats a partition as new if it was created after the start of the session, with the policy %s',
     async (policy) => {
       const test = new DetectorTest(policy);
       await test.detector.recordExisting();
@@ -88,23 +88,22 @@ describe('NewPartitionDetector', () => {
     },
   );
 
-  it('treats a partition above all committed ones as new, with the policy latest', async () => {
+  it('treats a partition with a higher number than all committed ones as new, with the policy latest', async () => {
     const test = new DetectorTest('latest');
     test.count = 4;
     test.committed = [0, 2];
     await test.detector.recordExisting();
-    // Partition 1 existed when partition 2 was read, so the group chose not to read it from its
-    // start.
+    // Partition 1 existed when the offset of partition 2 was committed, so partition 1 is not new.
     expect([1, 3].map((each) => test.isNew(each))).toEqual([false, true]);
   });
 
-  it('treats no partition as new for a group without any offset', async () => {
+  it('treats no partition as new if the group has no committed offset', async () => {
     const test = new DetectorTest('latest');
     await test.detector.recordExisting();
     expect([0, 1].map((each) => test.isNew(each))).toEqual([false, false]);
   });
 
-  it('treats no partition as new with the policy none, even after the group was away', async () => {
+  it('treats no partition as new with the policy none, even if partitions were added while the group had no members', async () => {
     const test = new DetectorTest('none');
     test.committed = [0];
     await test.detector.recordExisting();
@@ -119,7 +118,7 @@ describe('NewPartitionDetector', () => {
 });
 
 describe('NewPartitionDetector with a missing topic', () => {
-  it('treats all partitions of a topic as new that is missing in two lookups', async () => {
+  it('treats all partitions of a topic as new if the topic was missing in two lookups', async () => {
     const test = new DetectorTest('latest');
     test.count = 0;
     await test.detector.recordExisting();
@@ -130,7 +129,7 @@ describe('NewPartitionDetector with a missing topic', () => {
     expect(test.isNew(0)).toBe(true);
   });
 
-  it('does not count a topic as missing that the broker does not know yet', async () => {
+  it('does not treat a topic as missing after one lookup, because the broker may not know it yet', async () => {
     const test = new DetectorTest('latest');
     test.count = 0;
     await test.detector.recordExisting();
@@ -140,8 +139,8 @@ describe('NewPartitionDetector with a missing topic', () => {
   });
 });
 
-describe('NewPartitionDetector without a response', () => {
-  it('delays the join only until its timeout if the group does not respond', async () => {
+describe('NewPartitionDetector whose lookup gets no response', () => {
+  it('gives up after its own timeout if the coordinator does not respond, and lets the join go on', async () => {
     const test = new DetectorTest('latest');
     test.answersGroup = false;
     const recorded = test.detector.recordExisting();
@@ -151,7 +150,7 @@ describe('NewPartitionDetector without a response', () => {
     expect(test.runtime.pendingTimers).toBe(0);
   });
 
-  it('delays the join only until its timeout if the cluster cannot be reached', async () => {
+  it('gives up after its own timeout if the cluster cannot be reached, and lets the join go on', async () => {
     const test = new DetectorTest('none');
     test.answersTopics = false;
     const recorded = test.detector.recordExisting();

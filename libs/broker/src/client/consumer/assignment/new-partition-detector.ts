@@ -16,21 +16,21 @@ export interface NewPartitionDetectorOptions {
 }
 
 /**
- * Limits the lookups before the join: a group that does not answer in time must not keep the member
- * from joining.
+ * The limit of the lookups before the join. A coordinator that does not respond must not keep the
+ * member from joining.
  */
 const LOOKUP_TIMEOUT_MS = 5_000;
 const UNKNOWN_TOPIC = 3;
 /**
- * Delay before missing topics are looked up again: a broker that has just started does not know all
- * topics yet.
+ * The delay before missing topics are looked up again. A broker that has just started does not know
+ * all topics yet.
  */
 const MISSING_TOPIC_RETRY_MS = 1_000;
 
 /**
- * Recognises partitions that were added after the group had started. Such partitions are read from
- * their first record: with `latest`, the records that were written before the group noticed the
- * partition would be lost.
+ * Recognises partitions that were added after the group started. Such partitions are read from
+ * their first record. With `latest`, records that were written before the group noticed the
+ * partition would otherwise be lost.
  */
 export class NewPartitionDetector {
   /** Number of partitions that each topic had when this session started. */
@@ -45,7 +45,7 @@ export class NewPartitionDetector {
 
   /**
    * Records the partitions that exist before this member joins. Never throws, and ends within the
-   * timeout.
+   * lookup timeout.
    */
   async recordExisting(): Promise<void> {
     const { policy, cluster, logger } = this.options;
@@ -94,8 +94,8 @@ export class NewPartitionDetector {
   }
 
   /**
-   * Looks up missing topics once more. A topic that is missing then has no partitions yet, so every
-   * partition it gets later is new.
+   * Looks up missing topics a second time. A topic that is still missing has no partitions yet, so
+   * every partition that it gets later is new.
    */
   async #readMissingTopicsLater(): Promise<void> {
     const { metadata, runtime } = this.options.cluster;

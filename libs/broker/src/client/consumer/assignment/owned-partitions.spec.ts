@@ -3,7 +3,7 @@ import { OwnedPartitions } from './owned-partitions.js';
 const orders0 = { topic: 'orders', partition: 0 };
 
 describe('OwnedPartitions', () => {
-  it('creates a new object for a partition that is assigned again; the old one stays without effect', () => {
+  it('creates a new object for a partition that is assigned again, and ignores the removed one', () => {
     const ownedPartitions = new OwnedPartitions();
     const first = ownedPartitions.add(orders0, null);
     ownedPartitions.remove(first);
@@ -14,7 +14,7 @@ describe('OwnedPartitions', () => {
     expect(ownedPartitions.isCurrent(second)).toBe(true);
   });
 
-  it('keeps pauses over a rejoin, and for partitions that are not assigned yet', () => {
+  it('keeps a pause through a rejoin, also if the partition is not assigned yet', () => {
     const ownedPartitions = new OwnedPartitions();
     ownedPartitions.pause([orders0]);
     const first = ownedPartitions.add(orders0, null);
@@ -27,7 +27,7 @@ describe('OwnedPartitions', () => {
     expect(ownedPartitions.paused()).toEqual([]);
   });
 
-  it('keeps topics apart whose names and partition numbers look alike when joined', () => {
+  it('distinguishes partitions whose topic and number form the same text when joined', () => {
     const ownedPartitions = new OwnedPartitions();
     ownedPartitions.pause([{ topic: 'orders-1', partition: 1 }]);
     expect(ownedPartitions.add({ topic: 'orders', partition: 11 }, null).paused).toBe(false);

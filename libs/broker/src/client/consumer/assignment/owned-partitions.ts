@@ -3,8 +3,8 @@ import { partitionKey } from '../../../port/topic-partition.js';
 import { OwnedPartition } from '../fetching/owned-partition.js';
 
 /**
- * The partitions that this session owns now, and the pauses. A pause outlives the assignment: a
- * partition that is assigned again stays paused.
+ * The partitions that this session owns, and the paused partitions. A pause is kept when the
+ * partition is revoked: if the partition is assigned again, it is still paused.
  */
 export class OwnedPartitions {
   readonly #byKey = new Map<string, OwnedPartition>();
@@ -23,8 +23,8 @@ export class OwnedPartitions {
   }
 
   /**
-   * Returns whether this assignment of the partition still lasts. A later assignment of the same
-   * partition is another object.
+   * Returns whether this object stands for the current assignment of the partition. A later
+   * assignment of the same partition has another object.
    */
   isCurrent(partition: OwnedPartition): boolean {
     return this.get(partition) === partition;

@@ -5,7 +5,8 @@ import { VirtualRuntime } from '../../../runtime/index.js';
 import type { Cluster } from '../../../wire/index.js';
 import { PartitionLifecycle } from './partition-lifecycle.js';
 import { OwnedPartitions } from './owned-partitions.js';
-import type { StartPosition, StartPositions } from './start-positions.js';
+import type { ResetPositions, StartPosition } from './reset-positions.js';
+import type { StartPositions } from './start-positions.js';
 import { ConsumerStatus } from '../consumer-status.js';
 
 export const [zero, one] = [0, 1].map((partition) => ({ topic: 'orders', partition })) as [
@@ -17,19 +18,19 @@ export class LifecycleTest {
   readonly runtime = new VirtualRuntime();
   readonly status = new ConsumerStatus(this.runtime, silentLogger);
   readonly ownedPartitions = new OwnedPartitions();
-  /** Calls of the listener, with the partition numbers. */
+  /** The calls of the listener, with the partition numbers. */
   readonly calls: string[] = [];
   lookups = 0;
   readonly committedStarts: OffsetCommit[] = [];
   /** Resolves when the start offsets are committed. */
   whenCommitted: Promise<void> = Promise.resolve();
-  /** Reset that led to the start offset; undefined for a committed offset. */
+  /** The reset that led to the start offset; undefined for a committed offset. */
   reset: Pick<PositionReset, 'policy' | 'reason'> | undefined;
   /** Returns the start offset of a partition; throws while its leader cannot be reached. */
   startOf: (partition: number) => number | Promise<number> = () => 5;
   committed: (signal: AbortSignal, onError: (error: Error) => void) => Promise<[]> = () =>
     Promise.resolve([]);
-  /** Promises that the listener waits for, by the name of the call. */
+  /** Promises for which the listener waits, by the name of the callback. */
   readonly gates: Partial<Record<string, Promise<void>>> = {};
   readonly lifecycle: PartitionLifecycle;
 
@@ -48,6 +49,7 @@ export class LifecycleTest {
           return { kind: 'at', offset, leaderEpoch: 7, ...(reset && { reset }) };
         },
       } as unknown as StartPositions,
+      resets: {} as unknown as ResetPositions,
       status: this.status,
       logger: silentLogger,
       groupId: 'group',

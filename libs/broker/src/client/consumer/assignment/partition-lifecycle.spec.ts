@@ -6,8 +6,8 @@ const unreachable = (): never => {
   throw new ConnectionError('gone');
 };
 
-describe('PartitionLifecycle, with a leader that does not answer', () => {
-  it('retries the lookup of the start with pauses until the partition is revoked', async () => {
+describe('PartitionLifecycle, with a leader that does not respond', () => {
+  it('retries the lookup of the start position, with backoff, until the partition is revoked', async () => {
     const test = new LifecycleTest();
     const { lifecycle, runtime } = test;
     test.startOf = unreachable;
@@ -23,12 +23,13 @@ describe('PartitionLifecycle, with a leader that does not answer', () => {
     expect(runtime.pendingTimers).toBe(0);
   });
 
-  it('gives up the lookup and leaves the error in the status if no timer can be set', async () => {
+  it('gives up the lookup of the start position if no timer can be set, and keeps the error in the status', async () => {
     const test = new LifecycleTest();
     test.startOf = unreachable;
     const setTimer = test.runtime.setTimer.bind(test.runtime);
     let refused = 0;
-    // A loop that never gives up gets its timers in the end, so that this test cannot hang.
+    // After some failures the timers work again, so that a loop that never gives up fails this test
+    // instead of hanging it.
     test.runtime.setTimer = (callback, delayMs) => {
       if (++refused <= 50) throw new TypeError('no timers here');
       return setTimer(callback, delayMs);
@@ -39,7 +40,7 @@ describe('PartitionLifecycle, with a leader that does not answer', () => {
     expect(test.status.status).toMatchObject({ state: 'retrying', error: { message: 'gone' } });
   });
 
-  it('announces the other partitions without waiting long, and the late one later', async () => {
+  it('calls onAssigned for the other partitions after a short wait, and for the late one once its position is known', async () => {
     const test = new LifecycleTest();
     let isReachable = false;
     test.startOf = (partition) => (partition === 0 && !isReachable ? unreachable() : 5);
@@ -52,7 +53,7 @@ describe('PartitionLifecycle, with a leader that does not answer', () => {
     expect(test.calls.slice(2)).toEqual(['assigned 0', 'assigned 0 done']);
   });
 
-  it('reads a late partition even if onAssigned throws for it, and reports the error in the status', async () => {
+  it('reads a partition even if onAssigned throws for it, and reports the error in the status', async () => {
     const test = new LifecycleTest();
     const errors: string[] = [];
     test.status.subscribe((status) => 'error' in status && errors.push(status.error.message));
@@ -76,7 +77,7 @@ describe('PartitionLifecycle, with a leader that does not answer', () => {
 describe('PartitionLifecycle, with committed offsets that are refused', () => {
   const refused = (): Promise<never> => Promise.reject(new AuthorizationError('not granted'));
 
-  it('reports the error, retries, and reads the partitions once the offsets are returned', async () => {
+  it('reports the error and retries, and reads the partitions once the offsets are returned', async () => {
     const test = new LifecycleTest();
     test.committed = refused;
     await expect(test.lifecycle.onAssigned([zero, one])).rejects.toBeInstanceOf(AuthorizationError);
@@ -90,7 +91,7 @@ describe('PartitionLifecycle, with committed offsets that are refused', () => {
     expect(test.status.status.state).toBe('stable');
   });
 
-  it('shows the error in the status during the lookup, also while the member joins', async () => {
+  it('keeps the error in the status until the lookup succeeds, also while the member joins', async () => {
     const test = new LifecycleTest();
     test.status.setMembership({ state: 'joining', since: 0 });
     const found = new Deferred<[]>();
@@ -122,7 +123,7 @@ describe('PartitionLifecycle, with committed offsets that are refused', () => {
 });
 
 describe('PartitionLifecycle, with several partitions', () => {
-  it('revokes a partition that was not announced without a callback, and announces the others', async () => {
+  it('calls onRevoked only for partitions that were passed to onAssigned, and onAssigned for the remaining ones', async () => {
     const scene = new LifecycleTest();
     const start = new Deferred<number>();
     scene.startOf = () => start.promise;
@@ -136,7 +137,7 @@ describe('PartitionLifecycle, with several partitions', () => {
     expect(scene.isDelivered(one)).toBe(true);
   });
 
-  it('ends the lookup of committed offsets only when all partitions are revoked', async () => {
+  it('ends the lookup of committed offsets only once all its partitions are revoked', async () => {
     const scene = new LifecycleTest();
     let signal: AbortSignal | undefined;
     scene.committed = (until) =>
@@ -170,7 +171,7 @@ describe('PartitionLifecycle, with several partitions', () => {
     expect([scene.isDelivered(zero), scene.isDelivered(one)]).toEqual([false, true]);
   });
 
-  it('keeps delivering the remaining partitions during a revocation', async () => {
+  it('delivers records of the remaining partitions while onRevoked runs for others', async () => {
     const scene = new LifecycleTest();
     await scene.lifecycle.onAssigned([zero, one]);
     scene.gates['revoked 0'] = new Deferred().promise;
@@ -179,7 +180,7 @@ describe('PartitionLifecycle, with several partitions', () => {
     expect([scene.isDelivered(zero), scene.isDelivered(one)]).toEqual([false, true]);
   });
 
-  it('announces new partitions even if onLost never ends', async () => {
+  it('calls onAssigned for new partitions even if onLost never ends', async () => {
     const scene = new LifecycleTest();
     await scene.lifecycle.onAssigned([zero]);
     scene.gates['lost 0'] = new Deferred().promise;
@@ -191,7 +192,7 @@ describe('PartitionLifecycle, with several partitions', () => {
     expect(scene.isDelivered(zero)).toBe(true);
   });
 
-  it('calls onLost at once, even while onRevoked runs, and announces new partitions after it', async () => {
+  it('calls onLost at once, even while onRevoked runs, and onAssigned for new partitions after onRevoked', async () => {
     const scene = new LifecycleTest();
     await scene.lifecycle.onAssigned([zero, one]);
     scene.gates['revoked 0'] = new Deferred().promise;

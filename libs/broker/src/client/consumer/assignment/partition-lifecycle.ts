@@ -13,7 +13,8 @@ import {
 import { withoutListenerLimit } from '../without-listener-limit.js';
 import type { OwnedPartition } from '../fetching/owned-partition.js';
 import { whenAllRemoved, type OwnedPartitions } from './owned-partitions.js';
-import type { Divergence, StartPosition, StartPositions } from './start-positions.js';
+import type { Divergence, ResetPositions, StartPosition } from './reset-positions.js';
+import type { StartPositions } from './start-positions.js';
 import type { ConsumerStatus } from '../consumer-status.js';
 import { retryUntilAnswered } from './retry-until-answered.js';
 
@@ -21,6 +22,7 @@ export interface PartitionLifecycleOptions {
   readonly cluster: Cluster;
   readonly ownedPartitions: OwnedPartitions;
   readonly positions: StartPositions;
+  readonly resets: ResetPositions;
   readonly status: ConsumerStatus;
   readonly logger: DriverLogger;
   readonly groupId: string;
@@ -30,33 +32,37 @@ export interface PartitionLifecycleOptions {
     onError: (error: Error) => void,
   ): Promise<readonly FetchedOffset[]>;
   readonly rebalanceTimeoutMs: number;
-  /** Commits the start offsets of partitions; never rejects. */
+  /** Commits the start offsets of partitions. Never rejects. */
   commitStarts(starts: readonly OffsetCommit[]): Promise<void>;
   listener(): AssignmentListener | undefined;
-  /** Called when some partitions may be fetched or polled now. */
+  /** Called when some partitions can be fetched or polled. */
   onReady(): void;
 }
 
 /**
- * Limits how long a partition whose leader does not answer delays the `onAssigned` of the others.
+ * The longest time for which a partition whose leader does not respond delays `onAssigned` for the
+ * others.
  */
 const START_LOOKUP_WAIT_MS = 5_000;
 
 /**
- * Limits how long a start offset that is not yet committed delays a revocation or the close of the
- * session.
+ * The longest time for which the pending commit of a start offset delays a revocation or the close
+ * of the session.
  */
 const MAX_START_COMMIT_WAIT_MS = 5_000;
-/** Share of the rebalance timeout for that wait; the shorter of the two limits applies. */
+/**
+ * The share of the rebalance timeout that limits the same wait. The shorter of the two limits
+ * applies.
+ */
 const START_COMMIT_SHARE = 0.5;
 
 /**
- * Leads a partition from its assignment to its first record, and back:
+ * Takes a partition through its assignment:
  * committed offset -> start position -> `onAssigned` -> deliverable -> `onRevoked` or `onLost`.
  *
  * Partitions are independent: some may be revoked while others, or the same ones, are still being
- * assigned. Calls to the listener run one after the other. Only `onLost` does not wait for the call
- * before it.
+ * assigned. Callbacks of the listener run one after the other. Only `onLost` does not wait for the
+ * callback before it.
  */
 export class PartitionLifecycle {
   readonly #options: PartitionLifecycleOptions;
@@ -103,7 +109,7 @@ export class PartitionLifecycle {
     const owned = this.#beginRemoval(partitions);
     const announced = this.#announcedOf(owned);
     for (const partition of owned) this.#remove(partition);
-    // A call of the listener that still runs is abandoned: its partitions are lost already.
+    // The next callback does not wait for one that still runs, because its partitions are lost.
     this.#lastListenerCall = Promise.resolve();
     if (announced.length === 0) return;
     const call = this.#queueListenerCall(() => this.#options.listener()?.onLost(announced));
@@ -111,20 +117,18 @@ export class PartitionLifecycle {
     await call;
   }
 
-  /** Applies the reset policy in the background, because the fetch offset is not in the log. */
+  /** Applies the reset policy in the background when the fetch offset is not in the log. */
   onOutOfRange(partition: OwnedPartition): void {
-    this.#restart(partition, (signal) =>
-      this.#options.positions.resolveOutOfRange(partition, signal),
-    );
+    this.#restart(partition, (signal) => this.#options.resets.resolveOutOfRange(partition, signal));
   }
 
   /**
-   * Resolves a new start, because records that were read are no longer in the log. Reading must not
-   * go on as if they were.
+   * Determines a new position, because records that were read are no longer in the log. Reading
+   * must not continue as if they were still there.
    */
   onTruncated(partition: OwnedPartition, divergence: Divergence | undefined): void {
     this.#restart(partition, (signal) =>
-      this.#options.positions.resolveTruncated(partition, divergence, signal),
+      this.#options.resets.resolveTruncated(partition, divergence, signal),
     );
   }
 
@@ -132,8 +136,8 @@ export class PartitionLifecycle {
     const { positionVersion, removalSignal } = partition;
     void this.#retryUntilAnswered(partition, removalSignal, ask).then((start) => {
       if (!start) return;
-      // After a seek this result belongs to the position before it. The partition is fetched from
-      // its new position.
+      // After a seek the result belongs to the old position. The partition is fetched from the new
+      // one.
       if (partition.positionVersion === positionVersion)
         this.#applyStart({ partition, committed: null }, start);
       else partition.backoffUntil = 0;
@@ -149,8 +153,8 @@ export class PartitionLifecycle {
   }
 
   /**
-   * Starts partitions whose committed offsets the group refuses to return now. The membership goes
-   * on; the partitions start once the offsets are known.
+   * Starts partitions later if the broker refuses to return their committed offsets now. The
+   * membership continues, and reading starts once the offsets are known.
    */
   async #startLater(owned: readonly OwnedPartition[], signal: AbortSignal): Promise<void> {
     const { status, cluster } = this.#options;
@@ -176,7 +180,7 @@ export class PartitionLifecycle {
       return { partition, committed };
     });
     const unresolved = await this.#findStarts(pending, signal);
-    // All partitions were removed before their start was known.
+    // All partitions were removed before their start position was known.
     if (signal.aborted) return;
     await this.#announce(pending.filter((assignment) => !unresolved.has(assignment)));
   }
@@ -191,7 +195,7 @@ export class PartitionLifecycle {
     try {
       return await committed(owned, signal, (error) => status.reportJoinError(search, error));
     } catch (error) {
-      // All partitions were removed meanwhile, so the error concerns nobody.
+      // All partitions were removed during the lookup, so its error no longer matters.
       if (signal.aborted) return [];
       throw error;
     } finally {
@@ -200,8 +204,8 @@ export class PartitionLifecycle {
   }
 
   /**
-   * Resolves the start of each partition. Returns those that are not resolved in time; they are
-   * announced later, one by one.
+   * Determines the start position of each partition. Returns the partitions whose lookup takes too
+   * long. They are passed to `onAssigned` later, one by one.
    */
   async #findStarts(
     pending: readonly PendingAssignment[],
@@ -217,15 +221,15 @@ export class PartitionLifecycle {
         this.#options.positions.resolve(partition, committed, until),
       );
       if (!start || removalSignal.aborted) return;
-      // A seek during the lookup wins.
+      // A seek during the lookup takes precedence over its result.
       if (partition.positionVersion === positionVersion) this.#applyStart(assignment, start);
       unresolved.delete(assignment);
-      // The rebalance no longer waits for this partition, so an error of the listener has no
-      // protocol step to fail.
+      // The rebalance no longer waits for this partition, so an error of the listener cannot fail a
+      // step of the protocol and is reported in the status.
       if (!isWaiting)
         await this.#announce([assignment]).catch((error: Error) => status.reportBriefly(error));
     });
-    // Cancels the timer after the lookups: an unneeded timer would keep the process alive.
+    // Cancels the timer after the lookups, because a pending timer would keep the process alive.
     const finished = new AbortController();
     const until = AbortSignal.any([signal, finished.signal]);
     const timer = sleep(this.#options.cluster.runtime, START_LOOKUP_WAIT_MS, until).catch(
@@ -260,8 +264,8 @@ export class PartitionLifecycle {
   }
 
   /**
-   * Calls `onAssigned` before the first record of a partition is delivered, and reports resets and
-   * stops after it.
+   * Calls `onAssigned` before the first record of a partition is delivered. Resets and stops are
+   * reported afterwards.
    */
   #announce(pending: readonly PendingAssignment[]): Promise<void> {
     const { listener, onReady } = this.#options;
@@ -285,8 +289,8 @@ export class PartitionLifecycle {
   }
 
   /**
-   * Makes the partition deliverable once its start offset is committed. Records that were delivered
-   * earlier could be committed first, and the commit of the start would take that back.
+   * Makes the partition deliverable once its start offset is committed. If records were delivered
+   * earlier, their commit could be overwritten by the commit of the start offset.
    */
   #makeDeliverable(partition: OwnedPartition): void {
     const stored = this.#startCommits.get(partition);
@@ -299,8 +303,8 @@ export class PartitionLifecycle {
   }
 
   /**
-   * Commits the start offsets, also for partitions that are already being removed: otherwise their
-   * next owner would resolve a start anew.
+   * Commits the start offsets, also for partitions that are already being removed. Otherwise their
+   * next owner would determine another start position.
    */
   #commitStarts(pending: readonly PendingAssignment[]): void {
     const { ownedPartitions, commitStarts } = this.#options;
@@ -318,8 +322,8 @@ export class PartitionLifecycle {
   }
 
   /**
-   * Waits until the start offsets are committed. A partition that moves before would get a new
-   * start from its next owner, and the records written in between would be skipped.
+   * Waits until the start offsets are committed. Without that commit the next owner would determine
+   * another start position and skip the records that were written in between.
    */
   async #waitForStartCommits(owned: readonly OwnedPartition[]): Promise<void> {
     const { cluster, rebalanceTimeoutMs } = this.#options;
@@ -344,7 +348,7 @@ export class PartitionLifecycle {
     return owned;
   }
 
-  /** Returns the partitions that the listener knows. */
+  /** Returns the partitions that were passed to `onAssigned`. */
   #announcedOf(owned: readonly OwnedPartition[]): TopicPartition[] {
     return owned.filter((partition) => this.#announced.has(partition)).map(toTopicPartition);
   }
@@ -374,8 +378,8 @@ export class PartitionLifecycle {
   }
 
   /**
-   * Reports an error that the listener throws here. No protocol step waits for this call, so
-   * nothing else can fail.
+   * Runs a callback and reports its error in the status. No step of the protocol waits for this
+   * callback, so its error fails nothing else.
    */
   #notifyListener(call: () => void | Promise<void> | undefined): void {
     void (async () => call())().catch((error: unknown) => {
@@ -384,8 +388,8 @@ export class PartitionLifecycle {
   }
 
   /**
-   * Limits how long `onLost` delays later calls. The group has gone on, so new partitions are
-   * announced even if the loss has not been handled.
+   * Limits how long `onLost` delays later callbacks. The group has continued, so new partitions are
+   * announced even if `onLost` has not ended.
    */
   #withTimeLimit(call: Promise<void>): Promise<void> {
     const { cluster, rebalanceTimeoutMs } = this.#options;
@@ -393,7 +397,7 @@ export class PartitionLifecycle {
     return within(cluster.runtime, rebalanceTimeoutMs, call, timeoutError).catch(() => undefined);
   }
 
-  /** Runs the call after the listener calls before it have ended. */
+  /** Runs the callback after all earlier callbacks of the listener have ended. */
   #queueListenerCall(call: () => void | Promise<void> | undefined): Promise<void> {
     const turn = this.#lastListenerCall.then(call);
     this.#lastListenerCall = turn.catch(() => undefined);

@@ -6,7 +6,7 @@ import type {
 } from '../../../port/consumer.js';
 import type { OwnedPartition } from '../fetching/owned-partition.js';
 
-/** A partition that is assigned but not yet announced to the listener. */
+/** A partition that is assigned but not yet passed to `onAssigned`. */
 export interface PendingAssignment {
   readonly partition: OwnedPartition;
   readonly committed: CommittedOffset | null;
@@ -26,8 +26,8 @@ export function toAssignedPartition({
 }
 
 /**
- * Returns the start offset if it has to be committed. Without the commit, a crash would resolve the
- * start anew, and the records written in between would be skipped.
+ * Returns the start offset if it must be committed. If the session crashed without this commit, the
+ * next lookup would find another start position and skip the records written in between.
  */
 export function startOffsetToCommit({
   partition: owned,

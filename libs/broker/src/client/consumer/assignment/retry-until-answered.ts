@@ -4,14 +4,14 @@ import type { ConsumerStatus } from '../consumer-status.js';
 interface RetryContext {
   readonly runtime: Runtime;
   readonly status: ConsumerStatus;
-  /** Object under which the errors are reported to the status. */
+  /** The object under which the status keeps the errors of this request. */
   readonly source: object;
   readonly signal: AbortSignal;
 }
 
 const BACKOFF = { initialMs: 100, maxMs: 5_000 };
 
-/** Retries until the request is answered; returns undefined if the signal aborts before. */
+/** Retries until the request succeeds. Returns undefined if the signal aborts first. */
 export async function retryUntilAnswered<T>(
   { runtime, status, source, signal }: RetryContext,
   ask: (signal: AbortSignal) => Promise<T>,
@@ -29,7 +29,8 @@ export async function retryUntilAnswered<T>(
         () => true,
         () => false,
       );
-      // Without a pause this loop would spin, so it ends and leaves the error in the status.
+      // If the wait fails, the loop would retry without a pause. It ends instead, and the error
+      // stays in the status.
       if (!hasPaused) return undefined;
     }
   }

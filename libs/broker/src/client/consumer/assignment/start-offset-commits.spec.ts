@@ -1,17 +1,18 @@
 import { Deferred } from '../../../runtime/index.js';
 import { zero, LifecycleTest } from './partition-lifecycle.spec-support.js';
 
-describe('PartitionLifecycle, with a start by the reset policy', () => {
+describe('PartitionLifecycle, with a start position from the reset policy', () => {
   const committedStarts = { ...zero, offset: 5, leaderEpoch: 7 };
 
   it.each([
     [{ policy: 'latest', reason: 'no-offset' }, [committedStarts]],
     [{ policy: 'earliest', reason: 'new-partition' }, [committedStarts]],
-    // The earliest offset needs no commit: a later lookup finds the same offset or a valid one.
+    // With `earliest` the start offset needs no commit, because a later lookup finds the same
+    // offset or the first existing one.
     [{ policy: 'earliest', reason: 'no-offset' }, []],
     [undefined, []],
   ] as const)(
-    'commits the start only if a later lookup could skip records: %j',
+    'commits the start position only if a later lookup could skip records: %j',
     async (reset, starts) => {
       const test = new LifecycleTest();
       test.reset = reset;
@@ -30,7 +31,7 @@ describe('PartitionLifecycle, with a start by the reset policy', () => {
     expect(test.committedStarts).toMatchObject([{ offset: 2 }]);
   });
 
-  it('does not overwrite an offset that the listener has committed', async () => {
+  it('does not overwrite the offset that the listener has committed in onAssigned', async () => {
     const test = new LifecycleTest();
     test.reset = { policy: 'latest', reason: 'no-offset' };
     const start = new Deferred<number>();
@@ -45,7 +46,7 @@ describe('PartitionLifecycle, with a start by the reset policy', () => {
 });
 
 describe('PartitionLifecycle, while a start offset is being committed', () => {
-  it('delivers the first record only after the commit, which could otherwise take back a later one', async () => {
+  it('delivers the first record only after that commit, which could otherwise overwrite a later one', async () => {
     const test = new LifecycleTest();
     test.reset = { policy: 'latest', reason: 'no-offset' };
     const whenCommitted = new Deferred();
@@ -61,7 +62,7 @@ describe('PartitionLifecycle, while a start offset is being committed', () => {
     expect(test.ownedPartitions.get(zero)?.deliverable).toBe(true);
   });
 
-  it('delivers nothing if the partition was lost meanwhile', async () => {
+  it('delivers nothing if the partition is lost before the commit ends', async () => {
     const test = new LifecycleTest();
     test.reset = { policy: 'latest', reason: 'no-offset' };
     const whenCommitted = new Deferred();
@@ -82,7 +83,7 @@ describe('PartitionLifecycle, with a revocation right after the assignment', () 
     return scene;
   };
 
-  it('waits for the commit of the start before it gives the partition up', async () => {
+  it('waits for the commit of the start position before it releases the partition', async () => {
     const scene = latest();
     const whenCommitted = new Deferred();
     scene.whenCommitted = whenCommitted.promise;
@@ -101,7 +102,7 @@ describe('PartitionLifecycle, with a revocation right after the assignment', () 
     ['takes more than half of the rebalance timeout', 6_000, 3_000],
     ['takes more than 5 s of a long rebalance timeout', 300_000, 5_000],
   ])(
-    'stops waiting for the commit of the start if it %s',
+    'stops waiting for the commit of the start position if it %s',
     async (_, rebalanceTimeoutMs, waitMs) => {
       const scene = latest(rebalanceTimeoutMs);
       scene.whenCommitted = new Deferred().promise;
@@ -115,7 +116,7 @@ describe('PartitionLifecycle, with a revocation right after the assignment', () 
     },
   );
 
-  it('commits the start if the revocation arrives while onAssigned still runs', async () => {
+  it('commits the start position if the revocation arrives while onAssigned still runs', async () => {
     const scene = latest();
     const loading = new Deferred();
     scene.gates['assigned 0'] = loading.promise;
@@ -127,7 +128,7 @@ describe('PartitionLifecycle, with a revocation right after the assignment', () 
     expect(scene.committedStarts).toEqual([{ ...zero, offset: 5, leaderEpoch: 7 }]);
   });
 
-  it('does not commit the start of a lost partition', async () => {
+  it('does not commit the start position of a lost partition', async () => {
     const scene = latest();
     const loading = new Deferred();
     scene.gates['assigned 0'] = loading.promise;

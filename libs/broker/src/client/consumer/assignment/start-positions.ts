@@ -1,43 +1,18 @@
-import type { CommittedOffset, Isolation, OffsetReset } from '../../../port/consumer.js';
-import type { PositionReset } from '../../../port/consumer.js';
-import {
-  LogTruncatedError,
-  NoOffsetError,
-  OffsetOutOfRangeError,
-  type PartitionError,
-} from '../../../port/errors.js';
-import { lookUpOffsets } from '../../offsets/offset-lookup.js';
-import { EARLIEST, LATEST, type Cluster, type ListedOffset } from '../../../wire/index.js';
+import type { CommittedOffset, OffsetReset } from '../../../port/consumer.js';
+import { NoOffsetError } from '../../../port/errors.js';
 import type { OwnedPartition } from '../fetching/owned-partition.js';
+import type { ResetPositions, StartPosition } from './reset-positions.js';
 
 export interface StartPositionsOptions {
-  readonly cluster: Cluster;
-  readonly isolation: Isolation;
   readonly policy: OffsetReset;
+  readonly resets: ResetPositions;
   /** Returns whether the partition was added after the group had started. */
   isNew(partition: OwnedPartition): boolean;
-  onError(partition: OwnedPartition, error: Error): void;
-}
-
-export type StartPosition =
-  | {
-      readonly kind: 'at';
-      readonly offset: number;
-      /** Leader epoch of the record before the offset; -1 if unknown. */
-      readonly leaderEpoch: number;
-      readonly reset?: PositionReset;
-    }
-  | { readonly kind: 'stopped'; readonly error: PartitionError };
-
-/** Point at which the leader's log and the records that were read diverge. */
-export interface Divergence {
-  readonly offset: number;
-  readonly leaderEpoch: number;
 }
 
 /**
- * Resolves where reading starts: at the committed offset or, if there is none in the log, by the
- * reset policy.
+ * Determines where reading starts: at the committed offset or, if that offset is missing or not in
+ * the log, where the reset policy says.
  */
 export class StartPositions {
   constructor(private readonly options: StartPositionsOptions) {}
@@ -49,89 +24,12 @@ export class StartPositions {
   ): Promise<StartPosition> {
     if (committed)
       return { kind: 'at', offset: committed.offset, leaderEpoch: committed.leaderEpoch };
-    const { policy } = this.options;
+    const { policy, resets } = this.options;
     if (policy !== 'earliest' && this.options.isNew(partition))
-      return this.#resetTo('earliest', partition, { from: null, reason: 'new-partition' }, signal);
+      return resets.resetTo('earliest', partition, { from: null, reason: 'new-partition' }, signal);
     if (policy === 'none') return { kind: 'stopped', error: noOffsetError(partition) };
-    return this.#resetTo(policy, partition, { from: null, reason: 'no-offset' }, signal);
+    return resets.resetTo(policy, partition, { from: null, reason: 'no-offset' }, signal);
   }
-
-  /**
-   * Resolves a new start for an offset that the broker does not have. The jump is always reported.
-   */
-  async resolveOutOfRange(partition: OwnedPartition, signal: AbortSignal): Promise<StartPosition> {
-    const { policy } = this.options;
-    const offset = partition.fetchOffset;
-    if (policy !== 'none')
-      return this.#resetTo(policy, partition, { from: offset, reason: 'out-of-range' }, signal);
-    const [low, high] = await Promise.all([
-      this.#lookUp(partition, EARLIEST, signal),
-      this.#lookUp(partition, LATEST, signal),
-    ]);
-    return { kind: 'stopped', error: outOfRangeError(partition, offset, low.offset, high.offset) };
-  }
-
-  /**
-   * Resolves a new start after the log was truncated below the position. The records that are there
-   * now were never read, so both policies go on at the divergence. The reset policy decides only if
-   * the leader does not know that point.
-   */
-  async resolveTruncated(
-    partition: OwnedPartition,
-    divergence: Divergence | undefined,
-    signal: AbortSignal,
-  ): Promise<StartPosition> {
-    const { policy } = this.options;
-    const { position: from } = partition;
-    if (policy === 'none') return { kind: 'stopped', error: truncatedError(partition, divergence) };
-    const cause = { from, reason: 'log-truncated' } as const;
-    if (!divergence) return this.#resetTo(policy, partition, cause, signal);
-    const { offset: to, leaderEpoch } = divergence;
-    return {
-      kind: 'at',
-      offset: to,
-      leaderEpoch,
-      reset: positionReset(partition, { ...cause, to, policy }),
-    };
-  }
-
-  async #resetTo(
-    policy: Exclude<OffsetReset, 'none'>,
-    partition: OwnedPartition,
-    cause: Pick<PositionReset, 'from' | 'reason'>,
-    signal: AbortSignal,
-  ): Promise<StartPosition> {
-    const timestamp = policy === 'earliest' ? EARLIEST : LATEST;
-    const { offset: to, leaderEpoch } = await this.#lookUp(partition, timestamp, signal);
-    return {
-      kind: 'at',
-      offset: to,
-      leaderEpoch,
-      reset: positionReset(partition, { ...cause, to, policy }),
-    };
-  }
-
-  async #lookUp(
-    owned: OwnedPartition,
-    timestamp: number,
-    signal: AbortSignal,
-  ): Promise<Pick<ListedOffset, 'offset' | 'leaderEpoch'>> {
-    const { cluster, isolation, onError } = this.options;
-    const { topic, partition } = owned;
-    const [answer] = await lookUpOffsets(cluster, [{ topic, partition, timestamp }], {
-      isolation,
-      signal,
-      onError: (error) => onError(owned, error),
-    });
-    return answer ?? { offset: -1, leaderEpoch: -1 };
-  }
-}
-
-function positionReset(
-  { topic, partition }: OwnedPartition,
-  reset: Omit<PositionReset, 'topic' | 'partition'>,
-): PositionReset {
-  return { topic, partition, ...reset };
 }
 
 function noOffsetError({ topic, partition }: OwnedPartition): NoOffsetError {
@@ -140,37 +38,5 @@ function noOffsetError({ topic, partition }: OwnedPartition): NoOffsetError {
     partition,
     -1,
     `The group has no committed offset for partition ${partition} of "${topic}", and offsetReset is 'none'. Commit one for the group, seek, or choose 'earliest' or 'latest'.`,
-  );
-}
-
-function outOfRangeError(
-  { topic, partition }: OwnedPartition,
-  offset: number,
-  low: number,
-  high: number,
-): OffsetOutOfRangeError {
-  return new OffsetOutOfRangeError(
-    topic,
-    partition,
-    offset,
-    low,
-    high,
-    `Offset ${offset} of partition ${partition} of "${topic}" is not in its log, which has ${low} to ${high - 1}, and offsetReset is 'none'. Seek to where reading should go on.`,
-  );
-}
-
-function truncatedError(
-  { topic, partition, position }: OwnedPartition,
-  divergence: Divergence | undefined,
-): LogTruncatedError {
-  const advice = divergence
-    ? `the records that were read are valid up to offset ${divergence.offset} only. The records after it are gone, and others may have replaced them: seek to ${divergence.offset} to read those`
-    : 'its leader does not know at which offset. Seek to where reading should go on';
-  return new LogTruncatedError(
-    topic,
-    partition,
-    position,
-    divergence?.offset,
-    `The log of partition ${partition} of "${topic}" was truncated below offset ${position} by an unclean leader election: ${advice}.`,
   );
 }

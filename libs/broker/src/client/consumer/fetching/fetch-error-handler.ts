@@ -6,7 +6,7 @@ import { StalledPartitions } from './stalled-partitions.js';
 
 export interface FetchErrorCallbacks {
   onOutOfRange(partition: OwnedPartition): void;
-  /** Called when the partition cannot be read at the moment. The fetch is repeated. */
+  /** Called when the partition cannot be read at the moment. The fetcher repeats the fetch. */
   onError(partition: OwnedPartition, error: Error): void;
 }
 
@@ -17,7 +17,7 @@ const REFUSED_BACKOFF_MS = 2_000;
 const LEADER_NOT_AVAILABLE = 5;
 
 /**
- * Decides what follows a fetch without records: the partitions back off, and some need a new leader
+ * Decides what follows a fetch without records: the partition backs off, and may need a new leader
  * or a new offset.
  */
 export class FetchErrorHandler {
@@ -36,7 +36,7 @@ export class FetchErrorHandler {
     this.#backoffs.get(node)?.reset();
   }
 
-  /** Forgets the failures of a partition that can be read again. */
+  /** Deletes the failures of a partition that was read successfully. */
   partitionSucceeded(partition: OwnedPartition): void {
     this.#stalled.recordSuccess(partition);
   }
@@ -54,8 +54,8 @@ export class FetchErrorHandler {
   }
 
   /**
-   * Backs off for a moment, so that an empty or incomplete response is not followed by a hot loop.
-   * A broker whose quota is exceeded sends such responses, so this is no error.
+   * Backs off briefly, so that an empty or incomplete response does not cause a hot loop. A broker
+   * sends such a response if the client exceeds its quota, so it is not an error.
    */
   backOffBriefly(partition: OwnedPartition): void {
     this.#backOff(partition, SHORT_BACKOFF_MS);
@@ -66,8 +66,8 @@ export class FetchErrorHandler {
   }
 
   /**
-   * Handles the error of one partition. An error from a preferred replica does not count: the
-   * leader is asked next, and only its error is reported.
+   * Handles the error of one partition. An error of a preferred replica is not reported: the leader
+   * is asked next, and only an error of the leader counts.
    */
   partitionFailed(partition: OwnedPartition, code: number): void {
     const now = this.runtime.monotonic();
@@ -91,15 +91,18 @@ export class FetchErrorHandler {
     }
   }
 
-  /** Reports an error only if it persists: leader changes are resolved within moments. */
+  /**
+   * Reports an error only if it persists, because a leader change is usually over within two
+   * seconds.
+   */
   #reportIfStalled(partition: OwnedPartition, error: BrokerError): void {
     if (this.#stalled.recordFailure(partition)) this.callbacks.onError(partition, error);
   }
 
   #outOfRange(partition: OwnedPartition): void {
-    // Fetched records are delivered first, because a reset would skip them.
+    // Fetched records are delivered before the reset, because a reset would skip them.
     if (partition.hasChunks) return this.#backOff(partition, BACKOFF_BEFORE_RESET_MS);
-    // Pauses fetching until the session has decided where to go on.
+    // Stops fetching the partition until the session has set a new position.
     partition.backoffUntil = Infinity;
     this.callbacks.onOutOfRange(partition);
   }

@@ -5,7 +5,7 @@ import { FetcherUnderTest, batchAt, type PendingFetch, records } from './fetcher
 describe('Fetcher, for each error code of a fetch', () => {
   const codes = [...brokerCodes.values()].map(({ code, name }) => [name, code] as const);
 
-  it.each(codes)('backs off and resolves or reports %s', async (_name, code) => {
+  it.each(codes)('backs off, and resolves or reports %s', async (_name, code) => {
     const test = new FetcherUnderTest();
     await test.own(0);
     test.pendingFetch('fetch-long').answer({ partition: 0, code });
@@ -30,7 +30,7 @@ describe('Fetcher, for each error code of a fetch', () => {
     }
   });
 
-  it('delivers fetched records before it resets an offset out of range', async () => {
+  it('delivers the fetched records before it resets an offset that is out of range', async () => {
     const test = new FetcherUnderTest();
     await test.own(0);
     test.pendingFetch('fetch-long').answer({ partition: 0, records: batchAt(0, 'kept') });
@@ -45,7 +45,7 @@ describe('Fetcher, for each error code of a fetch', () => {
     expect(test.events).toContain('out of range 0');
   });
 
-  it('follows the partition to its new leader at the same offset', async () => {
+  it('fetches from the new leader at the same offset after a leader change', async () => {
     const test = new FetcherUnderTest();
     await test.own(0);
     test.leaders = [2, 2, 2, 2];
@@ -54,7 +54,7 @@ describe('Fetcher, for each error code of a fetch', () => {
     expect(test.pendingFetch('fetch-long')).toMatchObject({ node: 2, offsets: { 0: 0 } });
   });
 
-  it('reports a missing topic, and goes on once the topic exists again', async () => {
+  it('reports a missing topic, and fetches again once the topic exists', async () => {
     const test = new FetcherUnderTest();
     await test.own(0);
     test.metadataCode = 3;
@@ -89,7 +89,7 @@ describe('Fetcher, with a partition that cannot be read', () => {
   const errors = ({ events }: FetcherUnderTest) =>
     events.filter((event) => event.startsWith('error'));
 
-  /** Answers every fetch with this response. */
+  /** Answers every fetch with this response for the given time. */
   async function answering(
     test: FetcherUnderTest,
     milliseconds: number,
@@ -103,7 +103,7 @@ describe('Fetcher, with a partition that cannot be read', () => {
 
   const reading = (test: FetcherUnderTest) => answering(test, 50, { partition: 0 });
 
-  it.each(transient)('reports %s if it persists', async (_name, code) => {
+  it.each(transient)('reports %s if the error persists', async (_name, code) => {
     const test = new FetcherUnderTest();
     await test.own(0);
     await answering(test, 2_000, { partition: 0, code });
@@ -121,7 +121,7 @@ describe('Fetcher, with a partition that cannot be read', () => {
     expect(errors(test)).toEqual([]);
   });
 
-  it('reports a partition that stays without a leader', async () => {
+  it('reports a partition that has no leader for a long time', async () => {
     const test = new FetcherUnderTest();
     await test.own(0);
     test.leaders = [-1];
@@ -146,7 +146,7 @@ describe('Fetcher, with a partition that cannot be read', () => {
     expect(errors(test)).toEqual([]);
   });
 
-  it('reports no error for one failure before a pause and one after it', async () => {
+  it('reports no error if one fetch failed before a pause and another one after it', async () => {
     const test = new FetcherUnderTest();
     await test.own(0);
     test.pendingFetch('fetch-long').answer({ partition: 0, code: LEADER_MOVED });
@@ -163,7 +163,7 @@ describe('Fetcher, with a partition that cannot be read', () => {
 });
 
 describe('Fetcher, with a broker that cannot be reached', () => {
-  it('reports the error and retries with growing delays', async () => {
+  it('reports the error and retries with increasing backoff', async () => {
     const test = new FetcherUnderTest();
     await test.own(0);
     for (let attempt = 1; attempt <= 5; attempt++) {

@@ -17,8 +17,8 @@ import type { FetchErrorHandler } from './fetch-error-handler.js';
 import type { OwnedPartition } from './owned-partition.js';
 
 /**
- * Ways to fetch from a broker. `long` and `side` have a connection each, because a broker answers
- * the requests of a connection in order; `quick` uses the shared control connection.
+ * Ways to fetch from a broker. `long` and `side` each have a connection, because a broker answers
+ * the requests of a connection in order. `quick` uses the shared control connection.
  */
 export type FetchMode = 'long' | 'side' | 'quick';
 
@@ -29,7 +29,7 @@ export interface PartitionFetch {
 }
 
 export interface FetchLimits {
-  /** Size of the response; the bytes were taken from the budget share. */
+  /** The size of the response. So many bytes were reserved in the budget share. */
   readonly bytes: number;
   readonly maxWaitMs: number;
 }
@@ -38,14 +38,14 @@ export interface FetchExchangeOptions extends FetcherOptions {
   readonly errorHandler: FetchErrorHandler;
   readonly closed: AbortSignal;
   findLeader(partition: OwnedPartition): void;
-  /** Called when memory is free again for other fetches. */
+  /** Called when memory was released and other fetches may use it. */
   onMemoryReleased(): void;
 }
 
 export const fetchChannel = (mode: FetchMode, sessionId: string): string =>
   mode === 'quick' ? CONTROL_CHANNEL : `fetch-${mode}:${sessionId}`;
 
-/** Sends one Fetch request and applies the response to each partition in it. */
+/** Sends one Fetch request and applies its response to each partition of the request. */
 export class FetchExchange {
   readonly #chunks = new RecordChunks();
   readonly #headerNames = new HeaderNameCache();
@@ -53,7 +53,8 @@ export class FetchExchange {
   constructor(private readonly options: FetchExchangeOptions) {}
 
   /**
-   * Runs the fetch and gives its bytes back to the budget. Rejects if the request as a whole fails.
+   * Runs the fetch and gives the reserved bytes back to the budget. Rejects if the request as a
+   * whole fails.
    */
   async run(
     node: number,
@@ -140,7 +141,8 @@ export class FetchExchange {
       end,
       release: memory.addPart(),
     });
-    // The reader reports the error when these records are polled.
+    // No complete batch follows the offset. The reader reports the error when these records are
+    // polled.
     if (end <= offset) this.options.errorHandler.backOffBriefly(partition);
   }
 
@@ -154,7 +156,7 @@ export class FetchExchange {
 
   /**
    * Returns the rack for the request, or undefined if one of the partitions must be read from its
-   * leader: a leader that does not know the rack cannot redirect.
+   * leader: without a rack the leader does not name a replica.
    */
   #rackFor(fetches: readonly PartitionFetch[]): string | undefined {
     const now = this.options.cluster.runtime.monotonic();

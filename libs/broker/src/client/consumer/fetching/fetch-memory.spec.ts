@@ -15,7 +15,7 @@ describe('Fetcher, with limited memory', () => {
     expect(test.budget.usedBytes).toBe(asked);
   });
 
-  it('drops records of paused partitions to make room for others', async () => {
+  it('drops buffered records of paused partitions to make room for other partitions', async () => {
     const test = new FetcherUnderTest({ budgetBytes: 256 * 1024 });
     await test.own(0, 1);
     test.ownedPartitions.pause([{ topic: 'orders', partition: 0 }]);
@@ -31,14 +31,14 @@ describe('Fetcher, with limited memory', () => {
     expect(test.pendingFetch('fetch-long').offsets).toMatchObject({ 0: 0 });
   });
 
-  it('keeps a long poll open at every broker, however many sessions share the memory', async () => {
+  it('keeps one long poll per broker open, however many sessions share the memory', async () => {
     const test = new FetcherUnderTest({ budgetBytes: 256 * 1024 });
     test.leaders = test.nodes = [1, 2, 3, 4, 5, 6];
     await test.own(0, 1, 2, 3, 4, 5);
     expect(test.fetches.map(({ node }) => node)).toEqual([1, 2, 3, 4, 5, 6]);
   });
 
-  it('asks the brokers in turn if the memory does not suffice for all', async () => {
+  it('fetches from the brokers in turn if the memory does not suffice for all of them', async () => {
     const test = new FetcherUnderTest({ budgetBytes: 256 * 1024 });
     const nodes = Array.from({ length: 40 }, (_, node) => node);
     test.leaders = test.nodes = nodes;
@@ -52,7 +52,7 @@ describe('Fetcher, with limited memory', () => {
     expect(asked.toSorted((left, right) => left - right)).toEqual(nodes);
   });
 
-  it('asks the broker first that has been postponed longest, even if it was busy meanwhile', async () => {
+  it('fetches first from the broker that has waited longest for memory, even if a fetch to it was under way in between', async () => {
     const test = new FetcherUnderTest({ budgetBytes: 256 * 1024 });
     test.leaders = [1, 1, 1, 1, 2, 2, 3];
     const asked = () => test.fetches.map(({ node, order }) => `${node}: ${order.join(' ')}`);
@@ -62,18 +62,18 @@ describe('Fetcher, with limited memory', () => {
     await test.own(3);
     test.pendingFetch('control').answerEmpty();
     await test.runtime.settle();
-    // Memory is short: broker 1 waits for a second long poll about partition 2, broker 2 for a
-    // quick fetch of partition 5.
+    // The memory does not suffice for both: broker 1 needs it for a second long poll of partition
+    // 2, broker 2 for a quick fetch of partition 5.
     await test.own(5);
-    // Broker 1 is being asked about partition 3, so partition 2 has to wait.
+    // A fetch of partition 3 from broker 1 is under way, so partition 2 has to wait.
     await test.own(1);
     expect(asked()).toEqual(['1: 0', '2: 4', '3: 6', '1: 2', '1: 3']);
-    // The response takes the memory of the request, so no broker is asked yet.
+    // The response uses the memory that its request has reserved, so no further fetch is sent yet.
     const large = 'x'.repeat(60 * 1024);
     test.pendingFetch('control').answer({ partition: 3, records: batchAt(0, large) });
     await test.runtime.settle();
     expect(asked()).toHaveLength(5);
-    // Broker 1 has had its turn, so the other brokers follow.
+    // Broker 1 has waited longest for memory and is asked first. The other brokers follow.
     for (const answered of [2, 5, 6]) {
       test.fetches[answered]?.answerEmpty();
       await test.runtime.settle();
@@ -81,7 +81,7 @@ describe('Fetcher, with limited memory', () => {
     expect(test.fetches.slice(5).map(({ node }) => node)).toEqual([1, 2, 3]);
   });
 
-  it('shortens long polls without data while another broker waits for memory', async () => {
+  it('shortens long polls that return no records while another broker waits for memory', async () => {
     const test = new FetcherUnderTest({ budgetBytes: 256 * 1024 });
     test.leaders = test.nodes = Array.from({ length: 40 }, (_, node) => node);
     await test.own(...test.nodes);

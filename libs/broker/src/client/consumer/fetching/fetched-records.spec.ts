@@ -1,7 +1,7 @@
 import { Deferred } from '../../../runtime/index.js';
 import { FetcherUnderTest, batchAt } from './fetcher.spec-support.js';
 
-/** A fetcher with partition 0, a long poll under way, and a poll that waits for records. */
+/** Creates a fetcher with partition 0, a long poll under way, and a poll that waits for records. */
 async function waiting(signal?: AbortSignal) {
   const test = new FetcherUnderTest();
   await test.own(0);
@@ -14,7 +14,7 @@ const values = async (test: FetcherUnderTest): Promise<string[]> =>
   (await test.records.poll(10)).map(({ value }) => String(value));
 
 describe('FetchedRecords.poll', () => {
-  it('returns records before the next fetch is sent', async () => {
+  it('returns the buffered records before the next fetch is sent', async () => {
     const test = new FetcherUnderTest();
     await test.own(0);
     const asked = new Deferred<number>();
@@ -25,7 +25,7 @@ describe('FetchedRecords.poll', () => {
     expect(test.fetches).toHaveLength(2);
   });
 
-  it('takes no records if it is aborted in the turn in which they arrive', async () => {
+  it('takes no records if its signal aborts in the same turn in which they arrive', async () => {
     const control = new AbortController();
     const { test, poll, fetch } = await waiting(control.signal);
     test.fetcher.wake();
@@ -37,7 +37,7 @@ describe('FetchedRecords.poll', () => {
     expect(await values(test)).toEqual(['a', 'b']);
   });
 
-  it('keeps its records if the signal aborts later', async () => {
+  it('returns its records even if the signal aborts after they were taken', async () => {
     const control = new AbortController();
     const { poll, test, fetch } = await waiting(control.signal);
     fetch.answer({ partition: 0, records: batchAt(0, 'a') });
@@ -46,7 +46,7 @@ describe('FetchedRecords.poll', () => {
     expect(await poll).toHaveLength(1);
   });
 
-  it('takes no records of a partition that is resumed and paused again in one turn', async () => {
+  it('takes no records of a partition that is resumed and paused again in the same turn', async () => {
     const test = new FetcherUnderTest();
     await test.own(0);
     const orders = [{ topic: 'orders', partition: 0 }];
@@ -65,14 +65,14 @@ describe('FetchedRecords.poll', () => {
     expect(await poll).toHaveLength(1);
   });
 
-  it('rejects with the reason of the close, and so does every later poll', async () => {
+  it('rejects with the reason of the close, also when it is called later', async () => {
     const { test, poll } = await waiting();
     test.records.close(new Error('closed'));
     await expect(poll).rejects.toThrow('closed');
     await expect(test.records.poll(1)).rejects.toThrow('closed');
   });
 
-  it('rejects a second call until the first has ended', async () => {
+  it('rejects a second call while the first one waits', async () => {
     const control = new AbortController();
     const { test, poll } = await waiting(control.signal);
     await expect(test.records.poll(1)).rejects.toThrow('One poll at a time');

@@ -13,8 +13,8 @@ interface WaitingPoll {
 }
 
 /**
- * Delivers fetched records to `poll`, in turn over all partitions. One caller at a time may wait
- * for more.
+ * Delivers fetched records to `poll`, in turn over all partitions. Only one caller at a time may
+ * wait for records.
  */
 export class FetchedRecords {
   #waiting: WaitingPoll | undefined;
@@ -43,7 +43,7 @@ export class FetchedRecords {
 
   /**
    * Schedules the delivery to a waiting poll. Records are delivered before the fetcher sends its
-   * next request, so the caller does not wait for that.
+   * next request, so that the caller does not wait for that request.
    */
   notify(): void {
     if (this.#isServeScheduled || !this.#waiting) return;
@@ -54,15 +54,15 @@ export class FetchedRecords {
     });
   }
 
-  /** Rejects the waiting poll and every later one with this reason. */
+  /** Rejects the waiting poll and every later poll with this reason. */
   close(reason: Error): void {
     this.#closedWith ??= reason;
     this.notify();
   }
 
   /**
-   * Takes records only in the moment when the poll resolves. Records taken earlier would be lost if
-   * the signal aborted.
+   * Takes records only at the moment when the poll resolves. Records that were taken earlier would
+   * be lost if the signal aborted.
    */
   #waitForRecords(
     maxRecords: number,
@@ -102,8 +102,8 @@ export class FetchedRecords {
   }
 
   /**
-   * Takes records from the ready partitions. Each call starts with another partition, so that a
-   * busy one does not starve the rest.
+   * Takes records from the partitions that have some. Each call starts with another partition, so
+   * that a busy partition does not starve the others.
    */
   #collect(maxRecords: number, maxBytes: number): readonly BrokerRecord[] {
     const ready = [...this.partitions].filter((partition) => partition.hasDeliverableRecords);

@@ -23,7 +23,7 @@ const FETCH: Required<FetchOptions> = {
   maxInflatedBytes: 1024 * 1024,
 };
 
-/** A fetch under way; the test answers it in place of the broker. */
+/** A fetch under way, which the test answers instead of a broker. */
 export class PendingFetch {
   readonly answered = new Deferred<FetchResponse>();
 
@@ -32,9 +32,9 @@ export class PendingFetch {
     readonly channel: string,
     readonly maxWaitMs: number,
     readonly offsets: Readonly<Record<string, number>>,
-    /** Partitions in the order of the request. */
+    /** The partitions in the order of the request. */
     readonly order: readonly number[],
-    /** Leader epochs of the request, by which the broker recognises outdated metadata. */
+    /** The leader epochs of the request, by which the broker recognises outdated metadata. */
     readonly leaderEpochs: readonly number[],
     readonly rackId: string,
   ) {}
@@ -46,7 +46,7 @@ export class PendingFetch {
     });
   }
 
-  /** Answers like a broker whose wait time is over. */
+  /** Answers like a broker without records after the maximum wait. */
   answerEmpty(): void {
     this.answer(...Object.keys(this.offsets).map((name) => ({ partition: Number(name) })));
   }
@@ -69,7 +69,7 @@ export function batchAt(offset: number, ...values: string[]): Buffer {
   return batchOfEpoch(0, offset, ...values);
 }
 
-/** Creates such a batch, written by the leader of the epoch. */
+/** Creates one batch with these values at the offset, written by the leader of this epoch. */
 export function batchOfEpoch(leaderEpoch: number, offset: number, ...values: string[]): Buffer {
   const writer = new RecordBatchWriter(1024);
   for (const value of values) writer.append({ key: null, value }, 1_000);
@@ -89,8 +89,8 @@ export interface EpochQueryAtBroker {
 }
 
 /**
- * A fetcher for which the test plays the broker. Topic `orders` has the partitions 0-3, all led by
- * node 1 until a test changes that.
+ * A fetcher whose brokers are simulated by the test. Topic `orders` has the partitions 0-3, which
+ * node 1 leads until a test changes the leader.
  */
 export class FetcherUnderTest {
   readonly runtime = new VirtualRuntime();

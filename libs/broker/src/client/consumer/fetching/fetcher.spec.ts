@@ -1,8 +1,8 @@
 import { ClosedError } from '../../../port/errors.js';
 import { FetcherUnderTest, batchAt, records } from './fetcher.spec-support.js';
 
-describe('Fetcher, with a topic id that is unknown at the assignment', () => {
-  it('binds the partition to the first known topic id', async () => {
+describe('Fetcher, with a topic whose id is unknown at the assignment', () => {
+  it('binds the partition to the first topic id that it receives', async () => {
     const test = new FetcherUnderTest();
     await test.own(0);
     test.topicId = 'a'.repeat(32);
@@ -18,8 +18,8 @@ describe('Fetcher, with a topic id that is unknown at the assignment', () => {
   });
 });
 
-describe('Fetcher, after a seek while the topic is unknown', () => {
-  it('stops the partition instead of reading a new topic of the same name from the middle', async () => {
+describe('Fetcher, after a seek while the topic id is unknown', () => {
+  it('stops the partition if a new topic has its name, instead of reading that topic from the middle', async () => {
     const test = new FetcherUnderTest();
     test.topicId = 'a'.repeat(32);
     await test.own(0);
@@ -85,7 +85,7 @@ describe('Fetcher, with one broker or several', () => {
     ]);
   });
 
-  it('starts each request with another partition, because the first one is filled first', async () => {
+  it('rotates the partitions from one request to the next, because the broker fills the first one first', async () => {
     const test = new FetcherUnderTest();
     await test.own(0, 1);
     test.pendingFetch('fetch-long').answerEmpty();
@@ -109,12 +109,12 @@ describe('Fetcher, with a partition that wants records during a long poll', () =
     return test;
   }
 
-  it('fetches the partition at once on another connection, without waiting', async () => {
+  it('fetches the partition at once, on another connection and without waiting', async () => {
     const test = await withLongPollFor1();
     expect(test.pendingFetch('control')).toMatchObject({ maxWaitMs: 0, offsets: { 0: 0 } });
   });
 
-  it('adds the partition to a second long poll if it has no records yet', async () => {
+  it('adds the partition to a second long poll if the leader has no records for it yet', async () => {
     const test = await withLongPollFor1();
     test.pendingFetch('control').answerEmpty();
     await test.runtime.settle();
@@ -123,7 +123,7 @@ describe('Fetcher, with a partition that wants records during a long poll', () =
     expect(await records(test)).toEqual(['late']);
   });
 
-  it('fetches the partition again soon if both long polls are under way', async () => {
+  it('fetches the partition after a short delay if both long polls are under way', async () => {
     const test = await withLongPollFor1();
     test.pendingFetch('control').answerEmpty();
     await test.runtime.settle();
@@ -141,8 +141,8 @@ describe('Fetcher, with a partition that wants records during a long poll', () =
   });
 });
 
-describe('Fetcher, for a response', () => {
-  it('discards records of an old position: a seek during the fetch wins', async () => {
+describe('Fetcher, after a response', () => {
+  it('discards records of the old position if a seek happened during the fetch', async () => {
     const test = new FetcherUnderTest();
     await test.own(0);
     const old = test.pendingFetch('fetch-long');
@@ -181,7 +181,7 @@ describe('Fetcher, for a response', () => {
     expect(await records(test)).toEqual(['held']);
   });
 
-  it('backs off after records that do not move the position', async () => {
+  it('backs off if the records do not advance the position', async () => {
     const test = new FetcherUnderTest();
     await test.own(0);
     test.ownedPartitions.get({ topic: 'orders', partition: 0 })?.moveTo(5);
@@ -194,7 +194,7 @@ describe('Fetcher, for a response', () => {
     expect(test.fetches).toHaveLength(3);
   });
 
-  it('backs off after a response that leaves the partition out', async () => {
+  it('backs off if the response leaves a requested partition out', async () => {
     const test = new FetcherUnderTest();
     await test.own(0);
     test.pendingFetch('fetch-long').answer();
@@ -205,7 +205,7 @@ describe('Fetcher, for a response', () => {
   });
 });
 
-it('Fetcher sends nothing after its close, and closes its connections', async () => {
+it('Fetcher sends no request after close(), and closes its connections', async () => {
   const test = new FetcherUnderTest();
   await test.own(0);
   test.fetcher.close(new ClosedError('closed'));

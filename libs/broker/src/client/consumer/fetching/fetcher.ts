@@ -9,6 +9,7 @@ import { LeaderSearch } from './leader-search.js';
 import type { BudgetShare } from './prefetch-budget.js';
 import type { OwnedPartition } from './owned-partition.js';
 import { TruncationCheck, type TruncationCallbacks } from './truncation-check.js';
+import { wantsFetch } from './wants-fetch.js';
 
 /** Callbacks of the fetcher to its session. */
 export interface FetcherCallbacks extends FetchErrorCallbacks, TruncationCallbacks {
@@ -18,7 +19,7 @@ export interface FetcherCallbacks extends FetchErrorCallbacks, TruncationCallbac
   onStopped(partition: OwnedPartition, error: TopicRecreatedError): void;
   /** Called when the partition was read successfully, so its errors are over. */
   onProgress(partition: OwnedPartition): void;
-  /** Called on a bug in the fetcher. The session cannot go on. */
+  /** Called after an unexpected error in the fetcher. The session cannot continue. */
   onInternalError(error: Error): void;
 }
 
@@ -27,7 +28,7 @@ export interface FetcherOptions {
   readonly sessionId: string;
   readonly isolation: Isolation;
   readonly fetch: Required<FetchOptions>;
-  /** Rack of this process. */
+  /** The rack of this process. */
   readonly rackId?: string;
   readonly share: BudgetShare;
   readonly callbacks: FetcherCallbacks;
@@ -35,28 +36,34 @@ export interface FetcherOptions {
 
 const MIN_REQUEST_BYTES = 64 * 1024;
 /**
- * Used where the larger minimum would leave no memory for some brokers. Even a small limit returns
- * the first batch as a whole.
+ * The size of a request if the larger minimum would leave no memory for some brokers. A broker
+ * returns the first batch completely even if this limit is smaller.
  */
 const MIN_SHARED_REQUEST_BYTES = 16 * 1024;
-/** Requests of one broker that may wait at the same time without data: long and side. */
+/**
+ * The number of requests per broker that may wait without data at the same time: `long` and `side`.
+ */
 const IDLE_REQUESTS_PER_BROKER = 2;
-/** Longest wait of a poll while another broker cannot be asked for lack of memory. */
+/** The longest wait of a long poll while no memory is available for a fetch from another broker. */
 const MEMORY_SHORT_WAIT_MS = 500;
 /**
- * Requests of one broker that may be under way: long, side and quick, plus one response that is
- * being read.
+ * The number of requests per broker that may be under way: `long`, `side` and `quick`, plus one
+ * response that is being read.
  */
 const REQUESTS_PER_BROKER = 4;
-/** A long poll that finds data ends within this time, so a second request is sent only after it. */
+/**
+ * The delay before a second request is sent to a broker. A long poll that finds records ends within
+ * this time.
+ */
 const LONG_POLL_GRACE_MS = 5;
-/** Delay before a partition without a long poll of its own is asked for again. */
+/** The delay before a partition that is in no long poll is fetched again. */
 const QUICK_RETRY_MS = 100;
 
 /**
- * Keeps one long poll per broker open for the partitions that want records. A partition that was
- * resumed, drained or sought while the long poll is under way is fetched at once with a request
- * that does not wait. If that finds nothing, the partition joins a second long poll, `side`.
+ * Keeps one long poll per broker open for the partitions that want records. A partition that is
+ * resumed, has no more records in memory, or gets a new position by a seek while the long poll is
+ * under way is fetched at once, by a request that does not wait. If that request finds nothing, the
+ * partition joins a second long poll, `side`.
  */
 export class Fetcher {
   readonly #options: FetcherOptions;
@@ -66,7 +73,10 @@ export class Fetcher {
   readonly #errorHandler: FetchErrorHandler;
   readonly #truncation: TruncationCheck;
   readonly #exchange: FetchExchange;
-  /** Brokers that could not be asked for lack of memory, the longest waiting first. */
+  /**
+   * Brokers from which nothing could be fetched for lack of memory. The broker that has waited
+   * longest comes first.
+   */
   readonly #postponed = new Set<number>();
   #memoryShortUntil = 0;
   #turn = 0;
@@ -104,7 +114,10 @@ export class Fetcher {
     });
   }
 
-  /** Checks again which partitions want a fetch, once for all calls in the same turn. */
+  /**
+   * Checks which partitions want a fetch. Several calls in the same turn of the event loop cause
+   * one check.
+   */
   wake(): void {
     if (this.#scheduled || this.#abort.signal.aborted) return;
     this.#scheduled = true;
@@ -142,7 +155,7 @@ export class Fetcher {
       }
       if (partition.backoffUntil > now)
         backoffMs = Math.min(backoffMs, partition.backoffUntil - now);
-      if (!partition.wantsFetch(now)) continue;
+      if (!wantsFetch(partition, now)) continue;
       const leader = cluster.metadata.leader(partition.topic, partition.partition);
       if (leader === undefined) {
         leaderless.push(partition);
@@ -163,8 +176,8 @@ export class Fetcher {
   }
 
   /**
-   * Orders brokers that were postponed before the rest. In a fixed order, the last broker would
-   * never be asked when memory suffices for the first only.
+   * Orders postponed brokers before the others. In a fixed order, the last broker would never be
+   * asked if the memory suffices only for the first ones.
    */
   #postponedFirst(wanted: Iterable<number>): Iterable<number> {
     if (this.#postponed.size === 0) return wanted;
@@ -226,8 +239,8 @@ export class Fetcher {
   }
 
   /**
-   * Makes room for a response. Records that were fetched ahead for paused partitions are dropped if
-   * necessary.
+   * Reserves memory for a response. If necessary, records that were fetched ahead for paused
+   * partitions are dropped.
    */
   #reserveMemory(bytes: number): boolean {
     const { share, callbacks } = this.#options;
@@ -253,8 +266,8 @@ export class Fetcher {
   }
 
   /**
-   * Returns whether the topic was deleted and created again. Fetched by name, the new topic would
-   * be read from the middle once it has grown that far.
+   * Returns whether the topic was deleted and created again. If a recreated topic is fetched by
+   * name, it is read from the middle as soon as it contains the old offset.
    */
   #isRecreated(partition: OwnedPartition): boolean {
     const { topicId, stopReason } = partition;
@@ -268,7 +281,8 @@ export class Fetcher {
   }
 
   /**
-   * Returns the broker to fetch from: the preferred replica if it is still there, else the leader.
+   * Returns the broker to fetch from: the preferred replica if it is still in the metadata,
+   * otherwise the leader.
    */
   #replicaFor({ preferredReplica }: OwnedPartition, leader: number, now: number): number {
     const replica = preferredReplica.current(now);
@@ -291,7 +305,7 @@ export class Fetcher {
 
 /**
  * Rotates the partitions of a request. A broker fills the response from the first partition on, so
- * each one has to be first at times.
+ * each partition has to come first in some of the requests.
  */
 function rotated<T>(items: readonly T[], turn: number): readonly T[] {
   const from = turn % items.length;

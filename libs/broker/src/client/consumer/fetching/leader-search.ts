@@ -14,12 +14,12 @@ export interface LeaderSearchOptions {
 }
 
 const UNKNOWN_TOPIC = 3;
-/** Delay before a partition without a leader is looked up again. */
+/** The delay before the leader of the same partition is looked up again. */
 const BACKOFF_MS = 200;
 
 /**
- * Refreshes the metadata to find the leaders of partitions, one refresh at a time. Partitions that
- * stay without a leader back off.
+ * Refreshes the metadata to find the leaders of partitions, one refresh at a time. A partition that
+ * still has no leader backs off.
  */
 export class LeaderSearch {
   readonly #options: LeaderSearchOptions;

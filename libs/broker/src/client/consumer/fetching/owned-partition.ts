@@ -17,27 +17,24 @@ export interface FetchedChunk {
 }
 
 /**
- * One chunk being delivered and one in reserve, so that the next fetch runs while records are
- * handled.
- */
-const CHUNKS_AHEAD = 2;
-
-/**
- * A partition during one assignment. Another assignment of it is another object, so nothing of the
- * earlier one can affect it.
+ * A partition during one assignment. Another assignment of the same partition has its own object,
+ * so that results of the earlier assignment cannot affect it.
  */
 export class OwnedPartition implements TopicPartition {
   /** True between `onAssigned` and `onRevoked`. */
   deliverable = false;
   paused = false;
-  /** Number of commits since the assignment, without those that failed. */
+  /** The number of commits since the assignment, without failed ones. */
   commitCount = 0;
   stopReason: PartitionError | undefined;
-  /** Time of the monotonic clock before which the partition is not fetched. */
+  /** The time of the monotonic clock until which the partition is not fetched. */
   backoffUntil = 0;
-  /** Offset at which the last fetch without waiting found nothing. */
+  /** The offset at which the last fetch that did not wait found no records. */
   lastEmptyOffset = -1;
-  /** Rises with every seek and drop. A response to a request of an older version is discarded. */
+  /**
+   * Increases when a seek or a drop changes the position. A response to a request with an older
+   * version is discarded.
+   */
   positionVersion = 0;
   /** Leader epochs of the delivered records. */
   readonly trail = new LeaderEpochHistory();
@@ -45,9 +42,9 @@ export class OwnedPartition implements TopicPartition {
   readonly #removal = new AbortController();
   #fetchOffset = -1;
   #chunks: FetchedChunk[] = [];
-  /** Position version of the request that is under way. */
+  /** The position version of the request that is under way; -1 if no request is. */
   #requestedVersion = -1;
-  /** Epoch of the leader whose log is known to contain the delivered records. */
+  /** The epoch of the leader whose log was checked to contain the delivered records. */
   #checkedEpoch = -1;
 
   constructor(
@@ -63,7 +60,7 @@ export class OwnedPartition implements TopicPartition {
 
   /**
    * Binds the offsets to the topic with this id, also if the topic was created again. Null means
-   * unknown and changes nothing: the topic may still be the same.
+   * that the id is unknown and changes nothing, because the topic may still be the same.
    */
   setTopicId(topicId: string | null): void {
     if (topicId === null || this.currentTopicId === topicId) return;
@@ -72,13 +69,17 @@ export class OwnedPartition implements TopicPartition {
     if (isAnother) this.trail.startAt(0, -1);
   }
 
-  /** Offset of the next record to be delivered; -1 while it is unknown. */
+  /** The offset of the next record to be delivered; -1 while the position is unknown. */
   get position(): number {
     return this.#chunks[0]?.reader.position ?? this.#fetchOffset;
   }
 
   get fetchOffset(): number {
     return this.#fetchOffset;
+  }
+
+  get chunkCount(): number {
+    return this.#chunks.length;
   }
 
   get hasChunks(): boolean {
@@ -101,37 +102,30 @@ export class OwnedPartition implements TopicPartition {
   }
 
   /**
-   * Marks the partition as part of a request. Returns the position version that the response must
-   * belong to.
+   * Marks the partition as part of a request. Returns the position version to compare with when the
+   * response arrives.
    */
   markRequested(): number {
     this.#requestedVersion = this.positionVersion;
     return this.positionVersion;
   }
 
-  /** Marks that request as ended, whether it succeeded or failed. */
+  /** Marks the request with this version as ended, whether it succeeded or failed. */
   markAnswered(requestedVersion: number): void {
     if (this.#requestedVersion === requestedVersion) this.#requestedVersion = -1;
   }
 
   /**
-   * Returns whether the partition needs a fetch. After a seek it does not wait for the request of
-   * the old position, which may be a long poll.
+   * Returns whether a request for the present position is under way. After a seek, a request of the
+   * old position does not count: it may be a long poll.
    */
-  wantsFetch(now: number): boolean {
-    return (
-      this.#requestedVersion !== this.positionVersion &&
-      !this.paused &&
-      this.stopReason === undefined &&
-      this.#fetchOffset >= 0 &&
-      this.backoffUntil <= now &&
-      this.#chunks.length < CHUNKS_AHEAD
-    );
+  get isRequested(): boolean {
+    return this.#requestedVersion === this.positionVersion;
   }
 
   /**
-   * Returns whether the leader's log must be checked first. A leader of another epoch may have a
-   * shorter log, and the delivered records must be in it.
+   * Returns whether the leader's log must be checked before a fetch. A leader of another epoch may
+   * have a shorter log, which does not contain all delivered records.
    */
   needsTruncationCheck(leaderEpoch: number): boolean {
     const { last } = this.trail;
@@ -143,7 +137,7 @@ export class OwnedPartition implements TopicPartition {
   }
 
   /**
-   * Sets the position. `leaderEpoch` is the epoch of the record before the offset; without it, the
+   * Sets the position. `leaderEpoch` is the epoch of the record before the offset. If it is -1, the
    * epochs of the delivered records are used if they cover the offset.
    */
   moveTo(offset: number, leaderEpoch = -1): void {
@@ -165,8 +159,8 @@ export class OwnedPartition implements TopicPartition {
   }
 
   /**
-   * Takes records from the first chunk. Throws what the reader throws; the position then stays at
-   * the unreadable record.
+   * Takes records from the first chunk. Throws the error of the reader if the next record is
+   * unreadable, and the position then stays at that record.
    */
   take(max: number, maxBytes: number): readonly BrokerRecord[] {
     const chunk = this.#chunks[0];
@@ -181,7 +175,7 @@ export class OwnedPartition implements TopicPartition {
     return records;
   }
 
-  /** Drops records that were fetched ahead. They are fetched again. */
+  /** Drops records that were fetched ahead. The fetcher fetches them again. */
   dropChunks(): void {
     const position = this.position;
     for (const chunk of this.#chunks) chunk.release();
@@ -196,7 +190,10 @@ export class OwnedPartition implements TopicPartition {
   }
 }
 
-/** Returns whether the delivered records say nothing about the log that is there now. */
+/**
+ * Returns whether the partition was stopped because its topic was recreated or its log truncated.
+ * The epochs of the delivered records then do not apply to the current log.
+ */
 function concernsAnotherLog(error: PartitionError | undefined): boolean {
   return error instanceof LogTruncatedError || error instanceof TopicRecreatedError;
 }

@@ -4,7 +4,7 @@ import { FetcherUnderTest, batchAt, batchOfEpoch } from './fetcher.spec-support.
 const OFFSET_OUT_OF_RANGE = 1;
 const NOT_LEADER = 6;
 
-/** A fetcher whose leader, node 1, has redirected it to node 3. */
+/** Creates a fetcher whose leader, node 1, has named node 3 as the preferred replica. */
 async function sentAway(): Promise<FetcherUnderTest> {
   const test = new FetcherUnderTest({ rackId: 'here' });
   test.nodes = [1, 3];
@@ -15,7 +15,7 @@ async function sentAway(): Promise<FetcherUnderTest> {
 }
 
 describe('Fetcher, with a preferred replica', () => {
-  it('fetches from the replica at once, at the same offset', async () => {
+  it('fetches from the replica at once, at the same offset, when the leader names it', async () => {
     const test = await sentAway();
     expect(test.fetches.map(({ node, rackId }) => [node, rackId])).toEqual([
       [1, 'here'],
@@ -28,7 +28,7 @@ describe('Fetcher, with a preferred replica', () => {
     expect(test.pendingFetch('fetch-long')).toMatchObject({ node: 3, offsets: { 0: 1 } });
   });
 
-  it('returns to the leader when the time of the replica is over', async () => {
+  it('returns to the leader when the lease of the replica expires', async () => {
     const test = await sentAway();
     await test.runtime.advance(299_000);
     test.pendingFetch('fetch-long').answerEmpty();
@@ -41,7 +41,7 @@ describe('Fetcher, with a preferred replica', () => {
   });
 
   it.each([OFFSET_OUT_OF_RANGE, NOT_LEADER])(
-    'returns to the leader if the replica refuses (%d), and reports only errors of the leader',
+    'returns to the leader if the replica refuses with code %d, and reports only errors of the leader',
     async (code) => {
       const test = await sentAway();
       test.pendingFetch('fetch-long').answer({ partition: 0, code });
@@ -62,7 +62,8 @@ describe('Fetcher, with a preferred replica', () => {
     const test = await sentAway();
     test.pendingFetch('fetch-long').answered.reject(new ConnectionError('gone'));
     await test.runtime.advance(200);
-    // A leader that knew the rack would name the same replica until it notices that it is gone.
+    // With the rack in the request the leader would name the same replica until it notices that the
+    // replica is down.
     expect(test.pendingFetch('fetch-long')).toMatchObject({ node: 1, rackId: '' });
     await test.runtime.advance(30_000);
     test.pendingFetch('fetch-long').answerEmpty();
@@ -70,7 +71,7 @@ describe('Fetcher, with a preferred replica', () => {
     expect(test.pendingFetch('fetch-long')).toMatchObject({ node: 1, rackId: 'here' });
   });
 
-  it('looks up a replica that is missing in the metadata, without a hot loop', async () => {
+  it('backs off while the metadata do not contain the replica', async () => {
     const test = await sentAway();
     test.pendingFetch('fetch-long').answer({ partition: 0, code: NOT_LEADER });
     await test.runtime.advance(30_100);
@@ -95,7 +96,7 @@ describe('Fetcher, with a preferred replica', () => {
     expect(test.pendingFetch('fetch-long').node).toBe(1);
   });
 
-  it('asks the new leader first after an election', async () => {
+  it('fetches from the new leader first after an election', async () => {
     const test = await sentAway();
     test.pendingFetch('fetch-long').answer({ partition: 0, records: batchOfEpoch(0, 0, 'a') });
     await test.records.poll(1);

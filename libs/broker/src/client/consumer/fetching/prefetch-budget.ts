@@ -1,10 +1,10 @@
-/** With a smaller share, a session could not even hold one batch of ordinary size. */
+/** The smallest share of a session. A smaller one could not hold one batch of ordinary size. */
 const MIN_SHARE_BYTES = 256 * 1024;
 
 /**
- * Bytes that fetch responses may hold before their records are delivered, divided evenly among the
- * sessions. Whole responses are counted, because one unread record keeps all of its response in
- * memory.
+ * The bytes that fetch responses may hold before their records are delivered. The budget is divided
+ * evenly among the sessions. Whole responses are counted, because one unread record keeps its whole
+ * response in memory.
  */
 export class PrefetchBudget {
   readonly #shares = new Set<BudgetShare>();
@@ -26,7 +26,10 @@ export class PrefetchBudget {
   }
 }
 
-/** The part of one session: bytes of responses that it holds and of requests under way. */
+/**
+ * The part of the budget that one session uses: for responses that it holds and for requests under
+ * way.
+ */
 export class BudgetShare {
   usedBytes = 0;
 
@@ -57,7 +60,7 @@ export class BudgetShare {
 }
 
 /**
- * The budget of the process, shared by every driver without a budget of its own. This module-level
- * state is intended: memory belongs to the process, not to a driver.
+ * The budget of the process, which all drivers without a budget of their own share. This
+ * module-level state is intended: memory belongs to the process, not to a driver.
  */
 export const processBudget = new PrefetchBudget(64 * 1024 * 1024);

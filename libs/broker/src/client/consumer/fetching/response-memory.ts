@@ -2,7 +2,8 @@ import type { FetchResponse } from '../../../wire/index.js';
 import type { BudgetShare } from './prefetch-budget.js';
 
 /**
- * Keeps the bytes of a response in the budget until the last of its parts is delivered or dropped.
+ * Counts the bytes of a response against the budget until the last part of the response is
+ * delivered or dropped.
  */
 export class ResponseMemory {
   parts = 0;
@@ -24,7 +25,7 @@ export class ResponseMemory {
     return () => this.#release();
   }
 
-  /** Ends the set-up: no further part is added. */
+  /** Marks the last part as added. From now on the memory is released when all parts are. */
   seal(): void {
     this.#release();
   }

@@ -4,7 +4,8 @@ import type { OwnedPartition } from './owned-partition.js';
 /** A new leader is usually found within this time. */
 const EXPECTED_FAILURE_MS = 2_000;
 /**
- * A partition that failed once before a pause and once after it has not been stalled in between.
+ * The number of failures that are not reported. A partition that failed once before a pause and
+ * once after it was not stalled in between.
  */
 const EXPECTED_FAILURES = 2;
 
@@ -14,8 +15,8 @@ interface FailurePeriod {
 }
 
 /**
- * Distinguishes partitions that cannot be read for long from partitions whose leader has just
- * changed.
+ * Distinguishes partitions that cannot be read for a long time from partitions whose leader has
+ * just changed.
  */
 export class StalledPartitions {
   readonly #failures = new WeakMap<OwnedPartition, FailurePeriod>();

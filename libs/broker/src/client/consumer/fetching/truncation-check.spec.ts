@@ -10,7 +10,7 @@ const NOT_LEADER = 6;
 
 type Scene = FetcherUnderTest & { readonly owned: OwnedPartition };
 
-/** Answers with the records of the leader of this epoch. */
+/** Creates a fetcher that has read these records from the leader of this epoch. */
 async function afterReading(leaderEpoch: number, ...batches: Buffer[]): Promise<Scene> {
   const test = new FetcherUnderTest();
   test.leaderEpoch = leaderEpoch;
@@ -23,7 +23,9 @@ async function afterReading(leaderEpoch: number, ...batches: Buffer[]): Promise<
   return Object.assign(test, { owned });
 }
 
-/** A fetcher that has read three records of epoch 0; then node 2 leads in epoch 1. */
+/**
+ * Creates a fetcher that has read three records of epoch 0, and makes node 2 the leader in epoch 1.
+ */
 async function afterElection(): Promise<Scene> {
   const test = await afterReading(0, batchOfEpoch(0, 0, 'a', 'b', 'c'));
   test.leaders = [2, 2, 2, 2];
@@ -37,7 +39,7 @@ const electNewLeader = async (test: FetcherUnderTest): Promise<void> => {
 };
 
 describe('TruncationCheck, with a leader of another epoch', () => {
-  it('asks the leader about the records that were read before more are fetched', async () => {
+  it('asks the leader about the records that were read, before it fetches more', async () => {
     const test = await afterElection();
     const answer = new Deferred<Partial<EpochEnd>>();
     test.epochEnd = () => answer.promise;
@@ -54,7 +56,7 @@ describe('TruncationCheck, with a leader of another epoch', () => {
     });
   });
 
-  it('asks the leader only once', async () => {
+  it('asks the leader only once per leader epoch', async () => {
     const test = await afterElection();
     test.epochEnd = () => ({ leaderEpoch: 0, endOffset: 9 });
     await electNewLeader(test);
@@ -88,7 +90,7 @@ describe('TruncationCheck, with a leader of another epoch', () => {
     expect(test.events).toContain('truncated 0 ?');
   });
 
-  it('drops records that were fetched from the previous leader and fetches them again', async () => {
+  it('drops records that the previous leader had sent and fetches them again', async () => {
     const test = await afterElection();
     test.epochEnd = () => ({ leaderEpoch: 0, endOffset: 4 });
     test
@@ -106,7 +108,7 @@ describe('TruncationCheck, with a leader of another epoch', () => {
     expect(test.events.filter((event) => event.startsWith('truncated'))).toEqual([]);
   });
 
-  it('asks again about the last known epoch if the partition had leaders in between', async () => {
+  it('asks again about the last known epoch if other leaders were elected in between', async () => {
     const test = await afterReading(3, batchOfEpoch(0, 0, 'a'), batchOfEpoch(3, 1, 'b', 'c'));
     test.leaderEpoch = 4;
     test.epochEnd = ({ epoch }) =>
@@ -116,7 +118,7 @@ describe('TruncationCheck, with a leader of another epoch', () => {
     expect(test.events).toContain('truncated 0 1 of 0');
   });
 
-  it('asks about the offset of a seek, by the epoch of the record before it', async () => {
+  it('asks about the offset of a seek, with the epoch of the record before it', async () => {
     const test = await afterReading(1, batchOfEpoch(0, 0, 'a', 'b'), batchOfEpoch(1, 2, 'c'));
     test.owned.moveTo(1);
     test.leaderEpoch = 2;
@@ -125,7 +127,7 @@ describe('TruncationCheck, with a leader of another epoch', () => {
     expect(test.epochQueries).toMatchObject([{ epoch: 0 }]);
   });
 
-  it('asks about the committed offset of another member', async () => {
+  it('asks about an offset that another member has committed', async () => {
     const test = new FetcherUnderTest();
     test.leaderEpoch = 3;
     test.epochEnd = () => ({ leaderEpoch: 2, endOffset: 4 });
@@ -138,7 +140,7 @@ describe('TruncationCheck, with a leader of another epoch', () => {
   });
 });
 
-describe('TruncationCheck, with a leader that does not answer', () => {
+describe('TruncationCheck, with a leader that gives no valid answer', () => {
   it('refreshes the metadata after FENCED_LEADER_EPOCH and asks again', async () => {
     const test = await afterElection();
     test.epochEnd = ({ currentEpoch }) => {
@@ -152,7 +154,7 @@ describe('TruncationCheck, with a leader that does not answer', () => {
     expect(test.pendingFetch('fetch-long').leaderEpochs).toEqual([2]);
   });
 
-  it('asks again after a pause on UNKNOWN_LEADER_EPOCH', async () => {
+  it('asks again after a backoff on UNKNOWN_LEADER_EPOCH', async () => {
     const test = await afterElection();
     test.epochEnd = () =>
       test.epochQueries.length < 4
@@ -165,7 +167,7 @@ describe('TruncationCheck, with a leader that does not answer', () => {
     expect(test.pendingFetch('fetch-long').node).toBe(2);
   });
 
-  it('reports an error only if it persists', async () => {
+  it('reports an error only if the leader refuses for a long time', async () => {
     const test = await afterElection();
     let code = UNKNOWN_LEADER_EPOCH;
     test.epochEnd = () => ({ code, leaderEpoch: 0, endOffset: 3 });
@@ -220,7 +222,7 @@ describe('Fetcher, with a leader epoch that the broker rejects', () => {
     expect(test.pendingFetch('fetch-long').leaderEpochs).toEqual([1]);
   });
 
-  it('repeats the fetch after UNKNOWN_LEADER_EPOCH without refreshing the metadata', async () => {
+  it('repeats the fetch after UNKNOWN_LEADER_EPOCH and does not refresh the metadata', async () => {
     const test = new FetcherUnderTest();
     await test.own(0);
     test.leaders = [2, 2, 2, 2];

@@ -7,12 +7,12 @@ import {
 } from '../../../wire/index.js';
 import type { FetchErrorHandler } from './fetch-error-handler.js';
 import type { OwnedPartition } from './owned-partition.js';
-import type { Divergence } from '../assignment/start-positions.js';
+import type { Divergence } from '../assignment/reset-positions.js';
 
 export interface TruncationCallbacks {
   /**
-   * Called when delivered records are not in the leader's log. `divergence` is the point up to
-   * which both agree, if the leader knows it.
+   * Called when delivered records are not in the leader's log. `divergence` is the first offset
+   * that differs, if the leader knows it.
    */
   onTruncated(partition: OwnedPartition, divergence: Divergence | undefined): void;
 }
@@ -22,7 +22,7 @@ export interface TruncationCheckOptions {
   readonly callbacks: TruncationCallbacks;
   readonly errorHandler: FetchErrorHandler;
   readonly closed: AbortSignal;
-  /** Called after the check, when fetches may go on. */
+  /** Called after the check, when the partitions can be fetched again. */
   onDone(): void;
 }
 
@@ -36,7 +36,8 @@ interface EpochQuery {
 }
 
 /**
- * Asks the new leader of a partition whether its log contains the delivered records (KIP-320).
+ * Asks the new leader of a partition whether its log contains the delivered records (KIP-320). Where
+ * reading goes on after a truncation is decided by `ResetPositions`.
  * Records that were fetched ahead came from the previous leader and are dropped.
  */
 export class TruncationCheck {
@@ -55,7 +56,7 @@ export class TruncationCheck {
     }
   }
 
-  /** Sends the queries. Returns those that have to be asked with another epoch. */
+  /** Sends the queries. Returns the queries that must be repeated with another epoch. */
   async #ask(node: number, queries: readonly EpochQuery[]): Promise<EpochQuery[]> {
     const { cluster, closed } = this.options;
     const request = epochEndRequest(queries);
@@ -95,8 +96,8 @@ export class TruncationCheck {
   #compare(query: EpochQuery, { leaderEpoch, endOffset }: EpochEnd): EpochQuery | undefined {
     const { owned, currentEpoch } = query;
     const shared = owned.trail.lastUpTo(leaderEpoch);
-    // The partition had leaders that this consumer never saw. The logs diverge where the last known
-    // epoch ended, so that end is asked next.
+    // The partition had leaders in between whose epochs this consumer does not know. The logs
+    // diverge at the end of the last epoch that both know, so the leader is asked for that end.
     if (shared >= 0 && shared !== leaderEpoch) return { ...query, epoch: shared };
     const offset = owned.trail.commonEnd(leaderEpoch, endOffset);
     if (leaderEpoch < 0 || endOffset < 0) this.#reportTruncation(owned, undefined);
@@ -105,7 +106,7 @@ export class TruncationCheck {
     return undefined;
   }
 
-  /** Reports the truncation and pauses fetching until the session has decided where to go on. */
+  /** Reports the truncation and stops fetching until the session has set a new position. */
   #reportTruncation(owned: OwnedPartition, divergence: Divergence | undefined): void {
     owned.backoffUntil = Infinity;
     this.options.callbacks.onTruncated(owned, divergence);

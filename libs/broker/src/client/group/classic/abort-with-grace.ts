@@ -1,8 +1,8 @@
 import type { Runtime, Timer } from '../../../runtime/index.js';
 
 /**
- * Runs the work with a signal that aborts some time after the given one, so that a response on its
- * way still arrives.
+ * Runs the work with a signal that aborts some time after the given signal, so that a response that
+ * is under way can still arrive.
  */
 export async function abortWithGrace<T>(
   runtime: Runtime,

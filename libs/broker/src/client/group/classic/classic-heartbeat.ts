@@ -13,13 +13,13 @@ export interface ClassicHeartbeatOptions {
   readonly settings: GroupSettings;
   readonly heartbeatIntervalMs: number;
   /**
-   * Number of heartbeats at the start that are sent in quick succession, because a second rebalance
-   * is likely to follow.
+   * The number of first heartbeats that are sent at a short interval, because a second rebalance is
+   * likely to follow.
    */
   readonly fastHeartbeats: number;
   /**
-   * Returns whether a join is under way. The response to the join then decides about the
-   * membership, not a heartbeat.
+   * Returns whether a join is under way. In that case the response to the join decides about the
+   * membership, and not the response to a heartbeat.
    */
   readonly isJoining: () => boolean;
   readonly onAlive: () => void;
@@ -29,7 +29,7 @@ export interface ClassicHeartbeatOptions {
 }
 
 /**
- * Delay of the first retry after a failed heartbeat. Later delays grow up to the heartbeat
+ * The delay of the first retry after a failed heartbeat. Later delays increase up to the heartbeat
  * interval.
  */
 const RETRY_AFTER_MS = 100;
@@ -37,9 +37,9 @@ const RETRY_AFTER_MS = 100;
 const FAST_INTERVAL_MS = 500;
 
 /**
- * Sends the heartbeats of one generation on a timer of their own, so that neither a long handler
- * nor an awaited revocation stops them. Also watches the session: after a session timeout without a
- * response, the group has given the partitions to other members, even if this member was not told.
+ * Sends the heartbeats of one generation on their own timer, so that neither a long handler nor a
+ * running revocation stops them. Also measures the session timeout: if no heartbeat is answered
+ * within it, the group has given the partitions to other members, and this member loses them.
  */
 export class ClassicHeartbeat {
   readonly #options: ClassicHeartbeatOptions;
@@ -61,8 +61,8 @@ export class ClassicHeartbeat {
   }
 
   /**
-   * Time at which the group was last known to be stable. A rebalance that is reported later began
-   * after it.
+   * The time at which the group was last known to be stable. A rebalance that is reported later has
+   * begun after this time.
    */
   get stableAt(): number {
     return this.#stableAt;
@@ -88,7 +88,7 @@ export class ClassicHeartbeat {
     const { runtime, coordinator, snapshot, settings, onError } = this.#options;
     const sentAt = runtime.monotonic();
     try {
-      // A third of the session leaves time for another attempt before the session expires.
+      // A third of the session timeout leaves time for another attempt before the session expires.
       const { node, answer } = await coordinator.request(
         coordinator.channel,
         heartbeatRequest(snapshot),
@@ -148,8 +148,8 @@ export class ClassicHeartbeat {
   }
 
   /**
-   * Extends the session from the time of sending: the broker counts from the arrival of the
-   * heartbeat, which is later.
+   * Extends the session from the time at which the heartbeat was sent. The broker counts from its
+   * arrival, which is later.
    */
   #extendSession(sentAt: number): void {
     const { runtime, settings } = this.#options;

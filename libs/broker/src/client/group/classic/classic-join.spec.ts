@@ -21,7 +21,7 @@ describe('ClassicMembership, joining an eager group', () => {
   let member: MemberUnderTest;
   afterEach(() => member.close());
 
-  it('adopts the given member id, joins, syncs and reports its assignment', async () => {
+  it('takes the member id from the coordinator, joins, syncs and reports its assignment', async () => {
     member = await new MemberUnderTest().join();
     expect(member.joins).toEqual(['', 'me']);
     expect(member.calls).toEqual(['assigned 0 1']);
@@ -36,14 +36,14 @@ describe('ClassicMembership, joining an eager group', () => {
     expect(member.membership.assignment).toEqual(orders(0, 1));
   });
 
-  it('sends JoinGroup and SyncGroup on a connection of their own and closes it afterwards', async () => {
+  it('sends JoinGroup and SyncGroup on a separate connection and closes it afterwards', async () => {
     member = await new MemberUnderTest().join();
     const sent = member.cluster.sent.map(({ api, channel }) => `${api} ${channel}`);
     expect(sent.slice(-2)).toEqual(['JoinGroup join:s1', 'SyncGroup join:s1']);
     expect(member.cluster.closedChannels).toEqual(['join:s1']);
   });
 
-  it('becomes stable without partitions if the leader left it out with zero bytes (kafkajs #550)', async () => {
+  it('becomes stable without partitions if SyncGroup returns zero bytes (kafkajs #550)', async () => {
     member = new MemberUnderTest();
     member.cluster
       .once('JoinGroup', joinedAs('me', 1))
@@ -54,7 +54,7 @@ describe('ClassicMembership, joining an eager group', () => {
     expect(member.states.at(-1)).toBe('stable');
   });
 
-  it('assigns as the leader for all members and all their topics', async () => {
+  it('assigns partitions for all members and all their topics if it is the leader', async () => {
     member = new MemberUnderTest();
     member.cluster.topics.set('payments', 1);
     member.cluster
@@ -121,7 +121,7 @@ describe('ClassicMembership, joining an eager group', () => {
     expect(member.membership.snapshot.memberId).toBe('me-again');
   });
 
-  it('backs off while there is no coordinator (KAFKA-13917)', async () => {
+  it('backs off if the group has no coordinator (KAFKA-13917)', async () => {
     member = new MemberUnderTest();
     member.cluster.always('GroupCoordinator', code(15));
     member.membership.start();
@@ -132,7 +132,7 @@ describe('ClassicMembership, joining an eager group', () => {
     expect(member.states).toEqual(expect.arrayContaining(['joining', 'retrying']));
   });
 
-  it('backs off if every response asks for an immediate retry', async () => {
+  it('backs off if every response is an error that allows an immediate retry', async () => {
     member = new MemberUnderTest();
     member.cluster.always('JoinGroup', refusedJoin(25));
     member.membership.start();
@@ -187,7 +187,7 @@ describe('ClassicMembership, joining an eager group', () => {
     await member.membership.whenSettled();
   });
 
-  it('restarts after an unexpected error', async () => {
+  it('joins again after an unexpected error', async () => {
     member = new MemberUnderTest();
     member.cluster
       .once('JoinGroup', new TypeError('a bug'), joinedAs('me', 1))
@@ -203,7 +203,8 @@ describe('ClassicMembership, joining an eager group', () => {
     const { runtime } = member;
     const setTimer = runtime.setTimer.bind(runtime);
     let asked = 0;
-    // A loop that never gives up gets its timers in the end, so that this test cannot hang.
+    // After some failures the timers work again, so that a loop that never gives up fails this test
+    // instead of hanging it.
     runtime.setTimer = (callback, delayMs) => {
       if (++asked <= 50) throw new TypeError('no timers here');
       return setTimer(callback, delayMs);
@@ -241,7 +242,7 @@ describe('ClassicMembership, with missing topics', () => {
     expect(member.states.at(-1)).toBe('stable');
   });
 
-  it('joins with some of its topics, and rejoins as the leader when the others appear', async () => {
+  it('joins if some of its topics exist, and rejoins as the leader once the others exist', async () => {
     const topics = ['orders', 'later'];
     member = new MemberUnderTest({ topics });
     member.cluster
@@ -257,7 +258,7 @@ describe('ClassicMembership, with missing topics', () => {
     expect(decodeAssignment(second?.shares[0]?.assignment ?? Buffer.alloc(0))).toHaveLength(5);
   });
 
-  it('rejoins as the leader when a topic grows, but not as a follower', async () => {
+  it('rejoins as the leader when partitions are added to a topic, but not as a follower', async () => {
     member = await new MemberUnderTest().join();
     member.cluster.topics.set('orders', 3);
     await member.runtime.advance(120_000);

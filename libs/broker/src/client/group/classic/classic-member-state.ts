@@ -17,15 +17,14 @@ export interface ClassicMemberStateOptions {
 }
 
 /**
- * Heartbeats that a cooperative member sends in quick succession: a second rebalance often follows,
- * and a heartbeat reports it.
+ * The number of heartbeats that a cooperative member sends at a short interval after a rebalance. A
+ * second rebalance often follows, and the response to a heartbeat reports it.
  */
 const FAST_HEARTBEATS = 10;
 
 /**
- * State of a classic member in its group: the current generation with its heartbeats, and the owned
- * partitions. A cooperative member goes from one generation to the next without losing its
- * partitions.
+ * The state of a classic member in its group: the current generation with its heartbeats, and the
+ * owned partitions. A cooperative member keeps its partitions from one generation to the next.
  */
 export class ClassicMemberState {
   /** True while a join is under way. */
@@ -53,7 +52,7 @@ export class ClassicMemberState {
     return this.#loss;
   }
 
-  /** Time at which the group was last known to be stable. */
+  /** The time at which the group was last known to be stable. */
   get stableAt(): number | undefined {
     return this.#heartbeat?.stableAt;
   }
@@ -83,7 +82,7 @@ export class ClassicMemberState {
   }
 
   /**
-   * Ends the generation after all partitions were revoked. Heartbeats go on until the next join.
+   * Ends the generation after all partitions were revoked. Heartbeats continue until the next join.
    */
   endGeneration(): void {
     this.#generation = undefined;

@@ -15,7 +15,7 @@ describe('ClassicMembership, with a callback that throws', () => {
   afterEach(() => member.close());
   const ofTheUser = new Error('of the user');
 
-  it('reports an error of onAssigned until the next heartbeat', async () => {
+  it('reports an error of onAssigned in the status until the next heartbeat', async () => {
     member = new MemberUnderTest();
     member.listener.onAssigned = () => Promise.reject(ofTheUser);
     member.cluster.once('JoinGroup', joinedAs('me', 1)).once('SyncGroup', synced(0));
@@ -26,7 +26,7 @@ describe('ClassicMembership, with a callback that throws', () => {
     expect(member.states.at(-1)).toBe('stable');
   });
 
-  it('reports an error of onRevoked and releases the partitions', async () => {
+  it('reports an error of onRevoked in the status and releases the partitions', async () => {
     member = await new MemberUnderTest().join();
     member.listener.onRevoked = () => Promise.reject(ofTheUser);
     member.cluster.once('JoinGroup', joinedAs('me', 2)).once('SyncGroup', synced(1));
@@ -36,7 +36,7 @@ describe('ClassicMembership, with a callback that throws', () => {
     member.listener = {};
   });
 
-  it('reports an error of onLost and rejoins', async () => {
+  it('reports an error of onLost in the status and rejoins', async () => {
     member = await new MemberUnderTest().join();
     member.listener.onLost = () => Promise.reject(ofTheUser);
     member.cluster
@@ -49,7 +49,7 @@ describe('ClassicMembership, with a callback that throws', () => {
   });
 });
 
-describe('ClassicMembership, expelled by the response to a commit', () => {
+describe('ClassicMembership, whose commit is answered by an expulsion', () => {
   let member: MemberUnderTest;
   afterEach(() => member.close());
 
@@ -57,7 +57,7 @@ describe('ClassicMembership, expelled by the response to a commit', () => {
     [22, 'me'],
     [25, ''],
   ])(
-    'loses the partitions after code %i, and joins at once as "%s" (franz-go 1.21.3)',
+    'loses the partitions after code %i, and joins at once with member id "%s" (franz-go 1.21.3)',
     async (errorCode, as) => {
       member = await new MemberUnderTest().join();
       member.cluster.once('JoinGroup', joinedAs('me-2', 2)).once('SyncGroup', synced(1));
@@ -68,7 +68,7 @@ describe('ClassicMembership, expelled by the response to a commit', () => {
     },
   );
 
-  it('ignores a response to another snapshot', async () => {
+  it('ignores the expulsion if the commit had another generation or member id', async () => {
     member = await new MemberUnderTest().join();
     const { snapshot } = member.membership;
     member.membership.reportExpelled({ ...snapshot, generation: 0 }, 22);
@@ -77,7 +77,7 @@ describe('ClassicMembership, expelled by the response to a commit', () => {
     expect(member.calls).toEqual(['assigned 0 1']);
   });
 
-  it('does not own a partition since an older generation if it was lost in between (librdkafka #2782)', async () => {
+  it('does not own a partition in an older snapshot if it was lost in between (librdkafka #2782)', async () => {
     member = await new MemberUnderTest().join();
     const { snapshot } = member.membership;
     const [first = { topic: '', partition: -1 }, second = first] = orders(0, 1);
@@ -94,7 +94,7 @@ describe('ClassicMembership.close', () => {
   let member: MemberUnderTest;
   afterEach(() => member.cluster.verify());
 
-  it('revokes as a member, sends one LeaveGroup and closes its connections', async () => {
+  it('revokes its partitions while it is still a member, sends one LeaveGroup and closes its connections', async () => {
     member = await new MemberUnderTest().join();
     const handlers = new Deferred();
     member.listener.onRevoked = () => handlers.promise;
@@ -111,7 +111,7 @@ describe('ClassicMembership.close', () => {
     expect(member.runtime.pendingTimers).toBe(0);
   });
 
-  it('leaves with its member id on the other connection while a join is pending', async () => {
+  it('leaves with its member id on the heartbeat connection while a join is pending', async () => {
     member = await new MemberUnderTest().join();
     member.cluster.once('JoinGroup', () => new Deferred().promise);
     await member.rebalance();
@@ -121,7 +121,7 @@ describe('ClassicMembership.close', () => {
     ]);
   });
 
-  it('waits for a member id on its way, so that the group does not wait for a missing member', async () => {
+  it('waits for a member id that is under way, so that the group does not wait for a missing member', async () => {
     member = new MemberUnderTest();
     const given = new Deferred<object>();
     member.cluster.once('JoinGroup', () => given.promise).once('LeaveGroup', code(0));
@@ -134,7 +134,7 @@ describe('ClassicMembership.close', () => {
     expect(member.cluster.requests('LeaveGroup')).toMatchObject([{ memberId: 'ghost' }]);
   });
 
-  it('ends in limited time if nothing responds', async () => {
+  it('ends within a fixed time if no broker responds', async () => {
     member = await new MemberUnderTest().join();
     const silence = (): Promise<unknown> => new Deferred().promise;
     member.cluster.always('Heartbeat', silence).always('LeaveGroup', silence);
@@ -143,7 +143,7 @@ describe('ClassicMembership.close', () => {
     await closing;
   });
 
-  it('ends in limited time if no member id arrives', async () => {
+  it('ends within a fixed time if no member id arrives', async () => {
     member = new MemberUnderTest();
     member.cluster.once('JoinGroup', () => new Deferred().promise);
     member.membership.start();
@@ -154,7 +154,7 @@ describe('ClassicMembership.close', () => {
     expect(member.cluster.requests('LeaveGroup')).toEqual([]);
   });
 
-  it('ends in limited time if onRevoked does not end', async () => {
+  it('ends within a fixed time if onRevoked does not end', async () => {
     member = await new MemberUnderTest().join();
     member.listener.onRevoked = () => new Deferred().promise;
     const closing = member.membership.close();

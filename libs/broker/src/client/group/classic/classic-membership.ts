@@ -40,14 +40,14 @@ export interface ClassicMembershipOptions {
   readonly listener: MembershipListener;
   readonly logger: DriverLogger;
   /**
-   * Interval at which the leader looks for changed topics; at most 5 s while a topic is missing.
-   * Default 60 s.
+   * The interval at which the leader looks for changed topics. While a topic is missing, the
+   * interval is at most 5 s. Default 60 s.
    */
   readonly metadataRefreshMs?: number;
 }
 
 const METADATA_REFRESH_MS = 60_000;
-/** Delay before the membership is restarted after an unexpected error. */
+/** The delay before the membership is restarted after an unexpected error. */
 const RESTART_AFTER_MS = 5_000;
 
 /**
@@ -73,7 +73,7 @@ export class ClassicMembership implements Membership {
   readonly #callbacks: AssignmentCallbacks;
   readonly #handover: PartitionHandover;
   readonly #stop = new AbortController();
-  /** The last assignment, even if it was lost since. */
+  /** The last assignment, even if its partitions were lost or revoked since. */
   #previous: PreviousAssignment | null = null;
   #lossToEager: Promise<void> | undefined;
   #settled = new Deferred();
@@ -131,8 +131,7 @@ export class ClassicMembership implements Membership {
   }
 
   /**
-   * Requests a rebalance, because the basis of the assignment has changed. Has no effect during a
-   * join.
+   * Requests a rebalance because topics or partitions have changed. Has no effect during a join.
    */
   rejoin(reason: string): void {
     const { groupId, logger } = this.#options;
@@ -154,8 +153,8 @@ export class ClassicMembership implements Membership {
         shouldContinue = !this.#isClosing && (await this.#waitToRestart(error as Error));
       }
     }
-    // When the session closes during a cooperative rebalance, no SyncGroup follows for the callers
-    // that wait for it.
+    // If the session closes during a cooperative rebalance, no SyncGroup follows, so the commits
+    // that wait for it are released here.
     this.#settled.resolve();
     if (this.#member.partitions.size > 0) await this.#revokeAll('closing');
     this.#member.stopHeartbeat();
@@ -176,7 +175,7 @@ export class ClassicMembership implements Membership {
   /** Joins the group. Owned partitions can be lost during the join. */
   async #join(): Promise<GroupJoinOutcome> {
     const member = this.#member;
-    // Callers that waited for a cancelled join would otherwise never be notified.
+    // Releases the commits that wait for SyncGroup, because the join was cancelled.
     this.#settled.resolve();
     this.#settled = new Deferred();
     member.isJoining = true;
@@ -194,8 +193,8 @@ export class ClassicMembership implements Membership {
   }
 
   /**
-   * Uses the generation of the last SyncGroup: a generation that was only joined has not confirmed
-   * any assignment.
+   * Returns the claim for the next join, with the generation of the last SyncGroup. A join without
+   * SyncGroup has confirmed no assignment.
    */
   #claim(): MemberClaim {
     const previous = this.#previous;
@@ -208,7 +207,10 @@ export class ClassicMembership implements Membership {
     if (this.#member.partitions.size === 0) this.#member.stopHeartbeat();
   }
 
-  /** Runs before SyncGroup. A member without partitions begins its generation after SyncGroup. */
+  /**
+   * Runs between JoinGroup and SyncGroup. The generation of a member without partitions begins
+   * after SyncGroup.
+   */
   #onJoinAccepted(accepted: AcceptedJoin): void {
     if (this.#member.partitions.size === 0) return;
     if (accepted.cooperative) this.#member.beginGeneration(accepted);
@@ -252,8 +254,8 @@ export class ClassicMembership implements Membership {
   }
 
   /**
-   * Revokes the removed partitions. The second rebalance of the cooperative protocol begins when
-   * the member joins without them.
+   * Revokes the removed partitions. When the member then joins without them, the second rebalance
+   * of the cooperative protocol begins.
    */
   async #revokeRemoved(
     removed: readonly TopicPartition[],
@@ -305,7 +307,7 @@ export class ClassicMembership implements Membership {
     return next === 'fail' ? this.#fail(error) : true;
   }
 
-  /** Loses all partitions, and releases the callers that wait for the next generation. */
+  /** Loses all partitions, and releases the commits that wait for the next generation. */
   #loseAll(): readonly TopicPartition[] {
     const partitions = this.#member.loseAll();
     this.#settled.resolve();
@@ -331,8 +333,8 @@ export class ClassicMembership implements Membership {
   }
 
   /**
-   * Returns false if no restart may follow: when the session closes, or when the wait fails and the
-   * loop would spin.
+   * Returns false if the membership must not restart: the session closes, or the wait has failed
+   * and the loop would retry without a pause.
    */
   async #waitToRestart(error: Error): Promise<boolean> {
     const { cluster, logger } = this.#options;
@@ -358,8 +360,8 @@ export class ClassicMembership implements Membership {
     this.#member.generation?.end.resolve({ kind: 'ended', reason: 'closing' });
     await this.#running;
     this.#member.stopHeartbeat();
-    // A static member does not leave: it may return, and its partitions are kept for it until its
-    // session expires.
+    // A static member does not leave: the group keeps its partitions until its session expires,
+    // because the member may restart.
     if (groupInstanceId === null) await leaveGroup(coordinator, this.#joiner.memberId, logger);
     cluster.closeChannel(joinChannel(sessionId), reason);
     coordinator.close();

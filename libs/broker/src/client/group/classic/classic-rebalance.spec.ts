@@ -10,11 +10,11 @@ import {
   unreachable,
 } from '../member-under-test.spec-support.js';
 
-describe('ClassicMembership, heartbeats', () => {
+describe('ClassicMembership, sending heartbeats', () => {
   let member: MemberUnderTest;
   afterEach(() => member.close());
 
-  it('sends them at the interval, with the member id and generation', async () => {
+  it('sends a heartbeat at each interval, with its member id and generation', async () => {
     member = await new MemberUnderTest().join();
     await member.runtime.advance(HEARTBEAT_MS * 5);
     const heartbeats = member.cluster.requests('Heartbeat');
@@ -26,7 +26,7 @@ describe('ClassicMembership, heartbeats', () => {
     [22, 'me'],
     [25, ''],
   ])(
-    'loses the partitions without a revocation after code %i, and joins as "%s"',
+    'loses the partitions without calling onRevoked after code %i, and joins with member id "%s"',
     async (errorCode, as) => {
       member = await new MemberUnderTest().join();
       member.cluster
@@ -39,7 +39,7 @@ describe('ClassicMembership, heartbeats', () => {
     },
   );
 
-  it('fails for good after code 82', async () => {
+  it('fails permanently after code 82', async () => {
     member = await new MemberUnderTest().join();
     member.cluster.once('Heartbeat', code(82));
     await member.runtime.advance(60_000);
@@ -48,7 +48,7 @@ describe('ClassicMembership, heartbeats', () => {
   });
 
   it.each([14, 15, 16, 30])(
-    'reports code %i until the next response, and loses nothing',
+    'reports code %i in the status until the next response, and keeps its partitions',
     async (errorCode) => {
       member = await new MemberUnderTest().join();
       member.cluster.once('Heartbeat', code(errorCode));
@@ -58,7 +58,7 @@ describe('ClassicMembership, heartbeats', () => {
     },
   );
 
-  it('cancels a heartbeat without a response after a third of the session, with its connection', async () => {
+  it('cancels a heartbeat without a response after a third of the session timeout, and closes its connection', async () => {
     member = await new MemberUnderTest().join();
     member.cluster.once('Heartbeat', () => new Deferred().promise);
     await member.runtime.advance(HEARTBEAT_MS + SESSION_MS / 3);
@@ -68,7 +68,7 @@ describe('ClassicMembership, heartbeats', () => {
     expect(member.states.at(-1)).toBe('stable');
   });
 
-  it('loses the partitions after a session timeout without a response, and rejoins with its member id', async () => {
+  it('loses the partitions if no heartbeat is answered within the session timeout, and rejoins with its member id', async () => {
     member = await new MemberUnderTest().join();
     await member.runtime.advance(HEARTBEAT_MS);
     member.cluster.always('Heartbeat', unreachable);
@@ -92,8 +92,8 @@ describe('ClassicMembership, heartbeats', () => {
       await member.runtime.settle();
       late.resolve(code(errorCode));
       await member.runtime.settle();
-      // Only the next heartbeat and the session timer remain; nothing of the old generation is
-      // left.
+      // The two remaining timers are the next heartbeat and the session timeout of the new
+      // generation.
       expect(member.runtime.pendingTimers).toBe(2);
       await member.runtime.advance(HEARTBEAT_MS * 2);
       expect(member.membership.snapshot.generation).toBe(2);
@@ -109,7 +109,7 @@ describe('ClassicMembership, during a rebalance', () => {
   const nextGeneration = (): void =>
     void member.cluster.once('JoinGroup', joinedAs('me', 2)).once('SyncGroup', synced(1));
 
-  it('revokes, rejoins with its member id, and assigns', async () => {
+  it('revokes its partitions, rejoins with its member id, and assigns the new ones', async () => {
     member = await new MemberUnderTest().join();
     nextGeneration();
     await member.rebalance();
@@ -118,7 +118,7 @@ describe('ClassicMembership, during a rebalance', () => {
     expect(member.states).toEqual(['joining', 'stable', 'joining', 'stable']);
   });
 
-  it('keeps sending heartbeats during a revocation longer than the session (kafkajs #1720, KAFKA-10134)', async () => {
+  it('keeps sending heartbeats during a revocation that takes longer than the session timeout (kafkajs #1720, KAFKA-10134)', async () => {
     member = await new MemberUnderTest().join();
     const handlers = new Deferred();
     member.listener.onRevoked = () => handlers.promise;
@@ -146,7 +146,7 @@ describe('ClassicMembership, during a rebalance', () => {
     expect(member.membership.snapshot).toMatchObject({ memberId: '', generation: -1 });
   });
 
-  it('loses the partitions and goes on if onRevoked does not end in time', async () => {
+  it('loses the partitions and rejoins if onRevoked does not end within the rebalance timeout', async () => {
     member = await new MemberUnderTest().join();
     member.listener.onRevoked = () => new Deferred().promise;
     await member.rebalance();
@@ -161,7 +161,7 @@ describe('ClassicMembership, during a rebalance', () => {
     member.listener = {};
   });
 
-  it('measures the time for onRevoked from the last successful heartbeat, not from the notification', async () => {
+  it('measures the rebalance timeout for onRevoked from the last successful heartbeat, not from the notification', async () => {
     member = await new MemberUnderTest().join();
     await member.runtime.advance(HEARTBEAT_MS);
     member.listener.onRevoked = () => new Deferred().promise;
@@ -173,7 +173,7 @@ describe('ClassicMembership, during a rebalance', () => {
     member.listener = {};
   });
 
-  it('loses the partitions at once if the group expels it during onRevoked', async () => {
+  it('loses the partitions at once if the group expels the member during onRevoked', async () => {
     member = await new MemberUnderTest().join();
     member.listener.onRevoked = () => new Deferred().promise;
     await member.rebalance();
@@ -185,7 +185,7 @@ describe('ClassicMembership, during a rebalance', () => {
     member.listener = {};
   });
 
-  it('does not call onRevoked without partitions', async () => {
+  it('does not call onRevoked if it owns no partitions', async () => {
     member = new MemberUnderTest();
     member.cluster
       .once('JoinGroup', joinedAs('me', 1), joinedAs('me', 2))

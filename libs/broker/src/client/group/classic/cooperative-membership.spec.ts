@@ -27,7 +27,10 @@ async function cooperative(): Promise<MemberUnderTest> {
   return member;
 }
 
-/** Starts a rebalance by a heartbeat; the test answers the join. */
+/**
+ * Starts a rebalance by a heartbeat response. The caller answers the join by resolving the returned
+ * object.
+ */
 async function rejoining(member: MemberUnderTest): Promise<Deferred<object>> {
   const answer = new Deferred<object>();
   member.cluster.once('JoinGroup', () => answer.promise);
@@ -42,7 +45,7 @@ describe('ClassicMembership, during a cooperative rebalance', () => {
   let member: MemberUnderTest;
   afterEach(() => member.close());
 
-  it('rejoins at once with its partitions and calls no listener', async () => {
+  it('rejoins at once with its partitions and calls no callback of the listener', async () => {
     member = await cooperative();
     await rejoining(member);
     const [, join] = member.cluster.requests('JoinGroup');
@@ -56,7 +59,7 @@ describe('ClassicMembership, during a cooperative rebalance', () => {
     expect(member.states.at(-1)).toBe('joining');
   });
 
-  it('keeps sending heartbeats of the old generation, and ignores their codes 27 and 22', async () => {
+  it('keeps sending heartbeats of the old generation, and ignores codes 27 and 22 in their responses', async () => {
     member = await cooperative();
     const answer = await rejoining(member);
     await member.runtime.advance(SESSION_MS * 2);
@@ -104,7 +107,7 @@ describe('ClassicMembership, during a cooperative rebalance', () => {
     expect(member.calls).toEqual(['assigned 0 1', 'assigned 2']);
   });
 
-  it('revokes before it assigns if one rebalance does both', async () => {
+  it('calls onRevoked before onAssigned if one rebalance removes and adds partitions', async () => {
     member = await cooperative();
     const answer = await rejoining(member);
     member.cluster
@@ -117,7 +120,7 @@ describe('ClassicMembership, during a cooperative rebalance', () => {
     expect(member.membership.assignment).toEqual(orders(1, 2));
   });
 
-  it('keeps the last confirmed partitions if another rebalance overtakes SyncGroup (KAFKA-13891)', async () => {
+  it('keeps the last confirmed partitions if another rebalance starts before SyncGroup ends (KAFKA-13891)', async () => {
     member = await cooperative();
     const answer = await rejoining(member);
     member.cluster
@@ -134,7 +137,7 @@ describe('ClassicMembership, during a cooperative rebalance', () => {
     expect(member.calls).toEqual(['assigned 0 1']);
   });
 
-  it('sends heartbeats in quick succession afterwards, because a second rebalance may follow', async () => {
+  it('sends heartbeats at a short interval after the rebalance, because a second one may follow', async () => {
     member = await cooperative();
     await member.runtime.advance(HEARTBEAT_MS);
     expect(member.cluster.requests('Heartbeat')).toHaveLength(6);
@@ -142,7 +145,7 @@ describe('ClassicMembership, during a cooperative rebalance', () => {
     expect(member.cluster.requests('Heartbeat').length).toBeLessThan(32);
   });
 
-  it('behaves like an eager member if it owns nothing', async () => {
+  it('calls onAssigned even without new partitions if it owns nothing', async () => {
     member = new MemberUnderTest({ assignors });
     member.cluster
       .once('JoinGroup', joinedInGeneration(1), joinedInGeneration(2))
@@ -154,11 +157,11 @@ describe('ClassicMembership, during a cooperative rebalance', () => {
   });
 });
 
-describe('ClassicMembership, partitions of a cooperative member', () => {
+describe('ClassicMembership, with partitions of a cooperative member', () => {
   let member: MemberUnderTest;
   afterEach(() => member.close());
 
-  it('remain committable in the next generation if they were owned without interruption', async () => {
+  it('lets a commit succeed in the next generation if the partition was owned without interruption', async () => {
     member = await cooperative();
     const { snapshot } = member.membership;
     const answer = await rejoining(member);
@@ -173,12 +176,12 @@ describe('ClassicMembership, partitions of a cooperative member', () => {
     expect(member.membership.mayHaveNewGeneration(snapshot)).toBe(true);
     expect(member.membership.mayHaveNewGeneration(member.membership.snapshot)).toBe(false);
     expect(member.membership.owns(second, snapshot)).toBe(true);
-    // The partition was revoked and assigned again, so an older read may not be committed
-    // (librdkafka #2782).
+    // The partition was revoked and assigned again, so an offset that was read before must not be
+    // committed (librdkafka #2782).
     expect(member.membership.owns(first, snapshot)).toBe(false);
   });
 
-  it('wait for SyncGroup only after the response to JoinGroup', async () => {
+  it('makes a commit wait for SyncGroup only after the response to JoinGroup', async () => {
     member = await cooperative();
     const answer = await rejoining(member);
     let settled = false;
@@ -193,7 +196,7 @@ describe('ClassicMembership, partitions of a cooperative member', () => {
     expect(settled).toBe(true);
   });
 
-  it('release callers that wait for SyncGroup when they are lost before it', async () => {
+  it('releases commits that wait for SyncGroup when the partitions are lost', async () => {
     member = await cooperative();
     await rejoining(member);
     let settled = false;
@@ -208,7 +211,7 @@ describe('ClassicMembership, partitions of a cooperative member', () => {
   it.each([
     ['a cancelled join', 25, 'join'],
     ['a refused sync', 22, 'sync'],
-  ] as const)('release callers that wait for SyncGroup after %s', async (_, errorCode, step) => {
+  ] as const)('releases commits that wait for SyncGroup after %s', async (_, errorCode, step) => {
     member = await cooperative();
     const answer = await rejoining(member);
     let settled = false;
@@ -226,7 +229,7 @@ describe('ClassicMembership, partitions of a cooperative member', () => {
     expect(member.states.at(-1)).toBe('stable');
   });
 
-  it('can be committed again after a join during a commit has failed', async () => {
+  it('accepts commits of the new assignment after a join has failed during a commit', async () => {
     member = await cooperative();
     const committer = member.newCommitter();
     const answer = await rejoining(member);
@@ -253,7 +256,7 @@ describe('ClassicMembership, partitions of a cooperative member', () => {
   it.each([
     ['a heartbeat', () => member.cluster.once('Heartbeat', code(25))],
     ['a commit', () => member.membership.reportExpelled(member.membership.snapshot, 25)],
-  ])('are lost when %s returns code 25 while the join is pending', async (_, receive) => {
+  ])('loses the partitions if %s returns code 25 while the join is pending', async (_, receive) => {
     member = await cooperative();
     await rejoining(member);
     member.cluster.once('JoinGroup', joinedAs('me-2', 3, 'cooperative-sticky'));
@@ -270,7 +273,7 @@ describe('ClassicMembership, partitions of a cooperative member', () => {
     ['join', 25, ''],
     ['sync', 25, ''],
     ['sync', 22, 'me'],
-  ] as const)('are lost when the %s returns code %i', async (step, errorCode, as) => {
+  ] as const)('loses the partitions if the %s returns code %i', async (step, errorCode, as) => {
     member = await cooperative();
     const answer = await rejoining(member);
     if (step === 'sync') member.cluster.once('SyncGroup', code(errorCode));
@@ -282,7 +285,7 @@ describe('ClassicMembership, partitions of a cooperative member', () => {
     expect(member.joins.at(-1)).toBe(as);
   });
 
-  it('are lost after a session timeout without a response while the join is pending', async () => {
+  it('loses the partitions after a session timeout without a response while the join is pending', async () => {
     member = await cooperative();
     await rejoining(member);
     member.cluster.always('Heartbeat', () => new Deferred().promise);
@@ -292,7 +295,7 @@ describe('ClassicMembership, partitions of a cooperative member', () => {
     member.cluster.always('Heartbeat', code(0));
   });
 
-  it('are lost before SyncGroup if the group has chosen an eager assignor', async () => {
+  it('loses the partitions before SyncGroup if the group has chosen an eager assignor', async () => {
     member = await cooperative();
     const answer = await rejoining(member);
     const share = new Deferred<object>();
@@ -306,13 +309,13 @@ describe('ClassicMembership, partitions of a cooperative member', () => {
     await member.runtime.settle();
     expect(member.calls).toEqual(['assigned 0 1', 'lost 0 1', 'assigned 0']);
     expect(member.states.at(-1)).toBe('stable');
-    // The group is eager from now on.
+    // The group chooses an eager assignor from now on.
     member.cluster.once('JoinGroup', joinedInGeneration(3)).once('SyncGroup', synced(0, 1));
     await member.rebalance();
     expect(member.calls.slice(-2)).toEqual(['revoked 0', 'assigned 0 1']);
   });
 
-  it('are lost in part if the revocation of the removed ones does not end in time', async () => {
+  it('loses only the removed partitions if their revocation does not end within the rebalance timeout', async () => {
     member = await cooperative();
     const answer = await rejoining(member);
     member.listener.onRevoked = () => new Deferred().promise;
@@ -349,7 +352,7 @@ describe('ClassicMembership.close, during a cooperative rebalance', () => {
 });
 
 describe('ClassicMembership.close, between JoinGroup and SyncGroup', () => {
-  it('stores the commit of onRevoked, and does not wait for a cancelled SyncGroup', async () => {
+  it('stores the commit of onRevoked, and does not wait for the cancelled SyncGroup', async () => {
     const member = await cooperative();
     const committer = member.newCommitter();
     member.listener.onRevoked = () => committer.commit([{ ...first, offset: 8 }]);

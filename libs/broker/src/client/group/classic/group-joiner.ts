@@ -35,8 +35,8 @@ const ID_GRACE_MS = 1_000;
 const UNEXPECTED = { isExpected: false, isExpelled: false };
 
 /**
- * Joins the group and retries until the join succeeds. Keeps the member id under which the group
- * knows this member.
+ * Joins the group and retries until the join succeeds. Keeps the member id that the coordinator has
+ * assigned.
  */
 export class GroupJoiner {
   memberId = '';
@@ -96,8 +96,8 @@ export class GroupJoiner {
   #runAttempt(claim: () => MemberClaim, signal: AbortSignal): Promise<JoinOutcome> {
     const attempt = (until: AbortSignal) => this.#joinAttempt.run(this.memberId, claim(), until);
     if (this.memberId !== '') return attempt(signal);
-    // Without the grace period, the member id in the response would be missed. The group would then
-    // wait for that id.
+    // The grace period lets a response with a member id arrive. Otherwise the group would wait for
+    // a member with that id, which never joins.
     return abortWithGrace(this.#cluster.runtime, signal, ID_GRACE_MS, attempt);
   }
 

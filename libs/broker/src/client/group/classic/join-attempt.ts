@@ -22,7 +22,7 @@ import { retryUrgencyAfter, type RetryUrgency } from '../retry-urgency.js';
 /** State that a member reports when it joins. */
 export interface MemberClaim {
   readonly previous: PreviousAssignment | null;
-  /** Partitions on which the member keeps working during the join. */
+  /** Partitions that the member keeps reading during the join. */
   readonly held: PreviousAssignment | null;
 }
 
@@ -37,7 +37,7 @@ export interface AcceptedJoin {
 
 export interface JoinedGroup extends AcceptedJoin {
   readonly partitions: readonly TopicPartition[];
-  /** The assignment that this member computed, if it leads the group. */
+  /** The assignment that this member computed if it is the leader. */
   readonly leaderAssignment: LeaderAssignment | undefined;
 }
 
@@ -49,10 +49,11 @@ export type JoinOutcome =
       readonly urgency: RetryUrgency;
       readonly error: Error;
       /**
-       * True for errors that also occur in a healthy group. They are reported only if they persist.
+       * True for errors that also occur in a healthy group. Such an error is reported only if it
+       * persists.
        */
       readonly isExpected: boolean;
-      /** True if the owned partitions belong to other members already. */
+      /** True if the owned partitions may belong to other members already. */
       readonly isExpelled: boolean;
     };
 
@@ -70,14 +71,16 @@ export interface JoinAttemptOptions {
 }
 
 /**
- * Added to the rebalance timeout, because the broker may answer a join only when that timeout ends.
+ * The time added to the rebalance timeout, because the broker may answer JoinGroup only at the end
+ * of that timeout.
  */
 const GRACE_MS = 5_000;
 
 const ILLEGAL_GENERATION = 22;
 
 /**
- * One attempt to join the group: JoinGroup, the assignment if this member leads, then SyncGroup.
+ * One attempt to join the group: JoinGroup, the assignment if this member is the leader, and
+ * SyncGroup.
  */
 export class JoinAttempt {
   constructor(private readonly options: JoinAttemptOptions) {}
@@ -152,7 +155,7 @@ export class JoinAttempt {
       case 'lost-rejoin-as-new':
         return retryJoin('', 'at-once', error, { isExpected: true, isExpelled: true });
       case 'rejoin':
-        // A generation without this member may have given its partitions to others.
+        // If a generation started without this member, its partitions may belong to other members.
         return retryJoin(memberId, 'at-once', error, {
           isExpected: true,
           isExpelled: code === ILLEGAL_GENERATION,

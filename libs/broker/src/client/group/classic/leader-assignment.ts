@@ -45,8 +45,8 @@ export async function assignAsLeader(
 }
 
 /**
- * Refreshes the topics if possible. The whole group waits, so older metadata are used if they cover
- * every topic.
+ * Refreshes the metadata of the topics if possible. The whole group waits for the leader, so older
+ * metadata are used if they contain every topic.
  */
 async function refreshTopics(
   cluster: ClusterClient,

@@ -3,7 +3,7 @@ import { isSameGeneration, type MemberSnapshot } from '../membership.js';
 import type { RevocationReason } from '../partition-handover.js';
 
 /**
- * Reports that the generation ends, because the group rebalances or this member rejoins or closes.
+ * The end of a generation, because the group rebalances or because this member rejoins or closes.
  * The partitions are still owned.
  */
 export interface GenerationEnd {
@@ -11,17 +11,17 @@ export interface GenerationEnd {
   readonly reason: RevocationReason;
 }
 
-/** One generation of the group with this member in it. */
+/** One generation of the group in which this member takes part. */
 export class MemberGeneration {
   readonly end = new Deferred<GenerationEnd>();
   /** True once `onAssigned` has ended. */
   isAssigned = false;
-  /** True once the member has to join again, or is no longer a member. */
+  /** True once the member has to rejoin or no longer belongs to the group. */
   isOver = false;
 
   constructor(
     readonly snapshot: MemberSnapshot,
-    /** Whether the member keeps its partitions while it joins again. */
+    /** True if the member keeps its partitions while it rejoins. */
     readonly cooperative: boolean,
   ) {}
 

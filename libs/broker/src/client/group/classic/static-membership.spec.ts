@@ -30,7 +30,7 @@ describe('ClassicMembership, as a static member', () => {
     expect(member.membership.snapshot.groupInstanceId).toBe('pod-1');
   });
 
-  it('revokes at its close but does not leave the group', async () => {
+  it('calls onRevoked at its close, but does not leave the group', async () => {
     member = await joined();
     await member.membership.close();
     expect(member.calls).toEqual(['assigned 0 1', 'revoked 0 1']);
@@ -47,21 +47,24 @@ describe('ClassicMembership, as a static member', () => {
         member.membership.rejoin('of a test');
       },
     ],
-  ])('fails with advice when %s reports that a successor has fenced it', async (_, receive) => {
-    member = await joined();
-    receive();
-    await member.runtime.advance(60_000);
-    expect(member.states.at(-1)).toBe('failed');
-    expect(member.statuses.at(-1)).toMatchObject({
-      error: {
-        name: 'StaticMemberFencedError',
-        message: expect.stringContaining('"pod-1"') as unknown,
-      },
-    });
-    expect(member.joins.length).toBeLessThanOrEqual(2);
-  });
+  ])(
+    'fails with advice if %s reports that another member took over its instance id',
+    async (_, receive) => {
+      member = await joined();
+      receive();
+      await member.runtime.advance(60_000);
+      expect(member.states.at(-1)).toBe('failed');
+      expect(member.statuses.at(-1)).toMatchObject({
+        error: {
+          name: 'StaticMemberFencedError',
+          message: expect.stringContaining('"pod-1"') as unknown,
+        },
+      });
+      expect(member.joins.length).toBeLessThanOrEqual(2);
+    },
+  );
 
-  it('assigns nothing if it returns as the leader, but watches the topics (KIP-814)', async () => {
+  it('keeps the previous assignment if it returns as the leader, but watches the topics for changes (KIP-814)', async () => {
     member = new MemberUnderTest({ groupInstanceId: 'pod-1' });
     const leading = leadingAs('pod-1-b', 4, { 'pod-1-b': ['orders'] });
     member.cluster

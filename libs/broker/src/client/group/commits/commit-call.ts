@@ -16,12 +16,12 @@ export type CommitFailure =
   | { readonly kind: 'refused'; readonly cause: Error; readonly retriable: boolean };
 
 /**
- * Failure kinds, the most severe first. The most severe one determines the error of a commit whose
- * partitions failed for different reasons.
+ * The kinds of failures, the most severe one first. If the partitions of a commit fail for
+ * different reasons, the most severe one determines the error.
  */
 const SEVERITY: readonly CommitFailure['kind'][] = ['fenced', 'metadata-too-large', 'refused'];
 
-/** One call of `commit`; it ends when the result of each of its partitions is known. */
+/** One call of `commit`, which ends when the result of each of its partitions is known. */
 export class CommitCall {
   readonly #waiting: Map<string, TopicPartition>;
   readonly #failed: { readonly partition: TopicPartition; readonly failure: CommitFailure }[] = [];
@@ -50,7 +50,7 @@ export class CommitCall {
     this.#settleWhenComplete();
   }
 
-  /** Fails all partitions that still wait for a result. */
+  /** Fails all partitions that have no result yet. */
   failRemaining(failure: CommitFailure): void {
     for (const partition of [...this.#waiting.values()]) this.markFailed(partition, failure);
   }

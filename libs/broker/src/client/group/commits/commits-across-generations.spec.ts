@@ -8,7 +8,7 @@ describe('OffsetCommitter, during a cooperative rebalance', () => {
     test.owns = () => true;
   };
 
-  it('stores a commit in the next generation if it came too late for its own', async () => {
+  it('stores a commit in the next generation if its own generation ended before the commit arrived', async () => {
     const test = new CommitterTest();
     const sync = new Deferred();
     test.settled = sync.promise;
@@ -25,7 +25,7 @@ describe('OffsetCommitter, during a cooperative rebalance', () => {
     expect(test.expelled).toEqual([]);
   });
 
-  it('rejects it as fenced if the partition is not owned in the next generation', async () => {
+  it('rejects a commit as fenced if the partition is not owned in the next generation', async () => {
     const test = new CommitterTest();
     test.hasNewGeneration = true;
     test.cluster.once('OffsetCommit', answering({ 0: 22 }));
@@ -37,7 +37,7 @@ describe('OffsetCommitter, during a cooperative rebalance', () => {
     expect(test.requests).toEqual(['0:7']);
   });
 
-  it('settles an older waiting commit with a newer one of the next generation', async () => {
+  it('resolves a waiting commit if a newer one of the next generation is stored', async () => {
     const test = new CommitterTest();
     const first = await test.commitUnderWay(1);
     const second = test.commit(at(0, 2));
@@ -49,7 +49,7 @@ describe('OffsetCommitter, during a cooperative rebalance', () => {
     expect(test.requests).toEqual(['0:1', '0:3']);
   });
 
-  it('rejects code 82 as fenced and reports it to the membership', async () => {
+  it('rejects a commit with code 82 as fenced and reports the code to the membership', async () => {
     const test = new CommitterTest();
     test.cluster.once('OffsetCommit', answering({ 0: 82 }));
     expect(await test.commit(at(0, 1))).toBeInstanceOf(FencedError);
@@ -64,7 +64,7 @@ describe('OffsetCommitter, as a member of the KIP-848 protocol', () => {
     return each;
   };
 
-  it('sends member id, epoch, metadata and leader epoch', async () => {
+  it('sends the member id, the epoch, the metadata and the leader epoch', async () => {
     const each = test();
     each.cluster.once('OffsetCommit', answering());
     const full = { ...at(1, 7), leaderEpoch: 3, metadata: 'done' };
@@ -74,7 +74,7 @@ describe('OffsetCommitter, as a member of the KIP-848 protocol', () => {
     ]);
   });
 
-  it('stores a commit in the next epoch after code 113 while the partition is still owned', async () => {
+  it('stores a commit in the next epoch after code 113 if the partition is still owned', async () => {
     const each = test();
     each.cluster.once('OffsetCommit', answering({ 0: 113 }), answering());
     const done = each.commit(at(0, 7));
@@ -89,7 +89,7 @@ describe('OffsetCommitter, as a member of the KIP-848 protocol', () => {
     expect(each.expelled).toEqual([]);
   });
 
-  it('rejects after code 113 if the partition was lost meanwhile', async () => {
+  it('rejects a commit after code 113 if the partition was lost in the meantime', async () => {
     const each = test();
     each.cluster.once('OffsetCommit', answering({ 0: 113 }));
     const done = each.commit(at(0, 7));
@@ -100,7 +100,7 @@ describe('OffsetCommitter, as a member of the KIP-848 protocol', () => {
     expect(each.requests).toEqual(['0:7']);
   });
 
-  it('rejects code 25 as fenced and reports it to the membership', async () => {
+  it('rejects a commit with code 25 as fenced and reports the code to the membership', async () => {
     const each = test();
     each.cluster.once('OffsetCommit', answering({ 0: 25 }));
     expect(await each.commit(at(0, 1))).toBeInstanceOf(FencedError);

@@ -33,12 +33,12 @@ describe('CommittedOffsets.fetch', () => {
     expect(runtime.pendingTimers).toBe(0);
   });
 
-  it('returns the offset of each partition, or that it has none', async () => {
+  it('returns the committed offset of each partition, or that it has none', async () => {
     cluster.once('OffsetFetch', offsetsResponse(offset(0), offset(1, 0, null)));
     expect(await lookup.fetch(orders(0, 1))).toEqual([offset(0), offset(1, 0, null)]);
   });
 
-  it('sends no request without partitions', async () => {
+  it('sends no request if no partitions are given', async () => {
     expect(await lookup.fetch([])).toEqual([]);
   });
 
@@ -83,12 +83,12 @@ describe('CommittedOffsets.fetch', () => {
     ]);
   });
 
-  it('rejects if it is refused, instead of returning "none committed"', async () => {
+  it('rejects if the broker refuses the request, instead of returning "none committed"', async () => {
     cluster.once('OffsetFetch', { code: 30, offsets: [offset(0, 0, null)] });
     await expect(lookup.fetch(orders(0))).rejects.toThrow(AuthorizationError);
   });
 
-  it('reports an error that persists, but not an expected one at first', async () => {
+  it('reports an expected error only if it persists', async () => {
     const reported: Error[] = [];
     const onError = (error: Error): void => void reported.push(error);
     cluster.always('OffsetFetch', offsetsResponse(offset(0, 88, null)));
@@ -102,7 +102,7 @@ describe('CommittedOffsets.fetch', () => {
     expect(await fetched).toEqual([offset(0)]);
   });
 
-  it('reports at once that the coordinator cannot be reached', async () => {
+  it('reports at once an error if the coordinator cannot be reached', async () => {
     const reported: Error[] = [];
     cluster.once('OffsetFetch', new ConnectionError('gone'), offsetsResponse(offset(0)));
     const fetched = lookup.fetch(orders(0), { onError: (error) => reported.push(error) });

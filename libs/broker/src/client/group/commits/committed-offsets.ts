@@ -20,7 +20,9 @@ export interface CommittedOffsetsOptions {
   readonly onError?: (error: Error) => void;
 }
 
-/** Result of one attempt: the offsets that were returned, and the error of the rest. */
+/**
+ * The result of one attempt: the offsets that were returned, and the error of the other partitions.
+ */
 interface FetchAttempt {
   readonly offsets: readonly FetchedOffset[];
   readonly error: Error | undefined;
@@ -28,14 +30,14 @@ interface FetchAttempt {
 
 const RETRY = { initialMs: 50, maxMs: 1_000 };
 /**
- * Attempts after which an expected error is reported, for example a transaction that is about to
- * end or a coordinator that is loading.
+ * The number of attempts after which an expected error is reported, such as a transaction that is
+ * about to end or a coordinator that is loading.
  */
 const EXPECTED_FAILURES = 4;
 
 /**
- * Fetches the committed offsets of the group and retries until they are known: a failed lookup does
- * not mean "no offset committed".
+ * Fetches the committed offsets of the group and retries until they are known. A failed lookup must
+ * not be treated as "no offset committed".
  */
 export class CommittedOffsets {
   constructor(
@@ -96,7 +98,7 @@ export class CommittedOffsets {
     }
   }
 
-  /** Returns undefined without an error. Throws errors that a retry does not resolve. */
+  /** Returns undefined for a code without an error. Throws errors that a retry does not resolve. */
   #errorForCode(code: number, node: number): Error | undefined {
     if (code === 0) return undefined;
     const reaction = reactionTo('offsetFetch', code);
@@ -112,7 +114,8 @@ export class CommittedOffsets {
 }
 
 /**
- * Returns the member id and epoch for the request; only members of the KIP-848 protocol send them.
+ * Returns the member id and epoch for the request. Only members of the consumer protocol (KIP-848)
+ * send them.
  */
 function memberOf({ protocol, memberId, generation }: MemberSnapshot): OffsetFetchOptions {
   const includesMember = protocol === 'consumer' && memberId !== '';

@@ -65,7 +65,7 @@ export class CommitterTest {
     );
   }
 
-  /** Starts a commit that waits for the response, which the test gives. */
+  /** Starts a commit whose request is under way. The test answers it later. */
   async commitUnderWay(offset: number) {
     const gate = new Deferred();
     this.cluster.once('OffsetCommit', async (sent) => {

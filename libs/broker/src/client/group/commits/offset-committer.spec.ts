@@ -19,7 +19,7 @@ describe('OffsetCommitter', () => {
     expect(test.runtime.pendingTimers).toBe(0);
   });
 
-  it('sends offset, epoch and metadata with its member id and generation, never anonymously (KAFKA-14201)', async () => {
+  it('sends offset, epoch and metadata, always with its member id and generation (KAFKA-14201)', async () => {
     test.cluster.once('OffsetCommit', answering());
     const full = { ...at(1, 7), leaderEpoch: 3, metadata: 'done' };
     await test.committer.commit([full]);
@@ -33,7 +33,7 @@ describe('OffsetCommitter', () => {
     expect(test.requests).toEqual([]);
   });
 
-  it('keeps one request under way, and sends the newest offset of each partition in the next (franz-go 416e8269)', async () => {
+  it('has one request under way, and sends the newest offset of each partition in the next one (franz-go 416e8269)', async () => {
     const first = await test.commitUnderWay(1);
     const later = [at(0, 2), at(1, 5), at(0, 3)].map((offset) => test.commit(offset));
     await test.runtime.advance(1_000);
@@ -44,7 +44,7 @@ describe('OffsetCommitter', () => {
     expect(test.requests).toEqual(['0:1', '0:3 1:5']);
   });
 
-  it('sends commits of one turn in one request', async () => {
+  it('sends all commits of one turn of the event loop in one request', async () => {
     test.cluster.once('OffsetCommit', answering());
     await Promise.all([0, 1, 2].map((partition) => test.commit(at(partition, 1))));
     expect(test.requests).toEqual(['0:1 1:1 2:1']);
@@ -64,7 +64,7 @@ describe('OffsetCommitter', () => {
     expect(test.cluster.requests('GroupCoordinator')).toHaveLength(2);
   });
 
-  it('closes the connection at a deadline before it sends anything again', async () => {
+  it('closes the connection when a request times out, before it sends another one', async () => {
     test.cluster.once('OffsetCommit', () => new Deferred().promise);
     const done = test.commit(at(0, 1));
     await test.runtime.advance(test.cluster.requestTimeoutMs);
@@ -74,7 +74,7 @@ describe('OffsetCommitter', () => {
     await test.runtime.advance(1_000);
   });
 
-  it('resends a partition that the response leaves out', async () => {
+  it('resends the offset of a partition that the response leaves out', async () => {
     test.cluster.once('OffsetCommit', [], answering());
     const done = test.commit(at(0, 1));
     await test.runtime.advance(200);
@@ -91,7 +91,7 @@ describe('OffsetCommitter', () => {
     expect(test.cluster.requests('GroupCoordinator')).toHaveLength(lookups);
   });
 
-  it('rejects code 3 at once if the topic is deleted, and does not delay the others', async () => {
+  it('rejects a commit with code 3 at once if the topic is deleted, and does not delay other commits', async () => {
     test.cluster.topics.delete('orders');
     test.cluster.once('OffsetCommit', answering({ 0: 3 }), answering());
     const [before, started] = [test.commit(at(0, 1), at(1, 1)), test.runtime.monotonic()];
@@ -106,7 +106,7 @@ describe('OffsetCommitter', () => {
     expect(test.runtime.monotonic()).toBe(started);
   });
 
-  it('rejects code 3 if the topic exists but the partition no longer does', async () => {
+  it('rejects a commit with code 3 if the topic exists but the partition no longer does', async () => {
     test.cluster.once('OffsetCommit', answering({ 7: 3 }));
     expect(await test.commit(at(7, 1))).toMatchObject({
       code: 'COMMIT_REFUSED',
@@ -122,7 +122,7 @@ describe('OffsetCommitter', () => {
     expect(await done).toBe('stored');
   });
 
-  it('resends after code 3 if the topic was missing before and its metadata cannot be refreshed', async () => {
+  it('resends after code 3 if the topic was missing before and the metadata cannot be refreshed', async () => {
     test.cluster.topics.delete('orders');
     await test.cluster.metadata.refresh(['orders']);
     test.cluster.metadataError = new ConnectionError('no broker');
@@ -132,7 +132,7 @@ describe('OffsetCommitter', () => {
     expect(await done).toBe('stored');
   });
 
-  it('rejects as retriable after 30 s without success, and does not send the offset later', async () => {
+  it('rejects a commit as retriable after 30 s without success, and does not send its offset later', async () => {
     test.cluster.always('OffsetCommit', answering({ 0: 14 }));
     const done = test.commit(at(0, 1));
     await test.runtime.advance(29_999);
@@ -158,7 +158,7 @@ describe('OffsetCommitter', () => {
     expect(await done).toBe('stored');
   });
 
-  it('rejects as fenced after code 27 if the partition is owned only in a new generation (librdkafka #1802, #2782)', async () => {
+  it('rejects a commit as fenced after code 27 if the partition is owned only in a new generation (librdkafka #1802, #2782)', async () => {
     const synced = new Deferred();
     test.settled = synced.promise;
     test.cluster.once('OffsetCommit', answering({ 0: 27 }));
@@ -172,7 +172,7 @@ describe('OffsetCommitter', () => {
   });
 
   it.each([22, 25])(
-    'rejects code %i as fenced, and reports it to the membership (franz-go 1.21.3)',
+    'rejects a commit with code %i as fenced, and reports the code to the membership (franz-go 1.21.3)',
     async (code) => {
       test.cluster.once('OffsetCommit', answering({ 0: code, 1: code }));
       const error = await test.commit(at(0, 1), at(1, 1));
@@ -188,7 +188,7 @@ describe('OffsetCommitter', () => {
     },
   );
 
-  it('rejects partitions as fenced that are no longer owned when they are sent, and stores the rest', async () => {
+  it('rejects partitions as fenced that are no longer owned when the request is sent, and stores the others', async () => {
     test.cluster.once('OffsetCommit', answering());
     test.notOwned.add(0);
     const error = await test.commit(at(0, 1), at(1, 1));
@@ -196,7 +196,7 @@ describe('OffsetCommitter', () => {
     expect(test.requests).toEqual(['1:1']);
   });
 
-  it('rejects waiting commits as fenced when the membership ends, and stores later ones', async () => {
+  it('rejects waiting commits as fenced when the membership ends, and stores commits of the next one', async () => {
     const first = await test.commitUnderWay(1);
     const before = test.commit(at(0, 100));
     test.snapshot = { ...test.snapshot, generation: 2 };
@@ -224,7 +224,7 @@ describe('OffsetCommitter', () => {
     });
   });
 
-  it('rejects instead of resending in a hot loop if no timer can be set', async () => {
+  it('rejects a commit instead of resending it in a hot loop if no timer can be set', async () => {
     const first = await test.commitUnderWay(1);
     const second = test.commit(at(1, 5));
     await test.runtime.settle();
@@ -250,7 +250,7 @@ describe('OffsetCommitter', () => {
   });
 
   it.each([...brokerCodes.keys()].filter((code) => code !== 0))(
-    'settles the commit, whatever the code: %i',
+    'resolves or rejects the commit within a limited time for code %i',
     async (code) => {
       test.cluster.always('OffsetCommit', answering({ 0: code }));
       const done = test.commit(at(0, 1));
@@ -263,7 +263,7 @@ describe('OffsetCommitter', () => {
 });
 
 describe('OffsetCommitter, with commits that have timed out', () => {
-  it('forgets them, however long the coordinator is away', async () => {
+  it('keeps no reference to them, however long the coordinator is unavailable', async () => {
     const test = new CommitterTest();
     test.cluster.always('OffsetCommit', answering({ 0: 14 }));
     for (let second = 0; second < 300; second++) {
@@ -273,7 +273,7 @@ describe('OffsetCommitter, with commits that have timed out', () => {
     const stored = jest.spyOn(CommitCall.prototype, 'markStored');
     test.cluster.always('OffsetCommit', answering());
     await test.runtime.advance(60_000);
-    // Only commits of the last 30 seconds are settled.
+    // Only the commits of the last 30 seconds get a result.
     expect(stored.mock.calls.length).toBeGreaterThan(20);
     expect(stored.mock.calls.length).toBeLessThan(40);
     stored.mockRestore();

@@ -30,13 +30,13 @@ export interface OffsetCommitterOptions {
     'snapshot' | 'owns' | 'mayHaveNewGeneration' | 'whenSettled' | 'reportExpelled'
   >;
   readonly isOwned: (partition: TopicPartition) => boolean;
-  /** Time for which a commit is retried while the partition stays owned. Default 30 s. */
+  /** The time for which a commit is retried if the partition stays owned. Default 30 s. */
   readonly commitTimeoutMs?: number;
 }
 
 /**
- * The newest offset to be stored for a partition, with the calls that wait for it or for an older
- * one.
+ * The newest offset to be stored for a partition, with the calls that wait for this offset or for
+ * an older one.
  */
 interface PendingCommit {
   readonly commit: OffsetCommit;
@@ -46,16 +46,19 @@ interface PendingCommit {
 
 const COMMIT_TIMEOUT_MS = 30_000;
 const RETRY = { initialMs: 50, maxMs: 1_000 };
-/** Time for which other commits wait for the metadata of a topic that may have been deleted. */
+/**
+ * The longest time for which other commits wait for the metadata of a topic that may have been
+ * deleted.
+ */
 const TOPIC_LOOKUP_MS = 1_000;
 const UNKNOWN_TOPIC_OR_PARTITION = 3;
 const OFFSET_METADATA_TOO_LARGE = 12;
 const ILLEGAL_GENERATION = 22;
 
 /**
- * Commits offsets, one request at a time. Offsets that are committed meanwhile go into the next
- * request, with the newest offset of each partition. Two requests under way could be stored in the
- * wrong order if one of them is sent again.
+ * Commits offsets, one request at a time. Calls during a request share the next request, with the
+ * newest offset of each partition. If two requests were under way and one of them was sent again,
+ * an older offset could overwrite a newer one.
  */
 export class OffsetCommitter {
   readonly #options: OffsetCommitterOptions;
@@ -75,7 +78,7 @@ export class OffsetCommitter {
     this.#backoff = new Backoff(options.coordinator.runtime, RETRY);
   }
 
-  /** Resolves once these offsets or newer ones are stored. Rejects with a CommitError. */
+  /** Resolves once these or newer offsets are stored. Rejects with a CommitError. */
   async commit(offsets: readonly OffsetCommit[]): Promise<void> {
     if (offsets.length === 0) return;
     const call = new CommitCall(offsets);
@@ -107,24 +110,26 @@ export class OffsetCommitter {
     return this.#options.commitTimeoutMs ?? COMMIT_TIMEOUT_MS;
   }
 
-  /** Queues the newer offset. The callers of the older offset wait for the newer one. */
+  /** Queues the newer of two offsets. The callers of the older one then wait for the newer one. */
   #add(newer: PendingCommit): void {
     const key = partitionKey(newer.commit);
     const older = this.#waiting.get(key);
     if (older && !this.#isStillOwned(older, newer)) fail(older, { kind: 'fenced' });
-    // Calls that have timed out no longer wait.
+    // A call that has timed out no longer waits for a result.
     const calls = [...(older?.calls ?? []), ...newer.calls].filter(({ isSettled }) => !isSettled);
     this.#waiting.set(key, { ...newer, calls });
   }
 
-  /** Returns whether the partition stayed owned between the older and the newer commit. */
+  /**
+   * Returns whether the member owned the partition without interruption between the two commits.
+   */
   #isStillOwned({ commit, since }: PendingCommit, newer: PendingCommit): boolean {
     return isSameGeneration(since, newer.since) || this.#options.membership().owns(commit, since);
   }
 
   /**
-   * Queues the commit again, because it may not have been stored. An offset that was committed
-   * meanwhile is newer and replaces it.
+   * Queues the commit again, because its offset may not have been stored. If the queue has a newer
+   * offset of the partition, the newer one is sent.
    */
   #requeue(pending: PendingCommit): void {
     const key = partitionKey(pending.commit);
@@ -164,7 +169,7 @@ export class OffsetCommitter {
     });
   }
 
-  /** Resolves when each partition of the batch is settled or queued again; never rejects. */
+  /** Resolves when each partition of the batch has a result or is queued again. Never rejects. */
   async #send(batch: readonly PendingCommit[]): Promise<void> {
     const membership = this.#options.membership();
     const { snapshot } = membership;
@@ -215,8 +220,8 @@ export class OffsetCommitter {
   }
 
   /**
-   * Fails the commits of deleted topics, so that they do not delay the others. A topic that the
-   * coordinator does not know yet is retried. Returns the number of failed commits.
+   * Fails the commits of deleted topics, so that they do not delay the others. Commits are retried
+   * if only the coordinator does not know the topic yet. Returns the number of failed commits.
    */
   async #failDeletedPartitions(unknown: readonly PendingCommit[]): Promise<number> {
     const { metadata, runtime } = this.#coordinator;
@@ -232,7 +237,7 @@ export class OffsetCommitter {
       () => true,
       () => false,
     );
-    // Older metadata may come from a time before the topic existed.
+    // Metadata that were not refreshed may be older than the topic.
     if (!isRefreshed) return 0;
     let refused = 0;
     for (const { commit } of unknown) {
@@ -249,8 +254,8 @@ export class OffsetCommitter {
 
   #reactionTo(code: number | undefined, snapshot: MemberSnapshot): Reaction {
     if (code === undefined) return 'retry';
-    // The commit came too late for its generation, but the partitions may still be owned in the
-    // next one.
+    // The generation of the commit has ended, but the member may still own the partitions in the
+    // next generation.
     if (code === ILLEGAL_GENERATION && this.#options.membership().mayHaveNewGeneration(snapshot))
       return 'after-sync';
     return reactionTo('commit', code);
@@ -264,8 +269,8 @@ export class OffsetCommitter {
   }
 
   /**
-   * Requeues the batch after a request without a response. The result is unknown, and the
-   * connection is closed, so that nothing of the lost request can arrive later.
+   * Queues the batch again after a request without a response, because its result is unknown. The
+   * connection is closed, so that the lost request cannot arrive after later ones.
    */
   async #onRequestFailed(batch: readonly PendingCommit[], error: Error): Promise<void> {
     if (retryUrgencyAfter(error) === 'soon' && !this.#coordinator.closed.aborted) {
@@ -276,8 +281,8 @@ export class OffsetCommitter {
   }
 
   /**
-   * Waits before the next request. If the wait itself fails, the queued commits fail too: they
-   * would be resent in a hot loop.
+   * Waits before the next request. If the wait itself fails, the queued commits fail too, because
+   * they would be resent in a hot loop.
    */
   async #pause(): Promise<void> {
     const { runtime, closed } = this.#coordinator;

@@ -1,10 +1,7 @@
 import type { TopicPartition } from '../../../port/record.js';
 import { byTopic, type Metadata, type TopicIdPartitions } from '../../../wire/index.js';
 
-/**
- * Translates between the topic ids that the broker assigns and the topic names that everything else
- * uses.
- */
+/** Translates the topic ids that the broker assigns into topic names, which all other code uses. */
 export class AssignedTopics {
   /** Topic ids by name, as of the last assignment. The metadata may already have a newer id. */
   readonly #idByName = new Map<string, string>();
@@ -15,8 +12,8 @@ export class AssignedTopics {
   ) {}
 
   /**
-   * Translates to topic names. A topic that was created again keeps its name; its readers detect
-   * the new id themselves.
+   * Translates the assignment to topic names. A recreated topic keeps its name, and its readers
+   * detect the new id themselves.
    */
   toPartitions(shares: readonly TopicIdPartitions[]): {
     readonly partitions: readonly TopicPartition[];

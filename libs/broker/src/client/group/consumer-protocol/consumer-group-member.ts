@@ -40,8 +40,8 @@ export interface ConsumerGroupMemberOptions {
 }
 
 /**
- * One membership by KIP-848 under one member id, from the first heartbeat until all partitions are
- * lost or revoked.
+ * One membership of the consumer protocol (KIP-848) under one member id, from the first heartbeat
+ * until all partitions are lost or revoked.
  */
 export class ConsumerGroupMember {
   readonly memberId: string;
@@ -52,10 +52,13 @@ export class ConsumerGroupMember {
   readonly #handover: PartitionHandover;
   readonly #topics: AssignedTopics;
   readonly #loss = new OneTimeEvent<MembershipLoss>();
-  /** Partitions that are being revoked. They are still owned, and heartbeats still report them. */
+  /**
+   * Partitions that are being revoked. The member still owns them, and its heartbeats still contain
+   * them.
+   */
   readonly #revoking = new Map<string, Promise<void>>();
   #snapshot: MemberSnapshot;
-  /** Number of `onAssigned` calls under way. */
+  /** The number of `onAssigned` calls that are running. */
   #assigning = 0;
   #topicsAreMissing = false;
   #hasJoined = false;
@@ -114,7 +117,7 @@ export class ConsumerGroupMember {
     this.#loss.fire({ kind: 'lost', next: isFinal ? 'fail' : 'rejoin-as-new', error });
   }
 
-  /** Resolves when all partitions are lost, or are revoked because the signal aborted. */
+  /** Resolves when all partitions are lost, or when they are revoked after the signal aborted. */
   async run(closing: AbortSignal): Promise<MembershipLoss | 'closed'> {
     const ended = new AbortController();
     const heartbeats = this.#runHeartbeats(ended.signal);
@@ -166,15 +169,15 @@ export class ConsumerGroupMember {
   }
 
   /**
-   * Applies the target assignment. Removed partitions are revoked first: the broker assigns more
-   * once a heartbeat shows that they are released.
+   * Applies the target assignment. Removed partitions are revoked first, because the broker assigns
+   * more only after a heartbeat has shown their release.
    */
   #reconcile(shares: readonly TopicIdPartitions[], isFirst: boolean): void {
     const { partitions, unknown } = this.#topics.toPartitions(shares);
     if (unknown.length > 0) void this.#refreshTopicIds(unknown);
     const { added, removed } = this.#partitions.compare(partitions);
-    // An unknown id may belong to an owned topic that was created again, so nothing is revoked
-    // until the id is known.
+    // An unknown id may belong to an owned topic that was recreated, so nothing is revoked until
+    // its name is known.
     const toRevoke =
       unknown.length > 0 ? [] : removed.filter((each) => !this.#revoking.has(partitionKey(each)));
     this.#partitions.add(added, this.#snapshot.generation);
@@ -255,8 +258,8 @@ export class ConsumerGroupMember {
   }
 
   /**
-   * Refreshes the metadata. The next heartbeat response contains the same topic ids, which can be
-   * translated then.
+   * Refreshes the metadata. The next heartbeat response contains the same topic ids, which can then
+   * be translated.
    */
   async #refreshTopicIds(unknown: readonly string[]): Promise<void> {
     const { cluster, settings, logger } = this.#options;
@@ -274,7 +277,7 @@ export class ConsumerGroupMember {
 
   /**
    * Reports deleted topics. The broker revokes their partitions without a reason, so a member
-   * without partitions looks for one here.
+   * without partitions checks whether its topics exist.
    */
   async #checkTopics(): Promise<void> {
     const { cluster, settings, status, logger } = this.#options;
@@ -292,8 +295,8 @@ export class ConsumerGroupMember {
 }
 
 /**
- * Removes its listener when `until` aborts, because the first signal lives longer than many
- * memberships.
+ * Resolves when the signal aborts. The listener is removed when `until` aborts, because the first
+ * signal is used by many memberships.
  */
 function whenAborted(signal: AbortSignal, until: AbortSignal): Promise<undefined> {
   return new Promise((resolve) => {

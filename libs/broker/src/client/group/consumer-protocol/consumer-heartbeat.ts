@@ -19,29 +19,29 @@ export interface ConsumerHeartbeatOptions {
   readonly memberId: string;
   readonly claim: () => ConsumerHeartbeatFields;
   /**
-   * Returns a third of the session timeout, which leaves time for another attempt before the
-   * session expires.
+   * Returns a third of the session timeout, so that another attempt fits in before the session
+   * expires.
    */
   readonly timeoutMs: () => number;
   readonly onAnswer: (answer: ConsumerHeartbeatResponse, sentAt: number) => void;
   readonly onError: (error: Error) => void;
 }
 
-/** Interval until the broker returns its own. */
+/** The heartbeat interval until the broker has returned its own. */
 const FIRST_INTERVAL_MS = 5_000;
 const RETRY_AFTER_MS = 100;
 const SLOW_RETRY = { initialMs: 3_000, maxMs: 10_000 };
 
 /**
- * Interval after a new member epoch: more partitions usually follow soon, when other members
- * release theirs.
+ * The interval after a new member epoch. More partitions usually follow when other members release
+ * them.
  */
 const FAST_INTERVAL_MS = 500;
 const FAST_HEARTBEATS = 10;
 
 /**
  * Sends the heartbeats of one membership, one at a time. Each request and each response contains
- * the full state, so a lost heartbeat changes nothing.
+ * the full state, so that a lost heartbeat does no harm.
  */
 export class ConsumerHeartbeat {
   epoch = JOIN_GROUP_EPOCH;

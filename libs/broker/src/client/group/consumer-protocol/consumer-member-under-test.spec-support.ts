@@ -34,7 +34,10 @@ export const refusedHeartbeat = (errorCode: number) => ({
 
 const HEARTBEAT = 'ConsumerGroupHeartbeat';
 
-/** A KIP-848 member on virtual time with a scripted cluster; records the calls of its listener. */
+/**
+ * A member of the consumer protocol (KIP-848) in virtual time, with a scripted cluster. Records the
+ * calls of its listener.
+ */
 export class ConsumerMemberUnderTest {
   readonly runtime = new VirtualRuntime();
   readonly cluster = new ScriptedCluster(this.runtime);
@@ -96,7 +99,7 @@ export class ConsumerMemberUnderTest {
     return this.cluster.requests(HEARTBEAT);
   }
 
-  /** Content of the last heartbeat: its epoch and partitions. */
+  /** The content of the last heartbeat: its epoch and partitions. */
   get lastHeartbeat(): string {
     const { generation, owned } = this.heartbeats.at(-1) ?? {};
     return `${generation}: ${(owned ?? []).map((each) => each.split('/')[1]).join(' ')}`;

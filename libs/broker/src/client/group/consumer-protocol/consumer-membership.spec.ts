@@ -18,7 +18,7 @@ describe('ConsumerMembership', () => {
   });
   afterEach(() => member.close());
 
-  it('joins with epoch 0 and an id of its own, and reports its assignment', async () => {
+  it('joins with epoch 0 and a member id of its own, and reports its assignment', async () => {
     await member.start();
     const [join] = member.heartbeats;
     expect([join?.generation, join?.owned]).toEqual([0, []]);
@@ -48,7 +48,7 @@ describe('ConsumerMembership', () => {
     expect(member.states.at(-1)).toBe('stable');
   });
 
-  it('revokes the removed partitions first, then sends a heartbeat without them at once', async () => {
+  it('revokes the removed partitions first, and then sends a heartbeat without them at once', async () => {
     await member.start();
     const gate = new Deferred();
     member.listener.onRevoked = () => gate.promise;
@@ -66,7 +66,7 @@ describe('ConsumerMembership', () => {
     expect(member.calls).toEqual(['assigned 0 1', 'revoked 1']);
   });
 
-  it('keeps the remaining partitions from one epoch to the next', async () => {
+  it('keeps the remaining partitions in the next epoch', async () => {
     await member.start();
     const since = member.membership.snapshot;
     member.answer(heartbeatAnswer(5, [0, 2]));
@@ -88,12 +88,12 @@ describe('ConsumerMembership', () => {
     expect([member.membership.snapshot.generation, member.states.at(-1)]).toEqual([2, 'stable']);
   });
 
-  it('becomes stable with a first response without an assignment', async () => {
+  it('becomes stable even if the first response contains no assignment', async () => {
     await member.start({ ...heartbeatAnswer(1, []), assignment: null });
     expect([member.calls, member.states.at(-1)]).toEqual([['assigned'], 'stable']);
   });
 
-  it('loses partitions whose revocation does not end in time, and goes on with the rest', async () => {
+  it('loses partitions whose revocation does not end within the rebalance timeout, and keeps the others', async () => {
     await member.start();
     member.listener.onRevoked = () => new Promise(() => undefined);
     member.answer(heartbeatAnswer(1, [0]));
@@ -104,7 +104,7 @@ describe('ConsumerMembership', () => {
     member.listener = {};
   });
 
-  it('repeats its full state after a lost response', async () => {
+  it('sends its full state again after a lost response', async () => {
     await member.start();
     member.once(new ConnectionError('cut')).answer(heartbeatAnswer(2, [0, 1]));
     await member.runtime.advance(INTERVAL_MS + 200);
@@ -133,7 +133,7 @@ describe('ConsumerMembership', () => {
     expect(leaves.map((each) => each.memberId)).toEqual(errorCode === 110 ? [memberId] : []);
   });
 
-  it('loses all partitions if a commit reports it, but not for an old epoch', async () => {
+  it('loses all partitions if a commit of the current epoch reports an expulsion', async () => {
     await member.start();
     const old = member.membership.snapshot;
     member.answer(heartbeatAnswer(2, [0, 1]));
@@ -146,7 +146,7 @@ describe('ConsumerMembership', () => {
     expect(member.calls.slice(1)).toEqual(['lost 0 1', 'assigned 0 1']);
   });
 
-  it('loses all partitions by its own clock, after the session timeout of the broker', async () => {
+  it('loses all partitions, measured by its own clock, after the session timeout that the broker returned', async () => {
     await member.start();
     member.answer(new ConnectionError('unplugged'));
     await member.runtime.advance(BROKER_SESSION_MS - INTERVAL_MS);
@@ -165,7 +165,7 @@ describe('ConsumerMembership', () => {
     expect(member.calls.at(-1)).toBe('lost 0 1');
   });
 
-  it('waits to read a topic until it can translate the topic id', async () => {
+  it('reads a topic only once it knows the name for the topic id', async () => {
     const foreign = 'b2'.repeat(16);
     await member.start(heartbeatAnswer(1, [0], foreign));
     expect(member.calls).toEqual(['assigned']);
@@ -176,7 +176,7 @@ describe('ConsumerMembership', () => {
     expect(member.heartbeats.at(-1)?.owned).toEqual([`${foreign}/0`]);
   });
 
-  it('keeps a topic that was created again; its readers notice the new id', async () => {
+  it('keeps the partitions of a topic that was created again, and reports them with the new id', async () => {
     await member.start();
     const successor = 'b2'.repeat(16);
     member.cluster.topicIds.set('orders', successor);
@@ -186,7 +186,7 @@ describe('ConsumerMembership', () => {
     expect(member.heartbeats.at(-1)?.owned).toEqual([`${successor}/0`, `${successor}/1`]);
   });
 
-  it('explains an empty assignment by its deleted topic', async () => {
+  it('reports a deleted topic in the status if the assignment is empty because of it', async () => {
     await member.start();
     member.cluster.topics.delete('orders');
     member.answer(heartbeatAnswer(2, []));
@@ -203,7 +203,7 @@ describe('ConsumerMembership', () => {
     expect(member.states.at(-1)).toBe('stable');
   });
 
-  it('revokes and leaves at its close', async () => {
+  it('calls onRevoked and leaves the group at its close', async () => {
     await member.start();
     const { memberId } = member.membership.snapshot;
     await member.membership.close();
@@ -211,7 +211,7 @@ describe('ConsumerMembership', () => {
     expect(member.heartbeats.at(-1)).toMatchObject({ memberId, generation: -1 });
   });
 
-  it('waits at its close for a revocation under way, and revokes each partition once', async () => {
+  it('waits at its close for a running onRevoked, and revokes each partition once', async () => {
     await member.start();
     const gate = new Deferred();
     member.listener.onRevoked = (partitions) =>
@@ -228,7 +228,7 @@ describe('ConsumerMembership', () => {
   });
 });
 
-describe('ConsumerMembership, assigned anew during its close', () => {
+describe('ConsumerMembership, whose assignment changes during its close', () => {
   it.each([
     ['removes partitions', [0]],
     ['assigns more', [0, 1, 2]],
@@ -256,13 +256,13 @@ describe('ConsumerMembership, as a static member', () => {
   });
   afterEach(() => member.close());
 
-  it('reports at its close that it may return', async () => {
+  it('leaves with epoch -2 at its close, so that the group keeps its partitions for a restart', async () => {
     await member.start();
     await member.membership.close();
     expect(member.heartbeats.at(-1)).toMatchObject({ generation: -2, instanceId: 'pod-1' });
   });
 
-  it('waits while its instance id is in use, and names it in the error', async () => {
+  it('keeps retrying while its instance id is in use, and names it in the error', async () => {
     await member.start(refusedHeartbeat(111));
     await member.runtime.advance(10_000);
     expect(member.calls).toEqual([]);
@@ -288,7 +288,7 @@ describe('ConsumerMembership, with a broker that does not support the protocol',
   it.each([
     ['reports it in the response', refusedHeartbeat(35)],
     ['does not offer the request', new UnsupportedError('ConsumerGroupHeartbeat')],
-  ])('ends without owning anything if the broker %s', async (_, answer) => {
+  ])('ends without an assignment if the broker %s', async (_, answer) => {
     const member = await new ConsumerMemberUnderTest().start(answer);
     expect(member.unsupported).toHaveLength(1);
     expect(member.calls).toEqual([]);
@@ -305,7 +305,7 @@ describe('ConsumerMembership, for each error code of the table', () => {
   const ENDS: Partial<Record<Reaction, string>> = { refuse: 'failed', 'fall-back': 'joining' };
 
   it.each(codes)(
-    'retries or fails, but never stops silently, on code %i %s during the join',
+    'either retries or fails visibly on code %i %s during the join',
     async (errorCode) => {
       const member = await new ConsumerMemberUnderTest().start(refusedHeartbeat(errorCode));
       await member.runtime.advance(60_000);
@@ -318,7 +318,7 @@ describe('ConsumerMembership, for each error code of the table', () => {
   );
 
   it.each(codes)(
-    'keeps or loses its partitions as the error table says after one response with code %i %s',
+    'keeps or loses its partitions, as the table of broker codes says, on code %i %s in one response',
     async (errorCode) => {
       const member = await new ConsumerMemberUnderTest().start();
       member.once(refusedHeartbeat(errorCode));

@@ -27,8 +27,8 @@ export interface ConsumerMembershipOptions extends GroupSettings {
   readonly listener: MembershipListener;
   readonly logger: DriverLogger;
   /**
-   * Called when the broker does not support the protocol. This membership has then ended and owns
-   * nothing.
+   * Called when the broker does not support the consumer protocol. This membership has then ended
+   * and owns no partitions.
    */
   readonly onUnsupported: (error: Error) => void;
 }
@@ -80,8 +80,8 @@ export class ConsumerMembership implements Membership {
   }
 
   /**
-   * Always false: the broker reports an old epoch with a code of its own, and the commit is retried
-   * with the new epoch.
+   * Returns false. The broker reports an old epoch with its own error code, after which the commit
+   * is retried with the new epoch.
    */
   mayHaveNewGeneration(): boolean {
     return false;
@@ -114,7 +114,7 @@ export class ConsumerMembership implements Membership {
     }
   }
 
-  /** Runs one member until it ends. Returns false if no other member may follow. */
+  /** Runs one member until it ends. Returns false if no other member may replace it. */
   async #runMember(): Promise<boolean> {
     this.#status.joining();
     await this.#waitForTopics();
@@ -144,7 +144,8 @@ export class ConsumerMembership implements Membership {
   }
 
   /**
-   * Leaves the group, also after a join without a response: the response may still be on its way.
+   * Leaves the group, also if the response to the join has not arrived: the coordinator may have
+   * accepted the member.
    */
   #leave({ memberId }: ConsumerGroupMember): Promise<void> {
     const { coordinator, groupId, groupInstanceId, logger } = this.#options;
@@ -168,8 +169,8 @@ export class ConsumerMembership implements Membership {
   }
 
   /**
-   * Returns false if no restart may follow: when the session closes, or when the wait fails and the
-   * loop would spin.
+   * Returns false if the membership must not restart: the session closes, or the wait has failed
+   * and the loop would retry without a pause.
    */
   async #waitToRestart(error: Error): Promise<boolean> {
     this.#options.logger.error('The membership failed with an unexpected error and is restarted.', {

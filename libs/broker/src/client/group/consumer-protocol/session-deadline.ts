@@ -10,9 +10,9 @@ const DEFAULT_SESSION_MS = 45_000;
 const SESSION_TIMEOUT = 'consumer.session.timeout.ms';
 
 /**
- * Watches the time since the last answered heartbeat. After the session timeout, the group has
- * given the partitions to other members, even if this member was not told. The broker decides on
- * the timeout; if it cannot be read, its default is used.
+ * Measures the time since the last answered heartbeat. After the session timeout the group has
+ * given the partitions to other members, and this member loses them. The timeout is a setting of
+ * the broker. If it cannot be read, its default is used.
  */
 export class SessionDeadline {
   #sessionMs = DEFAULT_SESSION_MS;
@@ -30,8 +30,8 @@ export class SessionDeadline {
   }
 
   /**
-   * Extends the session from the time of sending: the broker counts from the arrival of the
-   * heartbeat, which is later.
+   * Extends the session from the time at which the heartbeat was sent. The broker counts from its
+   * arrival, which is later.
    */
   extend(sentAt: number): void {
     if (this.#lastSentAt === undefined) void this.#readSessionTimeout();
@@ -47,8 +47,8 @@ export class SessionDeadline {
   }
 
   /**
-   * Reads the timeout from the broker. This needs DescribeConfigs on the group, which not every
-   * client may use.
+   * Reads the timeout from the broker. The request needs the right DescribeConfigs on the group,
+   * which not every client has.
    */
   async #readSessionTimeout(): Promise<void> {
     try {

@@ -17,8 +17,8 @@ export interface CheckTopicsOptions {
 }
 
 /**
- * Checks the topics before a join. A member with some of its topics joins; a member without any
- * would be assigned nothing, so it waits.
+ * Checks the topics before a join. A member joins if at least one of its topics exists. Otherwise
+ * it waits, because it would be assigned nothing.
  */
 export async function checkTopicsExist(
   { cluster: { metadata }, status, logger }: CheckTopicsOptions,

@@ -6,7 +6,7 @@ import type { ClusterClient } from '../../../wire/index.js';
 export interface TopicWatchOptions {
   readonly cluster: ClusterClient;
   readonly topics: readonly string[];
-  /** Partition counts on which the assignment is based. */
+  /** The partition counts on which the assignment is based. */
   readonly counts: ReadonlyMap<string, number>;
   readonly refreshMs: number;
   readonly logger: DriverLogger;
@@ -16,8 +16,8 @@ export interface TopicWatchOptions {
 const MISSING_REFRESH = { initialMs: 250, maxMs: 5_000 };
 
 /**
- * Watches the topics of all members. Only the leader needs it: the group is reassigned only when
- * the leader rejoins. A follower that rejoins without changes gets the same assignment again.
+ * Watches the topics of all members. Only the leader needs this, because only its rejoin makes the
+ * group assign again. A follower that rejoins without changes gets the same assignment.
  */
 export class TopicWatch {
   readonly #options: TopicWatchOptions;
@@ -51,8 +51,8 @@ export class TopicWatch {
   async #check(): Promise<void> {
     const { cluster, topics, refreshMs, logger, onChange } = this.#options;
     try {
-      // Missing topics are requested every time. The others may have been refreshed by other
-      // sessions.
+      // Missing topics are requested each time. The metadata of the others may have been refreshed
+      // by other sessions.
       await cluster.metadata.load(topics, refreshMs / 2);
       const change = this.#stopped ? undefined : this.#findChange();
       if (change !== undefined) return onChange(change);
@@ -72,8 +72,8 @@ export class TopicWatch {
     for (const topic of topics) {
       const [before, after] = [counts.get(topic) ?? 0, now.get(topic) ?? 0];
       if (before === after) continue;
-      // A broker that has just started reports topics as unknown until it has received the
-      // metadata.
+      // A broker that has just started does not know all topics yet, so a topic counts as missing
+      // only after the second lookup.
       if (after === 0 && !this.#missingOnce.has(topic)) missing.add(topic);
       else return `topic "${topic}" has ${after} partitions; the assignment was made for ${before}`;
     }

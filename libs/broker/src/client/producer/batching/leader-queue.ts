@@ -11,8 +11,8 @@ const MAX_IN_FLIGHT_REQUESTS = 5;
  * The partitions that wait for one leader, and the number of requests in flight to that leader.
  *
  * A batch is sent when it is full, when `lingerMs` has passed, when it is a retry, or when no
- * request to the leader is in flight: waiting for an idle leader would gain nothing. So batches
- * grow while the leader is busy, and a single record is never delayed.
+ * request to the leader is in flight: waiting for an idle leader would have no advantage. So
+ * batches grow while the leader is busy, and a single record is never delayed.
  */
 export class LeaderQueue {
   readonly #partitions = new Set<PartitionQueue>();
@@ -31,7 +31,7 @@ export class LeaderQueue {
     this.#partitions.add(queue);
   }
 
-  /** A request to this leader was answered, or has failed. */
+  /** Called when a request to this leader was answered or has failed. */
   requestDone(): void {
     this.#inFlight--;
   }
@@ -57,7 +57,8 @@ export class LeaderQueue {
     if (this.#inFlight === 0 || this.skipsLinger()) return true;
     const { batchBytes, lingerMs } = this.context.options;
     const lingerStart = this.context.cluster.runtime.monotonic() - lingerMs;
-    // One full batch or one retry is enough: the other partitions share its request.
+    // One full batch or one retry is enough to send now, because the other partitions share its
+    // request.
     for (const { head, length } of this.#partitions) {
       if (head === undefined || length > 1 || head.attempts > 0) return true;
       if (head.sizeInBytes >= batchBytes || head.openedAt <= lingerStart) return true;
@@ -66,8 +67,8 @@ export class LeaderQueue {
   }
 
   /**
-   * Takes the batches for one request, oldest partitions first, and at most one batch of a
-   * partition.
+   * Takes the batches for one request: at most one of each partition, first of the partition that
+   * was queued first.
    */
   #collect(): PartitionQueue[] {
     const queues: PartitionQueue[] = [];
@@ -86,7 +87,7 @@ export class LeaderQueue {
     return queues;
   }
 
-  /** Waits for the oldest partition, which is the first one in the set. */
+  /** Waits until the linger time of the partition that was queued first has passed. */
   #waitForLinger(): void {
     const [first] = this.#partitions;
     const { runtime } = this.context.cluster;

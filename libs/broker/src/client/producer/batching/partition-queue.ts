@@ -11,16 +11,20 @@ import { RETRY_BACKOFF, REQUEST_OVERHEAD, type SenderContext } from '../sender-c
 export type QueueState =
   /** The queue has no records. */
   | 'empty'
-  /** The partition waits for a producer id, or for its registration in the transaction. */
+  /** The partition waits for a producer id, or until the transaction contains it. */
   | 'unregistered'
   /** The partition waits in the queue of its leader. */
   | 'ready'
-  /** The head batch is in flight. No other batch of the partition is sent before its response. */
+  /**
+   * The head batch is in flight. The next batch of the partition is sent only after the response.
+   */
   | 'in-flight'
-  /** The head batch waits for its next attempt. No other batch of the partition overtakes it. */
+  /**
+   * The head batch waits for its next attempt. The other batches of the partition wait behind it.
+   */
   | 'retrying';
 
-/** The largest deltas, so that the estimated size of a record is never too small. */
+/** The largest deltas, so that the size of a record is never underestimated. */
 const LONGEST_TIMESTAMP_DELTA = 2 ** 50;
 const LONGEST_OFFSET_DELTA = 2 ** 31 - 1;
 const SMALLEST_CAPACITY = 4_096;
@@ -58,9 +62,9 @@ export class PartitionQueue {
   }
 
   /**
-   * Returns true if the head batch may be in the log under its sequence number. The batch is then
-   * sent again unchanged, or abandoned. Other bytes under the same number would be taken for a
-   * repetition and lost. The same records under another number could be written twice.
+   * Returns true if the head batch may be in the log under its sequence number. It is then sent
+   * again unchanged, or given up. Other bytes under the same number would be treated as a duplicate
+   * and lost. The same records under another number could be written twice.
    */
   get isHeadImmutable(): boolean {
     return this.sequence !== undefined && this.head?.mayBeWritten === true;
@@ -71,7 +75,7 @@ export class PartitionQueue {
   }
 
   /**
-   * Encodes the record and returns its bytes, or 0 while there is no memory for it. Throws if the
+   * Encodes the record and returns its size in bytes, or 0 if no memory is available. Throws if the
    * record can never be sent.
    */
   append(call: SendCall, index: number, record: OutgoingRecord): number {
@@ -84,13 +88,13 @@ export class PartitionQueue {
     const batch = fits ? last : this.#batchFor(call, record, last);
     if (batch === undefined) return 0;
     const bytes = batch.append(call, index, record);
-    // A new batch joins the queue only now, so that a failed encoding leaves no empty batch.
+    // A new batch is added to the queue only now, so that a failed encoding leaves no empty batch.
     if (batch !== last) this.#batches.push(batch);
     this.memory.take(bytes);
     return bytes;
   }
 
-  /** Removes the head batch, which is settled or no longer needed. */
+  /** Removes the head batch, because it has its result or is replaced by other batches. */
   #removeHead(): void {
     const head = this.#batches.shift();
     if (head === undefined) return;
@@ -116,8 +120,8 @@ export class PartitionQueue {
   }
 
   /**
-   * Drops abandoned records from the front. The head batch then contains exactly the records to
-   * send.
+   * Removes dropped records from the head of the queue. The head batch then contains exactly the
+   * records to send. Returns that batch.
    */
   prune(): PendingBatch | undefined {
     for (let head = this.head; head?.hasAbandonedRecords; head = this.head) {
@@ -134,8 +138,8 @@ export class PartitionQueue {
   }
 
   /**
-   * Splits a batch that is too large for the broker. The halves are sent one after the other, and
-   * later batches are made smaller.
+   * Splits the head batch, which is too large for the broker. Its halves are sent one after the
+   * other, and later batches are made smaller.
    */
   splitHead(): void {
     const { head } = this;
@@ -148,7 +152,7 @@ export class PartitionQueue {
     this.#replaceHead(first, second);
   }
 
-  /** Fails some records of the head batch. The other records are sent again. */
+  /** Fails the named records of the head batch, and sends the others again. */
   failRecordsOfHead(errors: ReadonlyMap<number, Error>): void {
     const { head } = this;
     if (head === undefined) return;
@@ -166,11 +170,11 @@ export class PartitionQueue {
   }
 
   /**
-   * Retires a sequence number that was sent with some bytes, so that it is never used for other
-   * records. A broker that has the first bytes after all would take the other records for a
-   * repetition, and drop them with a success code. A transaction has no other epoch to continue in.
-   * There, a number is used again if the broker has certainly refused it; otherwise the partition
-   * cannot be written any more.
+   * Ends the use of a sequence number that was sent, so that no other records are sent under it. A
+   * broker that has stored the first bytes would treat other records as a duplicate and drop them
+   * with a success code. In a transaction there is no other epoch to continue in. Its number is
+   * used again if the broker has certainly refused it. Otherwise the partition cannot be written
+   * any more.
    */
   #retireSequenceNumber(): void {
     const { head, sequence } = this;
@@ -179,7 +183,9 @@ export class PartitionQueue {
     sequence?.restart();
   }
 
-  /** Creates a batch for records of `batch`, with the same history. */
+  /**
+   * Creates a batch for records of `batch`, with its `attempts`, `lastError` and `mayBeWritten`.
+   */
   #successorOf(batch: PendingBatch): PendingBatch {
     const successor = new PendingBatch(
       this.topic,

@@ -8,9 +8,10 @@ import {
   type RecordCodec,
 } from '../../../records/index.js';
 import type { BatchStamp } from '../idempotence/partition-sequence.js';
-import type { FailedState, RecordHolder, SendCall } from '../send-call.js';
+import { failedRecordState, type FailedState } from '../failed-record-state.js';
+import type { RecordHolder, SendCall } from '../send-call.js';
 
-/** The consecutive records of a batch that belong to one call. */
+/** The consecutive records of one call in a batch. */
 export class CallRecords implements RecordHolder {
   readonly indexes: number[] = [];
   #isOpen = true;
@@ -51,8 +52,8 @@ export class CallRecords implements RecordHolder {
   }
 
   /**
-   * Releases the records, so that they can move to another batch. Returns false if they already
-   * have an outcome.
+   * Releases the records, so that another batch can take them. Returns false if they already have
+   * an outcome.
    */
   release(): boolean {
     return this.#close();
@@ -66,15 +67,15 @@ export class CallRecords implements RecordHolder {
 }
 
 /**
- * A batch is queued, then chosen for a request, then in flight: from that moment its records may be
- * written.
+ * The stages of a batch: in a queue, chosen for a request, and in flight. From the last stage on
+ * its records may be written.
  */
 export type BatchStage = 'queued' | 'chosen' | 'in-flight';
 
 /**
- * A record batch for one partition. The batch is open while records are appended, and sealed when
- * its first request is sent. Records are encoded when they are appended, so the caller may change
- * its buffers at once.
+ * A record batch for one partition. Records are appended until the first request of the batch is
+ * sent. Each record is encoded when it is appended, so that the caller may change its buffers
+ * afterwards.
  */
 export class PendingBatch {
   readonly #writer: RecordBatchWriter;
@@ -85,9 +86,9 @@ export class PendingBatch {
   /** The number of attempts so far. */
   attempts = 0;
   stage: BatchStage = 'queued';
-  /** True after an attempt that was sent and whose result is not known. */
+  /** True after an attempt that was sent and whose result is unknown. */
   mayBeWritten = false;
-  /** True if some records of the batch already have an outcome and must not be sent (again). */
+  /** True if some records of the batch have an outcome already and must not be sent (again). */
   hasAbandonedRecords = false;
   /** The error of the latest attempt. */
   lastError: Error | undefined;
@@ -111,7 +112,7 @@ export class PendingBatch {
     return this.#writer.sizeInBytes;
   }
 
-  /** True while the batch takes more records. */
+  /** True if records can still be appended. */
   get isOpen(): boolean {
     return this.#sealed === undefined && this.stage === 'queued';
   }
@@ -122,11 +123,11 @@ export class PendingBatch {
   }
 
   get stateIfAbandoned(): FailedState {
-    return this.mayBeWritten || this.stage === 'in-flight' ? 'unknown' : 'not-written';
+    return failedRecordState(this.mayBeWritten, this.stage === 'in-flight');
   }
 
   /**
-   * Returns the bytes that were added. Throws, and changes nothing, if the record cannot be
+   * Returns the number of appended bytes. Throws, and changes nothing, if the record cannot be
    * encoded.
    */
   append(call: SendCall, index: number, record: OutgoingRecord): number {
@@ -135,7 +136,7 @@ export class PendingBatch {
     return bytes;
   }
 
-  /** Returns the same bytes every time, unless the stamp has changed. */
+  /** Returns the encoded batch: the same bytes each time, unless the stamp has changed. */
   seal(codec: RecordCodec | undefined, stamp?: BatchStamp): Buffer {
     if (this.#sealed === undefined) this.#sealed = this.#writer.finish({ codec, ...stamp });
     else if (stamp !== undefined && !isSame(stamp, this.#stamp)) stampProducer(this.#sealed, stamp);
@@ -155,7 +156,7 @@ export class PendingBatch {
     for (const share of this.#parts) share.failed(state, error);
   }
 
-  /** Drops the records of calls that were aborted, so that they are not sent again. */
+  /** Removes the records of aborted calls, so that they are not sent again. */
   dropAbandoned(): void {
     for (const share of this.#parts)
       if (share.call.abandoned !== undefined) share.abandon(share.call.abandoned);
@@ -172,10 +173,10 @@ export class PendingBatch {
   }
 
   /**
-   * Encodes all records without an outcome again, in order, into the batches given by
-   * `destinationOf`; an error instead of a batch fails the record. This batch must not be used
-   * afterwards. The records are decoded from our own bytes, because the caller's buffers may have
-   * changed.
+   * Encodes all records without an outcome again, in order, into the batches that `destinationOf`
+   * returns. If it returns an error, the record fails. This batch must not be used afterwards. The
+   * records are decoded from the bytes of this batch, because the caller may have changed its
+   * buffers.
    */
   redistribute(destinationOf: (position: number) => PendingBatch | Error): void {
     const records = this.#decode();

@@ -3,12 +3,12 @@ import type { RecordHolder, SendCall } from '../send-call.js';
 
 /** The reason why records are not encoded yet: no memory, or no metadata of their topic. */
 export interface Blocker {
-  /** Returns the error for records that waited until their deadline. */
+  /** Returns the error for records that were still waiting at their deadline. */
   timeoutError(call: SendCall): Error;
 }
 
 /**
- * The records of one call that are not encoded yet, in order. They wait for memory, or for the
+ * The records of one call that are not encoded yet, in order. They wait for memory or for the
  * metadata of their topic.
  */
 export class PendingRecords implements RecordHolder {
@@ -18,7 +18,7 @@ export class PendingRecords implements RecordHolder {
   constructor(
     readonly call: SendCall,
     public blocker: Blocker,
-    /** The indexes of the records in the call. Undefined means all records of the call. */
+    /** The indexes of these records in the call. Undefined means all records of the call. */
     private readonly indexes?: number[],
   ) {
     call.addHolder(this);
@@ -41,7 +41,7 @@ export class PendingRecords implements RecordHolder {
     this.indexes?.push(index);
   }
 
-  /** Moves on to the next record: the present one was encoded or has failed. */
+  /** Continues with the next record, because the current one was encoded or has failed. */
   advance(): void {
     this.#next++;
   }

@@ -9,7 +9,7 @@ import { Backoff, type Timer } from '../../../runtime/index.js';
 import { describeCode, errorOfCode } from '../../../wire/index.js';
 import { METADATA_MAX_AGE_MS } from '../../../wire/cluster/metadata.js';
 import { PendingRecords, type Blocker } from './pending-records.js';
-import { partitionOfKey } from './partition-of-key.js';
+import { partitionOfKey } from '../../../records/index.js';
 import type { MemoryBudget } from './memory-budget.js';
 import { PartitionQueue } from './partition-queue.js';
 import type { SendCall } from '../send-call.js';
@@ -18,10 +18,7 @@ import { StickyPartitioner } from './sticky-partitioner.js';
 
 const UNKNOWN_TOPIC_OR_PARTITION = 3;
 
-/**
- * A topic as the producer knows it: the queues of its partitions, and the records that wait for its
- * metadata.
- */
+/** A topic with the queues of its partitions, and with the records that wait for its metadata. */
 export class ProducerTopic implements Blocker {
   readonly #queues: (PartitionQueue | undefined)[] = [];
   readonly #sticky: StickyPartitioner;
@@ -51,7 +48,7 @@ export class ProducerTopic implements Blocker {
   }
 
   /**
-   * Takes the partition count from the cluster's metadata, which other sessions refresh as well.
+   * Updates the partition count from the cluster's metadata, which other sessions refresh as well.
    */
   syncWithMetadata(): void {
     const known = this.context.cluster.metadata.topic(this.name);
@@ -59,15 +56,16 @@ export class ProducerTopic implements Blocker {
     const now = this.context.cluster.runtime.monotonic();
     if (now < this.#freshUntil || !this.isKnown) return;
     this.#freshUntil = now + METADATA_MAX_AGE_MS;
-    // Partitions may be added to a topic at any time, and keys then belong to other partitions.
+    // Refreshes the metadata regularly, because partitions may be added to a topic, and keys then
+    // belong to other partitions.
     this.context.cluster.metadata
       .load([this.name])
       .catch((error: Error) => this.#logRefreshFailure(error));
   }
 
   /**
-   * Returns the queue for the record, or undefined while metadata are missing. Throws if there is
-   * no such partition.
+   * Returns the queue for the record, or undefined if metadata are missing. Throws if the partition
+   * does not exist.
    */
   queueFor(call: SendCall, record: OutgoingRecord): PartitionQueue | undefined {
     if (!this.isKnown) return undefined;
@@ -78,7 +76,10 @@ export class ProducerTopic implements Blocker {
     return this.#queue(this.#sticky.partition(this.#partitionCount, this.#canSendTo));
   }
 
-  /** Counts the bytes of a keyless record, so that the partitioner switches after a full batch. */
+  /**
+   * Counts the bytes of records without a key, so that the partitioner switches to another
+   * partition after a full batch.
+   */
   countStickyBytes(bytes: number): void {
     this.#sticky.add(bytes);
   }

@@ -8,20 +8,20 @@ import { ProducerTopic } from './producer-topic.js';
 
 /** Callbacks of the accumulator to its owner. */
 export interface AccumulatorEvents {
-  /** A record was appended to the queue. */
+  /** Called when a record was appended to the queue. */
   onQueueFilled(queue: PartitionQueue): void;
   /**
-   * The bytes of this turn are used up. The owner calls `startTurn` in the next turn of the event
-   * loop.
+   * Called when the limit of bytes for this turn of the event loop is reached. The owner calls
+   * `startTurn` in the next turn.
    */
   onTurnUsedUp(): void;
 }
 
 /**
  * Encodes the records of all calls into the queues of their partitions, call by call and record by
- * record. The accumulator pauses when there is no memory. It also pauses after the bytes of one
- * request, so that a huge `send` does not block the process and does not delay its own first
- * request.
+ * record. The accumulator pauses if no memory is available. It also pauses after the bytes of one
+ * request, so that a huge `send` does not block the process and delays its own first request only
+ * briefly.
  */
 export class RecordAccumulator implements Blocker {
   readonly #topics = new Map<string, ProducerTopic>();
@@ -52,7 +52,7 @@ export class RecordAccumulator implements Blocker {
     this.#encodePending();
   }
 
-  /** Continues after memory was released. */
+  /** Continues to encode after memory was released. */
   resume(): void {
     if (this.#pending.length > 0) this.#encodePending();
   }
@@ -92,8 +92,8 @@ export class RecordAccumulator implements Blocker {
   }
 
   /**
-   * Encodes one record into its queue, holds it back until its topic is known, or fails it. Returns
-   * false if there is no memory.
+   * Encodes one record into its queue, keeps it until its topic is known, or fails it. Returns
+   * false if no memory is available.
    */
   #encodeNext(records: PendingRecords): boolean {
     const { call, index, record } = records;
@@ -131,7 +131,7 @@ export class RecordAccumulator implements Blocker {
     return topic;
   }
 
-  /** Puts records that waited for their topic in front of later calls, to keep the order. */
+  /** Encodes records that waited for their topic before those of later calls, to keep the order. */
   #resumeTopic(pending: readonly PendingRecords[]): void {
     for (const records of pending) records.blocker = this;
     this.#pending = [...pending, ...this.#pending];

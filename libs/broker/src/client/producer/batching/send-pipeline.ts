@@ -10,7 +10,8 @@ import { Sender } from '../sender.js';
 import type { PartitionRegistrarFactory, SenderContext } from '../sender-context.js';
 
 /**
- * Runs all sends under one producer id: accumulator, sender, deadlines, abort signals and memory.
+ * Runs all sends under one producer id. Connects accumulator, sender, deadlines, abort signals and
+ * memory.
  */
 export class SendPipeline {
   readonly #context: SenderContext;
@@ -31,7 +32,7 @@ export class SendPipeline {
     this.#context = {
       ...context,
       onClusterClosed: (error) => {
-        // Ends all calls first, because their responses will never arrive.
+        // Ends all calls before the sender stops, because their responses will never arrive.
         this.close(error);
         context.onClusterClosed(error);
       },
@@ -69,13 +70,16 @@ export class SendPipeline {
     return call.promise;
   }
 
-  /** Turns lingering off, so that batches are sent without waiting for more records. */
+  /**
+   * Turns lingering off or on. Without lingering, batches are sent without waiting for more
+   * records.
+   */
   skipLinger(isSkipped: boolean): void {
     this.#skipsLinger = isSkipped;
     this.#schedulePump();
   }
 
-  /** Resolves when every call has its outcome, or when the time is over. */
+  /** Resolves when every call has its outcome, or after the timeout. */
   async drain(timeoutMs: number): Promise<void> {
     if (this.isEmpty) return;
     this.#drained = new Deferred();
@@ -87,7 +91,7 @@ export class SendPipeline {
     timer.cancel();
   }
 
-  /** Ends every call at once. No request is sent or answered afterwards. */
+  /** Ends every call at once. Afterwards no request is sent, and no response is processed. */
   close(reason: ClosedError): void {
     this.#isClosed = true;
     this.#sender.stop();
@@ -113,7 +117,7 @@ export class SendPipeline {
   }
 
   /**
-   * Runs after all other work of this turn of the event loop, so that all sends of a turn share a
+   * Runs after all other work of this turn of the event loop, so that all sends of the turn share a
    * request.
    */
   #schedulePump(): void {

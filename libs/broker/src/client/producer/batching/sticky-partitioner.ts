@@ -2,7 +2,7 @@ import type { Runtime } from '../../../runtime/index.js';
 
 /**
  * Chooses the partition of keyless records: the same partition until a batch is full, then another
- * random one.
+ * random one. It is asked once per record: a batch that is sent again stays in its partition.
  */
 export class StickyPartitioner {
   #current = -1;
@@ -14,8 +14,8 @@ export class StickyPartitioner {
   ) {}
 
   /**
-   * Returns the partition for the next record. `isGood` says which partitions can be sent to at the
-   * moment.
+   * Returns the partition for the next record. `isGood` returns whether a partition can be sent to
+   * at the moment.
    */
   partition(count: number, isGood: (partition: number) => boolean): number {
     const isSpent = this.#current < 0 || this.#current >= count || this.#bytes >= this.batchBytes;
@@ -27,7 +27,9 @@ export class StickyPartitioner {
     this.#bytes += bytes;
   }
 
-  /** Prefers partitions that can be sent to, and another partition than the present one. */
+  /**
+   * Prefers partitions that can be sent to, and among them another one than the current partition.
+   */
   #choose(count: number, isGood: (partition: number) => boolean): void {
     const all = Array.from({ length: count }, (_, partition) => partition);
     const good = all.filter(isGood);

@@ -8,7 +8,7 @@ import {
 import { ScriptedProduceCluster } from '../scripted-produce-cluster.spec-support.js';
 
 describe('batch that cannot be encoded', () => {
-  it('fails alone and at once as not written, because it was never sent', async () => {
+  it('fails alone and at once as not written, because it is never sent', async () => {
     const cluster = new ScriptedProduceCluster();
     const lines: LoggedLine[] = [];
     const producer = producerOn(cluster, { compression: 'gzip' }, lines);
@@ -36,7 +36,7 @@ describe('batch that cannot be encoded', () => {
     await producer.close();
   });
 
-  it('is not retried, and no request is sent if it is alone', async () => {
+  it('is not retried, and causes no request if there is no other batch', async () => {
     const cluster = new ScriptedProduceCluster();
     const producer = producerOn(cluster, { compression: 'gzip' });
     const compress = jest.spyOn(gzip, 'compress').mockImplementationOnce(() => {

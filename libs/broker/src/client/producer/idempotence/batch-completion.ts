@@ -49,8 +49,8 @@ export class BatchCompletion {
   }
 
   /**
-   * Logs an error if the base offset does not rise. A broker that returns an old base offset has
-   * not written the batch, because it took the batch for a repetition of another one.
+   * Logs an error if the base offset does not increase. A broker that returns an old base offset
+   * has not written the batch, but treated it as a duplicate of an earlier one.
    */
   #checkOffsetsRise(queue: PartitionQueue, baseOffset: number, count: number): void {
     const { topic, partition, lastOffset } = queue;
@@ -91,10 +91,7 @@ export class BatchCompletion {
     queue.dropHead();
   }
 
-  /**
-   * Fails the batch, because a transaction cannot continue in a new epoch: the transaction has
-   * failed.
-   */
+  /** Fails the batch and the transaction, because a transaction cannot continue in a new epoch. */
   #failTransaction(
     queue: PartitionQueue,
     head: PendingBatch,
@@ -110,7 +107,7 @@ export class BatchCompletion {
 
   /**
    * Restarts the sequence of the partition. A batch that was certainly not written is sent again
-   * under its new number. A batch that may have been written fails, because a second attempt could
+   * under a new number. A batch that may have been written fails, because a second attempt could
    * write it twice.
    */
   #restartSequence(

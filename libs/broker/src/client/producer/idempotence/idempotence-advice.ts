@@ -1,8 +1,8 @@
 const CLUSTER_AUTHORIZATION_FAILED = 31;
 
 /**
- * Returns the advice for credentials that may write, but not idempotently; empty for every other
- * code.
+ * Returns the advice for credentials that allow writes but not idempotent ones; empty for every
+ * other code.
  */
 export function idempotenceAdvice(code: number): string {
   return code === CLUSTER_AUTHORIZATION_FAILED

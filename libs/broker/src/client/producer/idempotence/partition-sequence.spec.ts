@@ -11,7 +11,7 @@ describe('PartitionSequence', () => {
     expect(sequence.accepts(identity(7n))).toBe(true);
   });
 
-  it('starts at 0 and counts written records, not attempts', () => {
+  it('starts at 0 and advances with written records, not with attempts', () => {
     const sequence = new PartitionSequence();
     sequence.begin(identity(7n));
     expect(sequence.stamp).toEqual({ producerId: 7n, producerEpoch: 0, baseSequence: 0 });
@@ -21,7 +21,7 @@ describe('PartitionSequence', () => {
     expect(sequence.stamp?.baseSequence).toBe(5);
   });
 
-  it('continues with 0 after the largest 32-bit number', () => {
+  it('continues with 0 after the largest 32-bit integer', () => {
     const sequence = new PartitionSequence();
     sequence.begin(identity(7n));
     sequence.advance(2 ** 31 - 2);
@@ -29,7 +29,7 @@ describe('PartitionSequence', () => {
     expect(sequence.stamp?.baseSequence).toBe(3);
   });
 
-  it('restarts at 0 in the next epoch of the same id', () => {
+  it('restarts at 0 in the next epoch of the same producer id', () => {
     const sequence = new PartitionSequence();
     sequence.begin(identity(7n, 4));
     sequence.advance(3);
@@ -37,7 +37,7 @@ describe('PartitionSequence', () => {
     expect(sequence.stamp).toEqual({ producerId: 7n, producerEpoch: 5, baseSequence: 0 });
   });
 
-  it('needs another id after the last epoch', () => {
+  it('needs another producer id after the last epoch', () => {
     const sequence = new PartitionSequence();
     sequence.begin(identity(7n, 32_766));
     sequence.restart();

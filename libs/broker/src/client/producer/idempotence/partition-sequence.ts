@@ -1,8 +1,8 @@
 import type { ProducerStamp } from '../../../records/index.js';
 
 /**
- * The producer id and epoch from a broker. Without transactions we raise the epoch per partition;
- * in transactions only the coordinator raises it.
+ * The producer id and epoch that a broker has assigned. Without transactions this client increases
+ * the epoch per partition. In transactions only the coordinator increases it.
  */
 export interface ProducerIdentity extends Omit<ProducerStamp, 'baseSequence'> {
   readonly transactional?: boolean;
@@ -15,9 +15,9 @@ const SEQUENCES = 2 ** 31;
 const LAST_EPOCH = 32_767;
 
 /**
- * The sequence number of a partition, by which its leader recognises a repeated batch. Each
- * partition has its own sequence and its own epoch, because brokers keep the state of a producer
- * per partition log. An error in one partition therefore does not affect the others.
+ * The sequence numbers of a partition, by which its leader recognises a duplicate batch. Each
+ * partition has its own sequence and epoch, because a leader keeps the state of a producer per
+ * partition. An error in one partition therefore does not affect the others.
  */
 export class PartitionSequence {
   #identity: ProducerIdentity | undefined;
@@ -28,7 +28,7 @@ export class PartitionSequence {
     return this.#identity !== undefined;
   }
 
-  /** Returns true if the partition counts under this producer id and epoch. */
+  /** Returns true if the sequence uses this producer id and epoch. */
   belongsTo({ producerId, producerEpoch }: ProducerIdentity): boolean {
     return (
       this.#identity?.producerId === producerId && this.#identity.producerEpoch === producerEpoch
@@ -59,10 +59,10 @@ export class PartitionSequence {
   }
 
   /**
-   * Restarts the sequence, because the latest numbers may be used up or the broker has lost its
-   * state. In a new epoch the sequence starts at 0. The broker refuses delayed requests of the old
-   * epoch as soon as the first batch of the new one is written. In a transaction there is no other
-   * epoch, so the producer id is discarded.
+   * Restarts the sequence at 0 in a new epoch, because the latest numbers may be used or the broker
+   * has lost its state. As soon as the first batch of the new epoch is written, the broker refuses
+   * delayed requests of the old one. In a transaction the epoch cannot change, so the producer id
+   * is discarded.
    */
   restart(): void {
     if (this.#identity === undefined) return;
@@ -71,7 +71,7 @@ export class PartitionSequence {
     else this.begin({ producerId, producerEpoch: producerEpoch + 1 });
   }
 
-  /** Discards the producer id, which cannot be used in any epoch. */
+  /** Discards the producer id, because it cannot be used in any epoch. */
   discardProducerId(): void {
     this.#discardedId = this.#identity?.producerId ?? this.#discardedId;
     this.#identity = undefined;

@@ -12,9 +12,9 @@ import type { SenderContext } from '../sender-context.js';
 type Response = readonly ProducedPartition[];
 
 /**
- * A produce request with the head batches of some queues. Connecting may take long, so the
- * content is decided when the request is encoded, right before it is sent. Records aborted until
- * then are left out; records that are sent may be written.
+ * A produce request with the head batches of some queues. Opening a connection may take long, so
+ * the content is decided when the request is encoded, right before it is sent. Records that were
+ * aborted until then are left out. Records that are sent may be written.
  */
 export class ProduceAttempt {
   readonly #unencodable = new Map<PendingBatch, Error>();
@@ -48,7 +48,8 @@ export class ProduceAttempt {
     if (sealed.length === 0)
       throw new ConnectionError('All records of the request were abandoned before it was sent.');
     const body = this.#requestWith(sealed).encode(version);
-    // Counts the attempt only after encoding: a batch that cannot be encoded was not sent.
+    // Counts the attempt only after the encoding, because a batch that cannot be encoded was not
+    // sent.
     for (const { pending } of sealed) {
       pending.stage = 'in-flight';
       pending.attempts++;
@@ -66,7 +67,7 @@ export class ProduceAttempt {
     const batch = queue.prune();
     if (batch === undefined) return [];
     const stamp = queue.sequence?.stamp;
-    // Abandoning a batch may have discarded the producer id of the queue. The queue then waits for
+    // Dropping a batch may have discarded the producer id of the queue. The queue then waits for
     // another one.
     if (queue.sequence !== undefined && stamp === undefined) return [];
     try {

@@ -15,7 +15,9 @@ const named = (reactions: readonly Reaction[]): readonly [string, BrokerCode][] 
     .filter(({ code }) => reactions.includes(reactionTo('produce', code)))
     .map((code) => [`${code.code} ${code.name}`, code]);
 
-/** Sends one record. The broker answers `code` to the first requests, then writes. */
+/**
+ * Sends one record. The broker answers the first requests with `code`, and then writes the record.
+ */
 async function sendAgainst(code: number, refusals: number) {
   const cluster = new ScriptedProduceCluster();
   cluster.script = (_, attempt) => ({ on: () => ({ code: attempt <= refusals ? code : 0 }) });
@@ -27,8 +29,8 @@ async function sendAgainst(code: number, refusals: number) {
   return { cluster, sending, ending, leakedTimers: cluster.runtime.pendingTimers };
 }
 
-describe('codes in a produce response', () => {
-  it('have one of the reactions that the sender supports', () => {
+describe('error code in a produce response', () => {
+  it('has one of the reactions that the sender supports', () => {
     const known: readonly Reaction[] = [
       'done',
       'retry',
@@ -54,13 +56,13 @@ describe('codes in a produce response', () => {
         expect(leakedTimers).toBe(0);
       });
 
-      it('refreshes the metadata only if the leader may have moved', async () => {
+      it('refreshes the metadata only if another broker may be the leader', async () => {
         const { cluster } = await sendAgainst(code, 1);
         const refreshes = reactionTo('produce', code).startsWith('refresh');
         expect(cluster.metadataAsked).toBe(refreshes ? 2 : 1);
       });
 
-      it('reports at the deadline whether an attempt may have written', async () => {
+      it('fails the record at the deadline as unknown or not written, as the code says', async () => {
         const { sending, leakedTimers } = await sendAgainst(code, Number.POSITIVE_INFINITY);
         const error = await failureOf(sending);
         const mayBeWritten = reactionTo('produce', code).endsWith('unknown');
@@ -82,7 +84,7 @@ describe('codes in a produce response', () => {
     });
   });
 
-  it('fails the record as unknown if this driver does not know the code', async () => {
+  it('fails the record as unknown if the code is not in the table', async () => {
     const { cluster, sending } = await sendAgainst(9_999, 1);
     const error = await failureOf(sending);
     expect(states(error)).toEqual(['unknown']);
@@ -91,19 +93,25 @@ describe('codes in a produce response', () => {
   });
 
   it.each(named(['done']))(
-    'code %s counts as written, at an unknown offset',
+    'resolves the send for code %s, with an unknown offset',
     async (_, { code }) => {
       const { sending } = await sendAgainst(code, 1);
       expect(await sending).toMatchObject([{ offset: -1 }]);
     },
   );
 
-  it.each(named(['split']))('code %s fails a record that cannot be split', async (_, { code }) => {
-    const { sending, cluster } = await sendAgainst(code, 1);
-    const [outcome] = (await failureOf(sending)).outcomes;
-    expect(outcome).toMatchObject({ state: 'not-written', error: expect.any(RecordTooLargeError) });
-    expect(cluster.produceRequests).toHaveLength(1);
-  });
+  it.each(named(['split']))(
+    'fails a single record with code %s, because it cannot be split',
+    async (_, { code }) => {
+      const { sending, cluster } = await sendAgainst(code, 1);
+      const [outcome] = (await failureOf(sending)).outcomes;
+      expect(outcome).toMatchObject({
+        state: 'not-written',
+        error: expect.any(RecordTooLargeError),
+      });
+      expect(cluster.produceRequests).toHaveLength(1);
+    },
+  );
 
   it.each([
     [29, AuthorizationError],
@@ -111,14 +119,14 @@ describe('codes in a produce response', () => {
     [17, RefusedError],
     [32, RefusedError],
     [9_999, RefusedError],
-  ])('code %i is a typed error', async (code, type) => {
+  ])('maps code %i to its error class', async (code, type) => {
     const { sending } = await sendAgainst(code, 1);
     expect((await failureOf(sending)).cause).toBeInstanceOf(type);
   });
 });
 
 describe('batch that is too large for the broker', () => {
-  it('is sent in halves, in order, and only a record that is too large by itself fails', async () => {
+  it('is sent in halves and in order, and fails only records that are too large alone', async () => {
     const cluster = new ScriptedProduceCluster();
     const isTooLarge = (values: readonly string[]) => values.includes('huge') || values.length > 3;
     cluster.script = () => ({
@@ -194,7 +202,7 @@ describe('batch with faulty records that the broker names', () => {
 });
 
 describe('produce response without a partition', () => {
-  it('is no acknowledgement: the result is unknown, and the records are sent again', async () => {
+  it('leaves the result of that partition unknown, and the records are sent again', async () => {
     const cluster = new ScriptedProduceCluster();
     cluster.script = (_, attempt) => ({
       on: ({ partition }) =>

@@ -1,10 +1,6 @@
 import { MalformedResponseError } from '../../../port/errors.js';
-import {
-  brokerCodes,
-  reactionTo,
-  errorOfCode,
-  type ProducedPartition,
-} from '../../../wire/index.js';
+import { reactionTo, errorOfCode, type ProducedPartition } from '../../../wire/index.js';
+import { mayBeWrittenDespite } from '../failed-record-state.js';
 import { idempotenceAdvice } from './idempotence-advice.js';
 
 /** The result of a request for the batch of one partition. */
@@ -12,20 +8,20 @@ export type ProduceResult =
   | { readonly kind: 'written'; readonly baseOffset: number; readonly appendTime: number }
   | {
       readonly kind: 'retry';
-      /** True if the attempt may have written the records despite the error. */
+      /** True if the attempt may have written the records although it returned an error. */
       readonly mayBeWritten: boolean;
       readonly refresh: boolean;
       readonly error: Error;
     }
   | { readonly kind: 'split'; readonly error: Error }
   /**
-   * The batch was not written, and the partition has to restart its sequence: with the same
-   * producer id, or with a new one.
+   * The batch was not written, and the sequence of the partition must restart, with the same
+   * producer id or with a new one.
    */
   | { readonly kind: 'out-of-sequence'; readonly needsNewId: boolean; readonly error: Error }
   /**
-   * `faulty` has the positions of the records that the broker named; empty if the whole batch is
-   * refused.
+   * The broker refused the batch. `faulty` has the positions of the records that the broker named;
+   * empty if the broker refused the whole batch.
    */
   | {
       readonly kind: 'refused';
@@ -37,8 +33,8 @@ export type ProduceResult =
 const NO_FAULTY_RECORDS: ReadonlyMap<number, Error> = new Map();
 
 /**
- * Returns the broker's result for one batch. `answer` is undefined if the response does not contain
- * the partition.
+ * Returns the result of one batch. `answer` is undefined if the response does not contain its
+ * partition.
  */
 export function produceResultOf(
   answer: ProducedPartition | undefined,
@@ -50,15 +46,14 @@ export function produceResultOf(
   const reaction = reactionTo('produce', code);
   if (reaction === 'done') return { kind: 'written', baseOffset, appendTime };
   const error = errorOfAnswer(answer, topic, partition);
+  const mayBeWritten = mayBeWrittenDespite(code);
   switch (reaction) {
     case 'retry':
-      return { kind: 'retry', mayBeWritten: false, refresh: false, error };
     case 'retry-unknown':
-      return { kind: 'retry', mayBeWritten: true, refresh: false, error };
+      return { kind: 'retry', mayBeWritten, refresh: false, error };
     case 'refresh-metadata':
-      return { kind: 'retry', mayBeWritten: false, refresh: true, error };
     case 'refresh-metadata-unknown':
-      return { kind: 'retry', mayBeWritten: true, refresh: true, error };
+      return { kind: 'retry', mayBeWritten, refresh: true, error };
     case 'split':
       return { kind: 'split', error };
     case 'restart-sequence':
@@ -69,8 +64,7 @@ export function produceResultOf(
       return {
         kind: 'refused',
         faulty: faultyRecords(answer, topic, partition),
-        // An unknown code, of a broker newer than this driver, proves nothing.
-        mayBeWritten: !brokerCodes.has(code),
+        mayBeWritten,
         error,
       };
   }
@@ -78,7 +72,7 @@ export function produceResultOf(
 
 /**
  * Returns the result of a request without a response. `hasLeft` is true if the request may have
- * arrived.
+ * reached the broker.
  */
 export function resultOfFailure(error: Error, isFinal: boolean, hasLeft: boolean): ProduceResult {
   return isFinal

@@ -18,13 +18,13 @@ import {
 
 /**
  * The timeout of one request. Any broker can answer, so the producer does not wait long for a
- * frozen one.
+ * broker that does not respond.
  */
 const MAX_REQUEST_MS = 5_000;
 
 /**
- * Gives partitions the producer id for their sequence numbers. The id is requested for the first
- * batch, and again when a partition has discarded the present id.
+ * Gives partitions the producer id for their sequence numbers. An id is requested for the first
+ * batch, and again when a partition has discarded the current id.
  */
 export class ProducerIdAllocator implements PartitionRegistrar {
   readonly #waiting = new Set<PartitionQueue>();

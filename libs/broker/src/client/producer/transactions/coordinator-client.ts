@@ -11,7 +11,7 @@ import {
 } from '../../../wire/index.js';
 import type { SenderContext } from '../sender-context.js';
 
-/** The coordinator to ask: of a transactional id, or of a group. */
+/** The coordinator that gets the request: the one of a transactional id, or of a group. */
 export interface CoordinatorTarget {
   /** The name in error messages, as in "the coordinator of …". */
   readonly name: string;
@@ -24,30 +24,33 @@ export interface CoordinatorRequest<T> {
   readonly request: ApiRequest<T>;
   codesOf(answer: T): readonly number[];
   readonly signal?: AbortSignal;
-  /** Returns true while somebody waits for the response. Called before every repetition. */
+  /** Returns true if a caller still waits for the response. Called before every repetition. */
   isStillNeeded?(): boolean;
-  /** Reports the error of an attempt that is repeated. */
+  /** Called with the error of an attempt that will be repeated. */
   onRetriableError?(error: Error): void;
-  /** Reports that a request was sent and that its effect is not known. */
+  /** Called when a request was sent and its effect is unknown. */
   onUnknownEffect?(): void;
 }
 
 /**
- * The longest wait for a coordinator, before the client looks for another one. A coordinator may be
- * frozen.
+ * The longest wait for one response, after which the client looks for another coordinator, because
+ * the current one may not respond at all.
  */
 const MAX_REQUEST_MS = 10_000;
 /**
  * The delays between attempts. The first one is short, because a coordinator needs some 20 ms to
- * complete the previous transaction (CONCURRENT_TRANSACTIONS), which is the most frequent reason to
- * retry.
+ * complete the previous transaction. That error (CONCURRENT_TRANSACTIONS) is the most frequent
+ * reason to retry.
  */
 const BACKOFF = { initialMs: 20, maxMs: 1_000 } as const;
 const RETRIED_REACTIONS: ReadonlySet<Reaction> = new Set<Reaction>(['retry', 'find-coordinator']);
-/** The codes of errors that the broker met while it carried out the request. */
+/**
+ * Error codes after which the request may or may not have taken effect: -1 UNKNOWN_SERVER_ERROR, 7
+ * REQUEST_TIMED_OUT, 13 NETWORK_EXCEPTION.
+ */
 const UNKNOWN_EFFECT_CODES: ReadonlySet<number> = new Set([-1, 7, 13]);
 
-/** Finds a coordinator, and repeats a request until the response contains no retriable code. */
+/** Finds a coordinator, and repeats a request until its response contains no retriable code. */
 export class CoordinatorClient {
   #node: number | undefined;
   #closed: ClosedError | undefined;
@@ -60,8 +63,8 @@ export class CoordinatorClient {
   ) {}
 
   /**
-   * Returns the response without retriable codes. Rejects after the producer's delivery timeout, or
-   * when a repetition cannot succeed.
+   * Returns a response without retriable codes. Rejects after the producer's delivery timeout, or
+   * if a repetition cannot succeed.
    */
   async request<T>(request: CoordinatorRequest<T>): Promise<T> {
     const { runtime } = this.context.cluster;
@@ -114,8 +117,8 @@ export class CoordinatorClient {
   }
 
   /**
-   * Returns the code for which the whole request is repeated. Returns undefined if another code is
-   * final, or if there is no error.
+   * Returns the code because of which the whole request is repeated. Returns undefined if another
+   * code is final, or if there is no error.
    */
   #codeToRepeat(codes: readonly number[]): number | undefined {
     const reactions = codes.map((code) => reactionTo(this.target.requestKind, code));

@@ -50,7 +50,7 @@ export class CoordinatorModel {
       .map(({ value }) => value);
   }
 
-  /** The records of open transactions, behind which a read_committed reader cannot read. */
+  /** The records of open transactions. A read_committed reader gets no record after them. */
   get undecided(): readonly string[] {
     return this.#written
       .filter(({ transaction }) => !this.#ends.has(transaction))
@@ -62,8 +62,8 @@ export class CoordinatorModel {
   }
 
   /**
-   * The check of a leader before it writes. In v2 the leader adds the partition; in v1 the
-   * partition must have been added before.
+   * Checks a write as a leader does. In v2 the leader adds the partition to the transaction; in v1
+   * the partition must have been added before.
    */
   acceptsWrite(partition: string): boolean {
     if (this.protocol === 'v2') {
@@ -79,8 +79,8 @@ export class CoordinatorModel {
   }
 
   /**
-   * Aborts the open transaction, as after a transaction timeout or when another producer takes
-   * over.
+   * Aborts the open transaction, as after a transaction timeout or when another producer takes over
+   * the id.
    */
   fence(): void {
     if (this.#isOpen) this.#end('abort');
@@ -155,7 +155,7 @@ export class CoordinatorModel {
     return forPartitions(partitions, code);
   }
 
-  /** Generation -2 is refused: it stands for the member of an old generation. */
+  /** Generation -2 stands for a member of an old generation, and is refused. */
   #commitOffsets(epoch: number, reader: Reader): Buffer {
     const generation = reader.int32();
     reader.compactString();
@@ -189,8 +189,8 @@ export class CoordinatorModel {
   }
 
   /**
-   * Ends the transaction and raises the epoch. A repeated EndTxn carries the epoch before, and is
-   * recognised until the next transaction begins.
+   * Ends the transaction and increases the epoch. A repeated EndTxn still has the previous epoch,
+   * and is recognised until the next transaction begins.
    */
   #endAndRaiseEpoch(epoch: number, outcome: TransactionOutcome): number {
     const isOver = !this.#isOpen && this.#lastEnd !== undefined;

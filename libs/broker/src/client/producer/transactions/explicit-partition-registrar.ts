@@ -16,8 +16,8 @@ import {
 
 /**
  * Adds partitions to the open transaction in protocol v1, with AddPartitionsToTxn. The coordinator
- * must know each partition before a record is written there, so that it can write the end marker
- * there as well. Partitions that are registered in the same turn share a request.
+ * must know each partition before a record is written to it, because it later writes the end marker
+ * there. Partitions that are registered in the same turn of the event loop share a request.
  */
 export class ExplicitPartitionRegistrar implements TransactionPartitionRegistrar {
   readonly #waiting = new Set<PartitionQueue>();
@@ -30,7 +30,7 @@ export class ExplicitPartitionRegistrar implements TransactionPartitionRegistrar
   constructor(
     private producer: TransactionalProducer,
     private readonly coordinator: CoordinatorClient,
-    /** Reports that a request was sent and that its effect is not known. */
+    /** Called when a request was sent and its effect is unknown. */
     private readonly onUnknownEffect: () => void,
   ) {}
 
@@ -103,8 +103,8 @@ export class ExplicitPartitionRegistrar implements TransactionPartitionRegistrar
   #applyCode(queue: PartitionQueue, codes: readonly PartitionCode[]): boolean {
     const { topic, partition } = queue;
     const found = codes.find((each) => each.topic === topic && each.partition === partition);
-    // OPERATION_NOT_ATTEMPTED means that another partition was refused. This one is added by the
-    // next request.
+    // OPERATION_NOT_ATTEMPTED means that another partition was refused. The next request adds this
+    // partition again.
     if (found === undefined || reactionTo('transaction', found.code) === 'retry') return false;
     if (found.code === 0) {
       this.#waiting.delete(queue);
@@ -132,7 +132,7 @@ export class ExplicitPartitionRegistrar implements TransactionPartitionRegistrar
     this.#waiting.delete(queue);
   }
 
-  /** Removes the partitions whose records have all been abandoned, and returns the others. */
+  /** Removes the partitions whose records were all dropped, and returns the others. */
   #pruneWaiting(): readonly PartitionQueue[] {
     for (const queue of this.#waiting) {
       if (queue.prune() !== undefined) continue;

@@ -6,8 +6,8 @@ import {
 } from './transaction-partition-registrar.js';
 
 /**
- * Assigns producer id and sequence numbers in protocol v2. A partition needs nothing else, because
- * its leader adds it to the transaction before it writes the first record.
+ * Assigns producer id and sequence numbers in protocol v2. No request is needed, because the leader
+ * of the partition adds it to the transaction before it writes the first record.
  */
 export class ImplicitPartitionRegistrar implements TransactionPartitionRegistrar {
   #hasBegun = false;
@@ -39,6 +39,6 @@ export class ImplicitPartitionRegistrar implements TransactionPartitionRegistrar
   }
 
   stop(): void {
-    // Stops nothing, because no queue ever waits here.
+    // Does nothing, because no queue ever waits in this registrar.
   }
 }

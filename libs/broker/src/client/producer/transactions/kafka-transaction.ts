@@ -27,7 +27,7 @@ export interface KafkaTransactionOptions {
   onOver(): void;
 }
 
-/** Carries out the steps of a transaction with the brokers of a cluster. */
+/** Sends the requests of a transaction to the brokers. */
 export class KafkaTransaction implements TransactionOperations {
   #hasOffsets = false;
 
@@ -68,7 +68,8 @@ export class KafkaTransaction implements TransactionOperations {
 
   async end(outcome: TransactionOutcome): Promise<EndResult> {
     const { epoch, coordinator } = this.options;
-    // The coordinator does not know of a transaction without records and offsets.
+    // A transaction without records and offsets needs no end, because the coordinator does not know
+    // it.
     if (!this.#hasOffsets && !epoch.hasBegun) return { kind: 'done' };
     const doing = `Ending a transaction of "${epoch.producer.transactionalId}" (${outcome})`;
     let mayHaveEnded = false;
@@ -107,7 +108,8 @@ export class KafkaTransaction implements TransactionOperations {
     epoch.markStale();
     const error = errorOfCode(code, doing);
     if (code === INVALID_TXN_STATE) {
-      // The coordinator has aborted the transaction: after its timeout, or for another producer.
+      // The coordinator has aborted the transaction, because of its timeout or for another
+      // producer.
       if (outcome === 'commit' && epoch.producer.protocol === 'v2')
         return { kind: 'fenced', error: onFenced(error, code), mayHaveEnded: false };
       return { kind: 'wrong-state', error };
@@ -119,7 +121,7 @@ export class KafkaTransaction implements TransactionOperations {
 
   /**
    * Adds the group to the transaction. In protocol v1 the coordinator must know the group before it
-   * takes offsets.
+   * accepts the offsets.
    */
   async #addGroup(groupId: string, signal: AbortSignal): Promise<void> {
     const { epoch, coordinator } = this.options;

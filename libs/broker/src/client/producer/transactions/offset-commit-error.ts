@@ -17,7 +17,7 @@ import {
 const UNKNOWN_TOPIC_OR_PARTITION = 3;
 const OFFSET_METADATA_TOO_LARGE = 12;
 
-/** Returns the error if the group's coordinator did not accept all offsets; undefined if it did. */
+/** Returns an error if the group's coordinator did not accept all offsets; otherwise undefined. */
 export function offsetCommitError(
   { groupId, offsets }: TransactionOffsets,
   { transactionalId }: TransactionalProducer,
@@ -53,8 +53,8 @@ export function offsetCommitError(
 }
 
 /**
- * Returns an error if the response does not contain every partition: the result of a missing one is
- * unknown.
+ * Returns an error if the response does not contain every partition, because the result of a
+ * missing partition is unknown.
  */
 function missingInResponse(
   groupId: string,

@@ -11,9 +11,9 @@ import {
   refusedWith,
 } from './transactional-producer.spec-support.js';
 
-describe('producer epoch in protocol v1', () => {
+describe('producer epoch in transaction protocol v1', () => {
   it.each(['AddPartitionsToTxn', 'AddOffsetsToTxn', 'TxnOffsetCommit', 'EndTxn'])(
-    'is renewed after a repeated %s, because the first request may arrive in the next transaction',
+    'increases after a repeated %s, because the first request may arrive in the next transaction',
     async (name) => {
       const { cluster, run, begin, script } = setUpTransactions();
       script({ [name]: [responseLost, answered] });
@@ -27,7 +27,7 @@ describe('producer epoch in protocol v1', () => {
     },
   );
 
-  it('is renewed after a failed send, and the sequence restarts at 0', async () => {
+  it('increases after a failed send, and the sequence restarts at 0', async () => {
     const { cluster, run, failing, begin, script } = setUpTransactions();
     script({ Produce: [answered, refusedWith(32), answered] });
     const transaction = await begin();
@@ -43,7 +43,7 @@ describe('producer epoch in protocol v1', () => {
     expect(cluster.coordinator.epoch).toBe(1);
   });
 
-  it('is kept over a retry of records, which sequence numbers protect', async () => {
+  it('stays the same if records are sent again, because sequence numbers protect them', async () => {
     const { cluster, run, begin, script } = setUpTransactions();
     script({ Produce: [responseLost, answered] });
     const transaction = await begin();
@@ -54,7 +54,7 @@ describe('producer epoch in protocol v1', () => {
     expect(cluster.coordinator.epoch).toBe(0);
   });
 
-  it('is renewed only after the open transaction was aborted, because InitProducerId would fence the producer itself', async () => {
+  it('increases only after the open transaction is aborted, because InitProducerId would fence the producer itself', async () => {
     const { cluster, run, failing, begin, script } = setUpTransactions({
       deliveryTimeoutMs: 1_000,
     });
@@ -73,7 +73,7 @@ describe('producer epoch in protocol v1', () => {
 describe.each(PROTOCOLS)(
   'producer whose transactional id the coordinator has forgotten (%s)',
   (protocol) => {
-    it('starts again with InitProducerId, because no transaction can be open', async () => {
+    it('calls InitProducerId again, because no transaction can be open', async () => {
       const { cluster, run, failing, begin, script } = setUpTransactions({}, protocol);
       const first = await begin();
       await run(first.send([record('a')]));
@@ -97,7 +97,7 @@ describe.each(PROTOCOLS)(
 
 describe('fenced producer', () => {
   it.each(['AddPartitionsToTxn', 'AddOffsetsToTxn', 'TxnOffsetCommit', 'EndTxn'])(
-    'learns of it from %s, and never takes the transactional id back',
+    'fails when %s reports the fencing, and never takes the transactional id back',
     async (name) => {
       const { cluster, failing, run, begin, producer, script } = setUpTransactions();
       const transaction = await begin();
@@ -119,12 +119,12 @@ describe('fenced producer', () => {
       expect(await failing(producer.transaction())).toBeInstanceOf(ProducerFencedError);
       expect(await failing(producer.transaction())).toBeInstanceOf(ProducerFencedError);
       const inits = cluster.received.slice(asked).filter((each) => each.name === 'InitProducerId');
-      // The producer may ask once more with its old epoch, which fences nobody.
+      // InitProducerId with the old epoch is harmless, because it fences no other producer.
       expect(inits.every(({ epoch }) => epoch === 0)).toBe(true);
     },
   );
 
-  it('learns of it from Produce, and the records are not written', async () => {
+  it('fails when Produce reports the fencing, and the records are not written', async () => {
     const { cluster, failing, run, begin } = setUpTransactions();
     const transaction = await begin();
     await run(transaction.send([record('a')]));

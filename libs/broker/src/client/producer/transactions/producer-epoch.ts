@@ -7,10 +7,10 @@ import { ImplicitPartitionRegistrar } from './implicit-partition-registrar.js';
 import type { TransactionPartitionRegistrar } from './transaction-partition-registrar.js';
 
 /**
- * The state that successful transactions share: the send pipeline and, in protocol v1, the epoch
- * with its sequence numbers. After a failure the epoch is stale, because a delayed request of it
- * could change the next transaction. The next transaction then needs another epoch. In protocol v2
- * every transaction that has certainly ended has raised the epoch already.
+ * The state that consecutive transactions share if they succeed: the send pipeline and, in protocol
+ * v1, the epoch with its sequence numbers. After a failure the epoch is stale, because a delayed
+ * request could change the next transaction, which then needs another epoch. In protocol v2 every
+ * transaction that has certainly ended has increased the epoch already.
  */
 export class ProducerEpoch {
   readonly pipeline: SendPipeline;
@@ -18,7 +18,7 @@ export class ProducerEpoch {
   #producer: TransactionalProducer;
   #successor: TransactionalProducer | undefined;
   #isStale = false;
-  /** True while the coordinator has not confirmed the end of the latest transaction. */
+  /** True until the coordinator has confirmed the end of the latest transaction. */
   mayBeOpen = false;
 
   constructor(
@@ -44,7 +44,8 @@ export class ProducerEpoch {
   }
 
   /**
-   * The producer id and epoch of the next transaction, if the end of the last one returned them.
+   * The producer id and epoch of the next transaction, if the end of the previous one has returned
+   * them.
    */
   get successor(): TransactionalProducer | undefined {
     return this.#successor;
@@ -54,7 +55,7 @@ export class ProducerEpoch {
     return this.#isStale;
   }
 
-  /** True if the present transaction has sent records, or tried to. */
+  /** True if the current transaction has sent records, or tried to. */
   get hasBegun(): boolean {
     return this.#registrar.hasBegun;
   }
@@ -64,8 +65,8 @@ export class ProducerEpoch {
   }
 
   /**
-   * Marks the epoch as stale in protocol v1: a repeated request may arrive twice, the second time
-   * in the middle of the next transaction.
+   * Marks the epoch as stale in protocol v1. A request that was repeated may be executed a second
+   * time in the middle of the next transaction.
    */
   onUnknownEffect(): void {
     if (this.#producer.protocol === 'v1') this.markStale();
@@ -73,12 +74,12 @@ export class ProducerEpoch {
 
   onTransactionEnded({ next }: EndTransactionResponse): void {
     if (next) this.#successor = { ...this.#producer, ...next };
-    // The end of the transaction has raised the epoch, but the response does not say to which.
-    // InitProducerId returns it.
+    // The end of the transaction has increased the epoch, but the response does not contain the new
+    // one. InitProducerId returns it.
     else if (this.#producer.protocol === 'v2') this.markStale();
   }
 
-  /** Prepares the next transaction, with the raised epoch if there is one. */
+  /** Prepares the next transaction, with the increased epoch if there is one. */
   startNextTransaction(): void {
     this.#producer = this.#successor ?? this.#producer;
     this.#successor = undefined;

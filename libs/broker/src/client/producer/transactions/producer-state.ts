@@ -9,11 +9,11 @@ import {
 } from '../../../wire/index.js';
 import type { CoordinatorClient } from './coordinator-client.js';
 
-/** The transaction is not open: it has ended, or was never begun. */
+/** The code for a transaction that is not open, because it has ended or never began. */
 export const INVALID_TXN_STATE = 48;
 /**
- * The coordinator has forgotten the id (transactional.id.expiration.ms), so no transaction of it is
- * open.
+ * The code for an id that the coordinator has forgotten (transactional.id.expiration.ms). Such an
+ * id has no open transaction.
  */
 const INVALID_PRODUCER_ID_MAPPING = 49;
 const INVALID_TRANSACTION_TIMEOUT = 50;
@@ -29,8 +29,8 @@ type State =
   | { readonly kind: 'new' }
   | { readonly kind: 'ready'; readonly producer: TransactionalProducer }
   /**
-   * Requests of the epoch may still arrive, or its transaction may be open. Both are harmless in
-   * the next epoch.
+   * Requests of the epoch may still arrive, or its transaction may be open. The next epoch makes
+   * both harmless.
    */
   | {
       readonly kind: 'stale';
@@ -38,12 +38,12 @@ type State =
       readonly mayBeOpen: boolean;
     }
   /**
-   * Another producer has the transactional id. A new request would fence that producer, so none is
-   * sent.
+   * Another producer has taken over the transactional id. A new request would fence that producer,
+   * so no request is sent.
    */
   | { readonly kind: 'fenced'; readonly error: ProducerFencedError };
 
-/** Obtains, renews and gives up the producer id and epoch, over all transactions of a producer. */
+/** Gets, renews and discards the producer id and epoch, over all transactions of a producer. */
 export class ProducerState {
   #state: State = { kind: 'new' };
 
@@ -51,7 +51,7 @@ export class ProducerState {
     private readonly transactionalId: string,
     private readonly timeoutMs: number,
     private readonly coordinator: CoordinatorClient,
-    /** Returns the present protocol of the cluster, which may be upgraded at any time. */
+    /** Returns the current protocol of the cluster, which may be upgraded at any time. */
     private readonly currentProtocol: () => TransactionProtocol,
   ) {}
 
@@ -60,7 +60,7 @@ export class ProducerState {
     const state = this.#state;
     switch (state.kind) {
       case 'ready':
-        // The protocol may change only between two transactions, and only together with the epoch.
+        // The protocol can change only between two transactions, and only together with the epoch.
         return state.producer.protocol === this.currentProtocol()
           ? state.producer
           : this.#init(state.producer);
@@ -76,7 +76,7 @@ export class ProducerState {
     }
   }
 
-  /** Takes over the epoch that the end of the last transaction has raised. */
+  /** Sets the epoch that the end of the previous transaction has increased. */
   epochRaised(producer: TransactionalProducer): void {
     if (this.#state.kind === 'ready') this.#state = { kind: 'ready', producer };
   }
@@ -115,7 +115,7 @@ export class ProducerState {
   }
 
   /**
-   * Aborts the open transaction, because InitProducerId during an open transaction would fence this
+   * Aborts the open transaction. InitProducerId during an open transaction would fence this
    * producer itself. Returns the new producer id and epoch if the response contains them.
    */
   async #abort(producer: TransactionalProducer): Promise<TransactionalProducer | undefined> {
@@ -125,7 +125,7 @@ export class ProducerState {
       request: endTransactionRequest(producer, false),
       codesOf: (answer) => [answer.code],
     });
-    // The transaction was committed after all, or was never begun. Either way it is not open.
+    // The transaction was committed or never began. In both cases it is not open any more.
     if (code !== INVALID_TXN_STATE && code !== INVALID_PRODUCER_ID_MAPPING)
       this.#check(code, doing);
     if (next) return this.#becomeReady({ ...producer, ...next });

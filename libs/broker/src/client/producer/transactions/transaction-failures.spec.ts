@@ -28,7 +28,7 @@ describe.each(PROTOCOLS)('commit of a transaction (%s)', (protocol) => {
     ['was carried out', responseLost, TransactionCommittedError],
     ['never arrived', requestLost, undefined],
   ])(
-    'rejects as unknown without a response; the abort finds out that the commit %s',
+    'rejects as unknown if no response arrives, and the abort finds out that the commit %s',
     async (_, result, found) => {
       const { cluster, run, failing, begin, script } = setUpTransactions(
         { deliveryTimeoutMs: 1_000 },
@@ -49,7 +49,7 @@ describe.each(PROTOCOLS)('commit of a transaction (%s)', (protocol) => {
     },
   );
 
-  it('does not treat code -1 as success', async () => {
+  it('treats code -1 as an error, not as success', async () => {
     const { failing, run, begin, script } = setUpTransactions(
       { deliveryTimeoutMs: 1_000 },
       protocol,
@@ -60,7 +60,7 @@ describe.each(PROTOCOLS)('commit of a transaction (%s)', (protocol) => {
     expect(await failing(transaction.commit())).toBeInstanceOf(TransactionOutcomeUnknownError);
   });
 
-  it('rejects with the error if it was refused, and the transaction can be aborted', async () => {
+  it('rejects if the coordinator refuses it, and the transaction can be aborted', async () => {
     const { cluster, failing, run, begin, script } = setUpTransactions({}, protocol);
     const transaction = await begin();
     await run(transaction.send([record('a')]));
@@ -70,7 +70,7 @@ describe.each(PROTOCOLS)('commit of a transaction (%s)', (protocol) => {
     expect(cluster.coordinator.committed('orders/0')).toEqual([]);
   });
 
-  it('stays unknown if the producer is fenced after an attempt without a response', async () => {
+  it('stays unknown if the producer is fenced after an attempt that got no response', async () => {
     const { cluster, failing, run, begin, script } = setUpTransactions({}, protocol);
     const transaction = await begin();
     await run(transaction.send([record('a')]));
@@ -123,7 +123,7 @@ describe('refusal of a coordinator', () => {
 });
 
 describe.each(PROTOCOLS)('TxnOffsetCommit response without all partitions (%s)', (protocol) => {
-  it('rejects sendOffsets, and the transaction can only be aborted', async () => {
+  it('makes sendOffsets reject, and the transaction can only be aborted', async () => {
     const { cluster, failing, run, begin, script } = setUpTransactions({}, protocol);
     const transaction = await begin();
     const both = [0, 1].map((partition) => ({ topic: 'in', partition, offset: 1 }));
@@ -139,7 +139,7 @@ describe.each(PROTOCOLS)('TxnOffsetCommit response without all partitions (%s)',
 });
 
 describe.each(PROTOCOLS)('abort of a transaction (%s)', (protocol) => {
-  it('abandons records that are not sent, without waiting for them', async () => {
+  it('drops records that are not sent yet, without waiting for them', async () => {
     const { cluster, failing, run, begin, script } = setUpTransactions({}, protocol);
     const transaction = await begin();
     await run(transaction.send([record('a')]));
@@ -150,7 +150,7 @@ describe.each(PROTOCOLS)('abort of a transaction (%s)', (protocol) => {
     expect(cluster.coordinator.isOpen).toBe(false);
   });
 
-  it('stops adding a partition or a group', async () => {
+  it('stops adding partitions and groups to the transaction', async () => {
     const { failing, run, begin, script } = setUpTransactions({}, protocol);
     const transaction = await begin();
     script({ AddPartitionsToTxn: [refusedWith(51)], AddOffsetsToTxn: [refusedWith(51)] });
@@ -164,7 +164,7 @@ describe.each(PROTOCOLS)('abort of a transaction (%s)', (protocol) => {
 });
 
 describe.each(PROTOCOLS)('records with an unknown result in a transaction (%s)', (protocol) => {
-  it('block their partition, and the transaction can only be aborted', async () => {
+  it('prevent later sends to their partition, and the transaction can only be aborted', async () => {
     const { cluster, failing, run, begin, script } = setUpTransactions(
       { deliveryTimeoutMs: 1_000, requestTimeoutMs: 300 },
       protocol,

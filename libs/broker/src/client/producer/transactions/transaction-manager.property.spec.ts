@@ -42,7 +42,10 @@ const transaction = fc.record({
     { maxLength: 3 },
   ),
   withOffsets: fc.boolean(),
-  /** The end of the transaction. 'dies' leaves it open, and another process takes over. */
+  /**
+   * The end of the transaction. With 'dies' it stays open, and another process takes over the
+   * transactional id.
+   */
   end: fc.constantFrom('commit', 'commit', 'commit', 'abort', 'dies'),
 });
 
@@ -54,7 +57,7 @@ const plan = fc.record({
 type Plan = typeof plan extends fc.Arbitrary<infer P> ? P : never;
 type Planned = Plan['transactions'][number];
 
-/** The records that must be readable in the end, according to the results of the producers. */
+/** The records that must be readable at the end, according to the results of the producers. */
 interface Reported {
   readonly values: string[][];
   offset: number | undefined;
@@ -81,13 +84,13 @@ class Process {
     }));
   }
 
-  /** Stops without any request, so the cluster cannot notice it. */
+  /** Stops the producer without any request, so that the cluster cannot notice it. */
   die(): void {
     this.#producer = undefined;
   }
 }
 
-/** Returns true if the transaction counts, according to its result. */
+/** Returns true if the transaction was committed, according to its result. */
 async function carryOut(process: Process, planned: Planned, name: number): Promise<boolean> {
   const begun = await process.producer.transaction();
   try {
@@ -181,7 +184,7 @@ async function run(
 describe.each(['v1', 'v2'] as const)(
   'transactions in protocol %s on a faulty network',
   (protocol) => {
-    it('count completely or not at all, as their results say, and in order', async () => {
+    it('write all their records in order, or none, as their results say', async () => {
       let undecided = 0;
       await fc.assert(
         fc.asyncProperty(plan, async (given) => {
@@ -192,12 +195,12 @@ describe.each(['v1', 'v2'] as const)(
               reported.values[partition],
             );
           expect(cluster.coordinator.committedOffset).toBe(reported.offset);
-          // A delayed request may have opened a transaction again, which stays empty.
+          // A delayed request may have opened a transaction again, but without records.
           expect(cluster.coordinator.undecided).toEqual([]);
         }),
         { numRuns: 300 },
       );
-      // The result stays unknown only for a producer that is fenced during its commit.
+      // An unknown result remains only if a producer is fenced during its commit.
       expect(undecided).toBeLessThan(20);
     }, 120_000);
   },

@@ -9,8 +9,8 @@ import {
   refusedWith,
 } from './transactional-producer.spec-support.js';
 
-describe('transaction in protocol v1', () => {
-  it('adds each partition and the group once, and keeps its epoch afterwards', async () => {
+describe('transaction in transaction protocol v1', () => {
+  it('adds each partition and the group once, and the next transaction has the same epoch', async () => {
     const { cluster, producer, run, begin } = setUpTransactions();
     for (const offset of [1, 2]) {
       const transaction = await begin();
@@ -28,7 +28,7 @@ describe('transaction in protocol v1', () => {
     expect(cluster.runtime.pendingTimers).toBe(0);
   });
 
-  it('sends no request if it is empty', async () => {
+  it('sends no request if it has no records and no offsets', async () => {
     const { cluster, producer, run, begin } = setUpTransactions();
     await run((await begin()).commit());
     await run((await begin()).abort());
@@ -36,7 +36,7 @@ describe('transaction in protocol v1', () => {
     await producer.close();
   });
 
-  it('waits until the previous transaction is completed', async () => {
+  it('waits in beginning until the coordinator has completed the previous transaction', async () => {
     const { cluster, run, begin, script } = setUpTransactions();
     script({ AddPartitionsToTxn: [refusedWith(51), refusedWith(51), answered] });
     const transaction = await begin();
@@ -78,7 +78,7 @@ it('FindCoordinator updates the address of a coordinator that was restarted else
 describe.each(PROTOCOLS)(
   'batch of a transaction that is too large for the broker (%s)',
   (protocol) => {
-    it('is split under the same sequence numbers, and the epoch is kept', async () => {
+    it('is split into batches with the same sequence numbers, and the epoch stays the same', async () => {
       const { cluster, run, begin, script } = setUpTransactions({}, protocol);
       const transaction = await begin();
       await run(transaction.send([record('a')]));
@@ -104,7 +104,7 @@ describe.each(PROTOCOLS)('closing a transactional producer (%s)', (protocol) => 
     expect(cluster.runtime.pendingTimers).toBe(0);
   });
 
-  it('is bounded if no coordinator responds', async () => {
+  it('ends within a fixed time if no coordinator responds', async () => {
     const { cluster, producer, run, begin, script } = setUpTransactions({}, protocol);
     const transaction = await begin();
     await run(transaction.send([record('a')]));
@@ -113,7 +113,7 @@ describe.each(PROTOCOLS)('closing a transactional producer (%s)', (protocol) => 
     expect(cluster.runtime.pendingTimers).toBe(0);
   });
 
-  it('rejects a transaction that is about to begin', async () => {
+  it('rejects a transaction that is just beginning', async () => {
     const { cluster, producer, run, failing, script } = setUpTransactions({}, protocol);
     script({ InitProducerId: [refusedWith(51)] });
     const beginning = failing(producer.transaction(), 100);
@@ -122,7 +122,7 @@ describe.each(PROTOCOLS)('closing a transactional producer (%s)', (protocol) => 
     expect(cluster.runtime.pendingTimers).toBe(0);
   });
 
-  it('leaves the producer usable after a begin that found no coordinator in time', async () => {
+  it('is not needed if transaction() found no coordinator: the next call can succeed', async () => {
     const { producer, failing, script } = setUpTransactions({ deliveryTimeoutMs: 2_000 }, protocol);
     script({ InitProducerId: [refusedWith(15)] });
     expect(await failing(producer.transaction())).not.toBeInstanceOf(RequestTimeoutError);

@@ -16,8 +16,8 @@ import { ProducerState } from './producer-state.js';
 
 /**
  * Runs the transactions of one producer, one after the other. After a success the next transaction
- * continues in the same epoch, or in the epoch raised by the end of the last one. After a failure
- * the epoch is retired, together with any request of it that is still on its way.
+ * uses the same epoch, or the epoch that the end of the previous one has increased. After a failure
+ * it needs a new epoch, which makes all delayed requests of the old one harmless.
  */
 export class TransactionManager {
   readonly #coordinator: CoordinatorClient;
@@ -34,7 +34,8 @@ export class TransactionManager {
     private readonly transactionalId: string,
     private readonly producerId: string,
   ) {
-    // Requests to coordinators must not wait behind produce requests, so they have a channel of their own.
+    // Requests to coordinators have their own channel, so that they do not wait behind produce
+    // requests.
     this.#channel = `transaction:${producerId}`;
     this.#coordinator = new CoordinatorClient(context, this.#channel, {
       name: `the transactional id "${transactionalId}"`,
@@ -53,7 +54,7 @@ export class TransactionManager {
     try {
       const producer = await this.#state.obtain();
       if (this.#closed) throw this.#closed;
-      // The producer id and epoch were renewed for another protocol.
+      // The producer id and epoch were renewed because the protocol has changed.
       if (this.#epoch && this.#epoch.producer !== producer) this.#retire(this.#epoch);
       const channel = `produce:${this.producerId}`;
       this.#epoch ??= new ProducerEpoch(producer, this.context, channel, this.#coordinator);
@@ -63,7 +64,7 @@ export class TransactionManager {
     }
   }
 
-  /** Aborts the open transaction within the time. No request is sent afterwards. */
+  /** Aborts the open transaction within the timeout. No request is sent afterwards. */
   async close(timeoutMs: number, reason: ClosedError): Promise<void> {
     this.#closed = reason;
     const { runtime } = this.context.cluster;
@@ -101,7 +102,7 @@ export class TransactionManager {
   }
 
   /**
-   * Returns the client of the group's coordinator. Only the latest group is kept, because a
+   * Returns the client for the group's coordinator. Only the latest group is kept, because a
    * producer usually sends the offsets of a single group.
    */
   #groupCoordinator(groupId: string): CoordinatorClient {

@@ -5,7 +5,7 @@ import type { PartitionRegistrar, OnRegistered } from '../sender-context.js';
 
 /** Prepares partitions for writes in the open transaction. */
 export interface TransactionPartitionRegistrar extends PartitionRegistrar {
-  /** True if the coordinator knows of the transaction, or may know of it. */
+  /** True if the coordinator knows the transaction, or may know it. */
   readonly hasBegun: boolean;
   notify(onRegistered: OnRegistered): this;
   /** Resets the registrar for the next transaction, with this producer id and epoch. */

@@ -10,10 +10,10 @@ import {
   refusedWith,
 } from './transactional-producer.spec-support.js';
 
-describe('transaction in protocol v2', () => {
+describe('transaction in transaction protocol v2', () => {
   const implied = (options: ProducerOptions = {}) => setUpTransactions(options, 'v2');
 
-  it('adds nothing, and gets its epoch from the end of the previous transaction', async () => {
+  it('sends no AddPartitionsToTxn or AddOffsetsToTxn, and uses the epoch that the previous EndTxn returned', async () => {
     const { cluster, producer, run, begin } = implied();
     for (const [offset, end] of (['commit', 'abort', 'commit'] as const).entries()) {
       const transaction = await begin();
@@ -29,14 +29,14 @@ describe('transaction in protocol v2', () => {
     expect(cluster.runtime.pendingTimers).toBe(0);
   });
 
-  it('sends no request if it is empty', async () => {
+  it('sends no request if it has no records and no offsets', async () => {
     const { cluster, run, begin } = implied();
     await run((await begin()).commit());
     await run((await begin()).abort());
     expect(cluster.requestLog).toEqual(['InitProducerId']);
   });
 
-  it.each([51, 14, 15, 16])('retries after code %i', async (number) => {
+  it.each([51, 14, 15, 16])('retries its requests after code %i', async (number) => {
     const { cluster, run, begin, script } = implied();
     script(
       Object.fromEntries(
@@ -55,7 +55,7 @@ describe('transaction in protocol v2', () => {
   });
 
   it.each(['Produce', 'TxnOffsetCommit', 'EndTxn'])(
-    'repeats %s without a new InitProducerId',
+    'repeats %s without another InitProducerId',
     async (name) => {
       const { cluster, run, begin, script } = implied();
       script({ [name]: [responseLost, answered] });
@@ -73,7 +73,7 @@ describe('transaction in protocol v2', () => {
     },
   );
 
-  it('continues in the epoch of the abort after a failed send', async () => {
+  it('uses the epoch that the abort returned if a send of the previous transaction failed', async () => {
     const { cluster, run, failing, begin, script } = implied();
     script({ Produce: [answered, refusedWith(32), answered] });
     const transaction = await begin();
@@ -87,7 +87,7 @@ describe('transaction in protocol v2', () => {
     expect(cluster.requestLog.filter((each) => each.startsWith('InitProducerId'))).toHaveLength(1);
   });
 
-  it('calls InitProducerId if the response to EndTxn has no epoch', async () => {
+  it('calls InitProducerId if the response to the previous EndTxn has no epoch', async () => {
     const { cluster, run, begin } = implied();
     cluster.coordinator.returnsNewEpoch = false;
     for (const value of ['a', 'b']) {
@@ -100,7 +100,7 @@ describe('transaction in protocol v2', () => {
     expect(asked).toEqual(['InitProducerId', 'InitProducerId e0']);
   });
 
-  it('aborts what a failed abort may have left open before the next one begins', async () => {
+  it('aborts the previous transaction again before it begins if that abort got no response', async () => {
     const { cluster, run, failing, begin, script } = implied({ deliveryTimeoutMs: 1_000 });
     const transaction = await begin();
     await run(transaction.send([record('a')]));
@@ -146,7 +146,7 @@ describe('transaction in protocol v2', () => {
       const transaction = await begin();
       await run(transaction.send([record('a')]));
       cluster.coordinator.fence();
-      // The other producer has begun a transaction in the next epoch.
+      // Another producer has taken over the id and begun a transaction in the next epoch.
       cluster.coordinator.fence();
       const failure = await failing(
         step === 'send'
@@ -176,7 +176,7 @@ describe('transaction in protocol v2', () => {
     expect(cluster.coordinator.committed('orders/0')).toEqual([]);
   });
 
-  it('starts between two transactions, in a new epoch, once the cluster has finalized v2', async () => {
+  it('is used for the next transaction, in a new epoch, once the cluster has finalized transaction.version 2', async () => {
     const { cluster, run, begin } = setUpTransactions();
     const one = async (value: string): Promise<void> => {
       const transaction = await begin();

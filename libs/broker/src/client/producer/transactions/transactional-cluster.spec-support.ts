@@ -17,13 +17,13 @@ import {
 import { SequencedLog } from '../sequenced-log.spec-support.js';
 import { CoordinatorModel } from './coordinator-model.spec-support.js';
 
-/** The scripted result of one request to a coordinator or to a leader. */
+/** The scripted result of one request to a coordinator or a leader. */
 export type ScriptedResult =
   | { readonly kind: 'answered'; readonly takesMs?: number }
   | { readonly kind: 'request-lost' }
   | { readonly kind: 'response-lost' }
   | { readonly kind: 'late'; readonly arrivesAfterMs: number }
-  /** The broker refuses the request, which has no effect. */
+  /** The broker refuses the request, so it has no effect. */
   | { readonly kind: 'code'; readonly code: number };
 
 export interface ReceivedRequest {

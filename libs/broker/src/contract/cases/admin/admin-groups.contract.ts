@@ -13,7 +13,7 @@ export function adminGroupsContract(suite: ContractSuite): void {
 }
 
 function describing({ testCase }: ContractSuite): void {
-  testCase('lists groups, with and without members', async (context) => {
+  testCase('listGroups lists groups with and without members', async (context) => {
     const { groupId } = await joined(context);
     const empty = context.name('group');
     await context.admin.setGroupOffsets(empty, [
@@ -25,23 +25,26 @@ function describing({ testCase }: ContractSuite): void {
     assert.ok(groups.some((group) => group.groupId === empty));
   });
 
-  testCase('describes a stable group with its members and their assignments', async (context) => {
-    const [topic, groupId] = [await context.topic(3), context.name('group')];
-    const options = { topics: [topic], groupId, assignors: ['range'] as const };
-    const members = await joinTogether(context, 2, options);
-    await waitUntilShared(context, members, namesOfPartitions(topic, 3));
-    const group = await context.admin.describeGroup(groupId);
-    assert.deepEqual([group.groupId, group.state, group.protocol], [groupId, 'Stable', 'range']);
-    const shares = group.members.map((each) => [
-      each.memberId,
-      each.assignment.map(partitionName).sort().join(),
-    ]);
-    const expected = members.map((each) => [each.session.memberId, each.owned().join()]);
-    assert.deepEqual(Object.fromEntries(shares), Object.fromEntries(expected));
-    for (const { clientId, host } of group.members) assert.ok(clientId !== '' && host !== '');
-  });
+  testCase(
+    'describeGroup returns the members of a stable group and their assignments',
+    async (context) => {
+      const [topic, groupId] = [await context.topic(3), context.name('group')];
+      const options = { topics: [topic], groupId, assignors: ['range'] as const };
+      const members = await joinTogether(context, 2, options);
+      await waitUntilShared(context, members, namesOfPartitions(topic, 3));
+      const group = await context.admin.describeGroup(groupId);
+      assert.deepEqual([group.groupId, group.state, group.protocol], [groupId, 'Stable', 'range']);
+      const shares = group.members.map((each) => [
+        each.memberId,
+        each.assignment.map(partitionName).sort().join(),
+      ]);
+      const expected = members.map((each) => [each.session.memberId, each.owned().join()]);
+      assert.deepEqual(Object.fromEntries(shares), Object.fromEntries(expected));
+      for (const { clientId, host } of group.members) assert.ok(clientId !== '' && host !== '');
+    },
+  );
 
-  testCase('describes a group that all members have left', async (context) => {
+  testCase('describeGroup returns an empty group after all members have left', async (context) => {
     const { member, groupId, topic } = await joined(context);
     await member.session.commit([{ topic, partition: 0, offset: 1 }]);
     await member.close();
@@ -49,43 +52,49 @@ function describing({ testCase }: ContractSuite): void {
     assert.deepEqual([state, members], ['Empty', []]);
   });
 
-  testCase('describes a group that does not exist as Dead', async (context) => {
+  testCase('describeGroup returns state Dead for a group that does not exist', async (context) => {
     const { state, members } = await context.admin.describeGroup(context.name('nobody'));
     assert.deepEqual([state, members], ['Dead', []]);
   });
 
-  testCase('reads the offsets of a group: all, or those of the named topics', async (context) => {
-    const [one, other, groupId] = [
-      await context.topic(2),
-      await context.topic(),
-      context.name('group'),
-    ];
-    await context.admin.setGroupOffsets(groupId, [
-      { topic: one, partition: 1, offset: 7, metadata: 'note' },
-      { topic: other, partition: 0, offset: 8 },
-    ]);
-    const all = await context.admin.groupOffsets(groupId);
-    assert.deepEqual(all.map(partitionName).sort(), [`${one}-1`, `${other}-0`].sort());
-    const [named, ...rest] = await context.admin.groupOffsets(groupId, [one]);
-    assert.deepEqual([named?.offset, named?.metadata, rest], [7, 'note', []]);
-  });
+  testCase(
+    'groupOffsets returns all offsets of a group, or those of the named topics',
+    async (context) => {
+      const [one, other, groupId] = [
+        await context.topic(2),
+        await context.topic(),
+        context.name('group'),
+      ];
+      await context.admin.setGroupOffsets(groupId, [
+        { topic: one, partition: 1, offset: 7, metadata: 'note' },
+        { topic: other, partition: 0, offset: 8 },
+      ]);
+      const all = await context.admin.groupOffsets(groupId);
+      assert.deepEqual(all.map(partitionName).sort(), [`${one}-1`, `${other}-0`].sort());
+      const [named, ...rest] = await context.admin.groupOffsets(groupId, [one]);
+      assert.deepEqual([named?.offset, named?.metadata, rest], [7, 'note', []]);
+    },
+  );
 
-  testCase('reads no offsets of a group that does not exist', async (context) => {
+  testCase('groupOffsets returns no offsets of a group that does not exist', async (context) => {
     assert.deepEqual(await context.admin.groupOffsets(context.name('nobody')), []);
   });
 }
 
 function changing({ testCase }: ContractSuite): void {
-  testCase('sets offsets, also backwards, and the next member starts there', async (context) => {
-    const [topic, groupId] = [await context.topic(), context.name('group')];
-    await context.write(topic, numbered(10));
-    for (const offset of [8, 6])
-      await context.admin.setGroupOffsets(groupId, [{ topic, partition: 0, offset }]);
-    const member = await context.join({ topics: [topic], groupId });
-    assert.deepEqual(await member.readValues(4), numbered(4, 6));
-  });
+  testCase(
+    'setGroupOffsets also sets lower offsets, and the next member starts at them',
+    async (context) => {
+      const [topic, groupId] = [await context.topic(), context.name('group')];
+      await context.write(topic, numbered(10));
+      for (const offset of [8, 6])
+        await context.admin.setGroupOffsets(groupId, [{ topic, partition: 0, offset }]);
+      const member = await context.join({ topics: [topic], groupId });
+      assert.deepEqual(await member.readValues(4), numbered(4, 6));
+    },
+  );
 
-  testCase('refuses to set offsets while the group has members', async (context) => {
+  testCase('setGroupOffsets is refused while the group has members', async (context) => {
     const { member, topic, groupId } = await joined(context);
     await member.session.commit([{ topic, partition: 0, offset: 3 }]);
     const setting = context.admin.setGroupOffsets(groupId, [{ topic, partition: 0, offset: 0 }]);
@@ -93,7 +102,7 @@ function changing({ testCase }: ContractSuite): void {
     assert.equal((await context.admin.groupOffsets(groupId))[0]?.offset, 3);
   });
 
-  testCase('deletes offsets of single partitions', async (context) => {
+  testCase('deleteGroupOffsets deletes the offsets of single partitions', async (context) => {
     const [topic, groupId] = [await context.topic(2), context.name('group')];
     const partitions = [0, 1].map((partition) => ({ topic, partition }));
     await context.admin.setGroupOffsets(
@@ -106,7 +115,7 @@ function changing({ testCase }: ContractSuite): void {
     ]);
   });
 
-  testCase('refuses to delete offsets of a topic that members read', async (context) => {
+  testCase('deleteGroupOffsets is refused for a topic that members read', async (context) => {
     const { member, topic, groupId } = await joined(context);
     await member.session.commit([{ topic, partition: 0, offset: 3 }]);
     const deleting = context.admin.deleteGroupOffsets(groupId, [{ topic, partition: 0 }]);
@@ -114,15 +123,18 @@ function changing({ testCase }: ContractSuite): void {
     assert.equal((await context.admin.groupOffsets(groupId))[0]?.offset, 3);
   });
 
-  testCase('deletes a group without members, once', async (context) => {
-    const [topic, groupId] = [await context.topic(), context.name('group')];
-    await context.admin.setGroupOffsets(groupId, [{ topic, partition: 0, offset: 4 }]);
-    assert.equal(await context.admin.deleteGroup(groupId), true);
-    assert.equal(await context.admin.deleteGroup(groupId), false);
-    assert.deepEqual(await context.admin.groupOffsets(groupId), []);
-  });
+  testCase(
+    'deleteGroups deletes a group without members, and reports that it does not exist the second time',
+    async (context) => {
+      const [topic, groupId] = [await context.topic(), context.name('group')];
+      await context.admin.setGroupOffsets(groupId, [{ topic, partition: 0, offset: 4 }]);
+      assert.equal(await context.admin.deleteGroup(groupId), true);
+      assert.equal(await context.admin.deleteGroup(groupId), false);
+      assert.deepEqual(await context.admin.groupOffsets(groupId), []);
+    },
+  );
 
-  testCase('refuses to delete a group that has members', async (context) => {
+  testCase('deleteGroups is refused for a group that has members', async (context) => {
     const { member, groupId } = await joined(context);
     await context.rejects(context.admin.deleteGroup(groupId), BrokerError);
     assert.ok(member.isStable());

@@ -36,13 +36,13 @@ function topics({ testCase }: ContractSuite): void {
     }
   });
 
-  testCase('lists all topics by default', async (context) => {
+  testCase('describes all topics if none is named', async (context) => {
     const created = [await context.topic(), await context.topic()];
     const names = (await context.admin.topics()).map(({ name }) => name);
     for (const topic of created) assert.ok(names.includes(topic));
   });
 
-  testCase('creates missing topics, and does not change existing ones', async (context) => {
+  testCase('creates only missing topics, and does not change existing ones', async (context) => {
     const [existing, fresh] = [await context.topic(2), context.name('fresh')];
     const changes = await context.admin.createTopics([
       { name: existing, partitions: 5 },
@@ -57,7 +57,7 @@ function topics({ testCase }: ContractSuite): void {
     assert.deepEqual(Object.fromEntries(counts), { [existing]: 2, [fresh]: 3 });
   });
 
-  testCase('a created topic can be written and read at once', async (context) => {
+  testCase('a topic can be written and read as soon as createTopics resolves', async (context) => {
     const topic = await context.topic(8);
     const records = [...Array(8).keys()].map((partition) => ({ topic, partition, value: 'v' }));
     assert.equal((await context.send(records)).length, 8);
@@ -83,7 +83,7 @@ function topics({ testCase }: ContractSuite): void {
     await context.rejects(missing, UnknownTopicError);
   });
 
-  testCase('deletes existing topics, and reports which did not exist', async (context) => {
+  testCase('deletes existing topics, and reports those that did not exist', async (context) => {
     const [topic, missing] = [await context.topic(), context.name('missing')];
     assert.deepEqual(await context.admin.deleteTopics([topic, missing]), [
       { name: topic, changed: true },
@@ -106,16 +106,19 @@ function configuration({ testCase }: ContractSuite): void {
     assert.equal((await context.admin.topicConfig(topic))['cleanup.policy'], 'compact');
   });
 
-  testCase('restores the default of a configuration entry for null', async (context) => {
-    const topic = await context.topic();
-    const { 'retention.ms': byDefault = null } = await context.admin.topicConfig(topic);
-    await context.admin.alterTopicConfig(topic, { 'retention.ms': '60000' });
-    await waitForConfig(context, topic, 'retention.ms', '60000');
-    await context.admin.alterTopicConfig(topic, { 'retention.ms': null });
-    await waitForConfig(context, topic, 'retention.ms', byDefault);
-  });
+  testCase(
+    'resets a configuration entry to its default if its new value is null',
+    async (context) => {
+      const topic = await context.topic();
+      const { 'retention.ms': byDefault = null } = await context.admin.topicConfig(topic);
+      await context.admin.alterTopicConfig(topic, { 'retention.ms': '60000' });
+      await waitForConfig(context, topic, 'retention.ms', '60000');
+      await context.admin.alterTopicConfig(topic, { 'retention.ms': null });
+      await waitForConfig(context, topic, 'retention.ms', byDefault);
+    },
+  );
 
-  testCase('refuses unknown configuration entries and unknown topics', async (context) => {
+  testCase('refuses an unknown configuration entry and an unknown topic', async (context) => {
     const [topic, missing] = [await context.topic(), context.name('missing')];
     const nonsense = context.admin.alterTopicConfig(topic, { 'no.such.entry': '1' });
     await context.rejects(nonsense, BrokerError);
@@ -125,7 +128,7 @@ function configuration({ testCase }: ContractSuite): void {
   });
 }
 
-/** The controller answers first; the brokers apply a change a moment later. */
+/** The controller answers before the brokers have applied the change. */
 function waitForConfig(
   context: CaseContext,
   topic: string,
@@ -175,7 +178,7 @@ function offsets({ testCase }: ContractSuite): void {
   });
 
   testCase(
-    'deletes records only up to the end of the log, and never restores any',
+    'deletes records up to the end of the log at most, and a lower offset restores none',
     async (context) => {
       const topic = await context.topic();
       await context.write(topic, numbered(5));

@@ -20,26 +20,29 @@ function bounds({ testCase }: ContractSuite): void {
     ['nothing beyond the end of the log', 50, 60, []],
     ['everything without an upper limit', 0, Number.MAX_SAFE_INTEGER, numbered(10)],
   ] as const)
-    testCase(`reads ${what}`, async (context) => {
+    testCase(`readRange reads ${what}`, async (context) => {
       const topic = await context.topic();
       await context.write(topic, numbered(10));
       assert.deepEqual(await readRange(context, topic, from, to), expected);
     });
 
-  testCase('starts at the first existing record', async (context) => {
-    const topic = await context.topic();
-    await context.write(topic, numbered(10));
-    await context.admin.deleteRecords(topic, [{ partition: 0, offset: 6 }]);
-    assert.deepEqual(await readRange(context, topic, 0, 8), ['6', '7']);
-  });
+  testCase(
+    'readRange starts at the first existing record if earlier ones were deleted',
+    async (context) => {
+      const topic = await context.topic();
+      await context.write(topic, numbered(10));
+      await context.admin.deleteRecords(topic, [{ partition: 0, offset: 6 }]);
+      assert.deepEqual(await readRange(context, topic, 0, 8), ['6', '7']);
+    },
+  );
 
-  testCase('reads thousands of records in order', async (context) => {
+  testCase('readRange reads thousands of records in order', async (context) => {
     const topic = await context.topic();
     await context.write(topic, numbered(3_000));
     assert.deepEqual(await readRange(context, topic, 500, 2_500), numbered(2_000, 500));
   });
 
-  testCase('returns records with key, value, headers and timestamp', async (context) => {
+  testCase('readRange returns records with key, value, headers and timestamp', async (context) => {
     const topic = await context.topic(2);
     const headers = [
       { key: 'a', value: '1' },
@@ -58,7 +61,7 @@ function bounds({ testCase }: ContractSuite): void {
     }
   });
 
-  testCase('joins no group and commits nothing', async (context) => {
+  testCase('readRange joins no group and commits nothing', async (context) => {
     const topic = await context.topic();
     await context.write(topic, numbered(5));
     const before = new Set((await context.admin.groups()).map(({ groupId }) => groupId));
@@ -66,28 +69,31 @@ function bounds({ testCase }: ContractSuite): void {
     const groups = (await context.admin.groups()).map(({ groupId }) => groupId);
     for (const groupId of groups.filter((each) => !before.has(each)))
       assert.deepEqual(await context.admin.groupOffsets(groupId, [topic]), []);
-    // Other tests may create groups on the same cluster, but only with names of the suite.
+    // Other tests may create groups on the same cluster, but all their names come from the suite.
     const unnamed = groups.filter((each) => !before.has(each) && each.includes(topic));
     assert.deepEqual(unnamed, []);
   });
 }
 
 function ending({ testCase }: ContractSuite): void {
-  testCase('never waits for records written after the start of the call', async (context) => {
-    const topic = await context.topic();
-    await context.write(topic, numbered(3));
-    const seen: string[] = [];
-    const reading = async (): Promise<void> => {
-      for await (const record of context.admin.readRange(topic, 0, 0, 100)) {
-        seen.push(String(record.value));
-        if (seen.length === 1) await context.write(topic, ['later']);
-      }
-    };
-    await context.within(reading(), 'the range to end');
-    assert.deepEqual(seen, numbered(3));
-  });
+  testCase(
+    'readRange never waits for records written after the start of the call',
+    async (context) => {
+      const topic = await context.topic();
+      await context.write(topic, numbered(3));
+      const seen: string[] = [];
+      const reading = async (): Promise<void> => {
+        for await (const record of context.admin.readRange(topic, 0, 0, 100)) {
+          seen.push(String(record.value));
+          if (seen.length === 1) await context.write(topic, ['later']);
+        }
+      };
+      await context.within(reading(), 'the range to end');
+      assert.deepEqual(seen, numbered(3));
+    },
+  );
 
-  testCase('can be ended early and started again', async (context) => {
+  testCase('readRange can be ended early and called again', async (context) => {
     const topic = await context.topic();
     await context.write(topic, numbered(10));
     for await (const record of context.admin.readRange(topic, 0, 0, 10))
@@ -95,7 +101,7 @@ function ending({ testCase }: ContractSuite): void {
     assert.deepEqual(await readRange(context, topic, 0, 10), numbered(10));
   });
 
-  testCase('ends with the reason of its signal', async (context) => {
+  testCase('readRange rejects with the reason of its signal', async (context) => {
     const topic = await context.topic();
     await context.write(topic, numbered(10));
     const [reason, abort] = [new Error('enough'), new AbortController()];
@@ -110,14 +116,14 @@ function ending({ testCase }: ContractSuite): void {
     assert.equal(await context.within(context.failureOf(reading()), 'the range to end'), reason);
   });
 
-  testCase('can run several times in parallel', async (context) => {
+  testCase('readRange can run several times in parallel', async (context) => {
     const topic = await context.topic(2);
     for (const partition of [0, 1]) await context.write(topic, numbered(50), partition);
     const reads = [0, 1, 0, 1].map((partition) => readRange(context, topic, 10, 40, { partition }));
     for (const values of await Promise.all(reads)) assert.deepEqual(values, numbered(30, 10));
   });
 
-  testCase('rejects a topic or partition that does not exist', async (context) => {
+  testCase('readRange rejects a topic or partition that does not exist', async (context) => {
     await context.rejects(readRange(context, context.name('missing'), 0, 1), UnknownTopicError);
     const beyond = readRange(context, await context.topic(), 0, 1, { partition: 9 });
     await context.rejects(beyond, UnknownPartitionError);
@@ -127,17 +133,20 @@ function ending({ testCase }: ContractSuite): void {
 function transactions({ requiring }: ContractSuite): void {
   const testCase = requiring('openTransaction');
 
-  testCase('skips aborted records, and ends even if they are the last', async (context) => {
-    const topic = await context.topic();
-    await context.write(topic, ['good']);
-    await (await openTransactionWith(context, topic, 'gone')).abort();
-    assert.deepEqual(await readRange(context, topic, 0, 100), ['good']);
-    const all = await readRange(context, topic, 0, 100, { isolation: 'read_uncommitted' });
-    assert.deepEqual(all, ['good', 'gone']);
-  });
+  testCase(
+    'readRange skips aborted records, and ends even if the range ends with them',
+    async (context) => {
+      const topic = await context.topic();
+      await context.write(topic, ['good']);
+      await (await openTransactionWith(context, topic, 'gone')).abort();
+      assert.deepEqual(await readRange(context, topic, 0, 100), ['good']);
+      const all = await readRange(context, topic, 0, 100, { isolation: 'read_uncommitted' });
+      assert.deepEqual(all, ['good', 'gone']);
+    },
+  );
 
   testCase(
-    'ends at the high watermark with read_uncommitted, including open records',
+    'readRange with read_uncommitted ends at the high watermark, and returns records of open transactions',
     async (context) => {
       const topic = await context.topic();
       await context.write(topic, ['good']);
@@ -147,7 +156,7 @@ function transactions({ requiring }: ContractSuite): void {
     },
   );
 
-  testCase('does not wait for an open transaction', async (context) => {
+  testCase('readRange does not wait for an open transaction', async (context) => {
     const topic = await context.topic();
     await context.write(topic, ['good']);
     const open = await openTransactionWith(context, topic, 'open');

@@ -21,7 +21,7 @@ export function committingContract(suite: ContractSuite): void {
 
 function storing({ testCase }: ContractSuite): void {
   testCase(
-    'stores offset, metadata and leader epoch, and every API returns them',
+    'a commit stores offset, metadata and leader epoch, and every API returns them',
     async (context) => {
       const [topic, groupId] = [await context.topic(), context.name('group')];
       await context.write(topic, numbered(5));
@@ -40,7 +40,7 @@ function storing({ testCase }: ContractSuite): void {
     },
   );
 
-  testCase('stores no metadata by default', async (context) => {
+  testCase('a commit stores no metadata by default', async (context) => {
     const { member, topic } = await joinedWithTen(context);
     await member.session.commit([{ topic, partition: 0, offset: 1, metadata: 'old' }]);
     await member.session.commit([{ topic, partition: 0, offset: 2 }]);
@@ -48,7 +48,7 @@ function storing({ testCase }: ContractSuite): void {
     assert.equal(stored?.metadata ?? '', '');
   });
 
-  testCase('stores several partitions of several topics at once', async (context) => {
+  testCase('a commit stores several partitions of several topics', async (context) => {
     const [first, second] = [await context.topic(2), await context.topic()];
     const member = await context.join({ topics: [first, second] });
     const offsets = [
@@ -69,7 +69,7 @@ function storing({ testCase }: ContractSuite): void {
     assert.deepEqual(stored.map(partitionName), [`${topic}-1`]);
   });
 
-  testCase('resolves for an empty list', async (context) => {
+  testCase('a commit of an empty list resolves', async (context) => {
     const { member } = await joinedWithTen(context);
     await context.within(member.session.commit([]), 'the empty commit');
   });
@@ -84,7 +84,7 @@ function storing({ testCase }: ContractSuite): void {
     assert.deepEqual(await next.readValues(6), numbered(6, 4));
   });
 
-  testCase('succeeds within onRevoked when the session closes', async (context) => {
+  testCase('a commit in onRevoked succeeds when the session closes', async (context) => {
     const [topic, groupId] = [await context.topic(), context.name('group')];
     await context.write(topic, numbered(10));
     const member = context.member({
@@ -98,7 +98,7 @@ function storing({ testCase }: ContractSuite): void {
     assert.equal(stored?.offset, 7);
   });
 
-  testCase('succeeds within onRevoked when another member joins', async (context) => {
+  testCase('a commit in onRevoked succeeds when another member joins', async (context) => {
     const [topic, groupId] = [await context.topic(2), context.name('group')];
     const outcomes: string[] = [];
     const member = context.member({
@@ -122,21 +122,24 @@ function storing({ testCase }: ContractSuite): void {
 }
 
 function refusing({ testCase }: ContractSuite): void {
-  testCase('refuses metadata that is too large, for that partition only', async (context) => {
-    const topic = await context.topic(2);
-    const { session } = await context.join({ topics: [topic] });
-    const commit = session.commit([
-      { topic, partition: 0, offset: 0, metadata: 'a'.repeat(4097) },
-      { topic, partition: 1, offset: 0, metadata: 'fits' },
-    ]);
-    const error = await context.rejects(commit, OffsetMetadataTooLargeError);
-    assert.deepEqual(error.partitions.map(partitionName), [`${topic}-0`]);
-    const stored = await session.committed([0, 1].map((partition) => ({ topic, partition })));
-    assert.deepEqual(stored.map(partitionName), [`${topic}-1`]);
-  });
+  testCase(
+    'a commit with metadata that is too large is refused for that partition only',
+    async (context) => {
+      const topic = await context.topic(2);
+      const { session } = await context.join({ topics: [topic] });
+      const commit = session.commit([
+        { topic, partition: 0, offset: 0, metadata: 'a'.repeat(4097) },
+        { topic, partition: 1, offset: 0, metadata: 'fits' },
+      ]);
+      const error = await context.rejects(commit, OffsetMetadataTooLargeError);
+      assert.deepEqual(error.partitions.map(partitionName), [`${topic}-0`]);
+      const stored = await session.committed([0, 1].map((partition) => ({ topic, partition })));
+      assert.deepEqual(stored.map(partitionName), [`${topic}-1`]);
+    },
+  );
 
   testCase(
-    'counts metadata in UTF-16 units, as the broker does: 4096 are accepted',
+    'a commit may have metadata of 4096 UTF-16 units, the limit of the broker',
     async (context) => {
       const { member, topic } = await joinedWithTen(context);
       const metadata = 'é'.repeat(4096);
@@ -147,7 +150,7 @@ function refusing({ testCase }: ContractSuite): void {
   );
 
   testCase(
-    'refuses a partition that the member does not own, and stores the others',
+    'a commit of a partition that the member does not own is refused, and its other partitions are stored',
     async (context) => {
       const { member, topic, groupId } = await joinedWithTen(context);
       const foreign = await context.topic();
@@ -162,24 +165,27 @@ function refusing({ testCase }: ContractSuite): void {
     },
   );
 
-  testCase('refuses a deleted topic, and stores the others at once', async (context) => {
-    const [kept, deleted] = [await context.topic(), await context.topic()];
-    const { session } = await context.join({ topics: [kept, deleted] });
-    await context.admin.deleteTopics([deleted]);
-    const offsets = [kept, deleted].map((topic) => ({ topic, partition: 0, offset: 0 }));
-    let refusal: unknown;
-    // The brokers may need a moment to apply the deletion.
-    await context.eventually('the commit is refused', async () => {
-      refusal = await context.failureOf(session.commit(offsets));
-      return refusal !== undefined;
-    });
-    assert.ok(refusal instanceof CommitError, String(refusal));
-    assert.deepEqual(refusal.partitions.map(partitionName), [`${deleted}-0`]);
-    const stored = await session.committed([{ topic: kept, partition: 0 }]);
-    assert.deepEqual(stored.map(partitionName), [`${kept}-0`]);
-  });
+  testCase(
+    'a commit for a deleted topic is refused, and its other partitions are stored at once',
+    async (context) => {
+      const [kept, deleted] = [await context.topic(), await context.topic()];
+      const { session } = await context.join({ topics: [kept, deleted] });
+      await context.admin.deleteTopics([deleted]);
+      const offsets = [kept, deleted].map((topic) => ({ topic, partition: 0, offset: 0 }));
+      let refusal: unknown;
+      // The brokers may apply the deletion a little later.
+      await context.eventually('the commit is refused', async () => {
+        refusal = await context.failureOf(session.commit(offsets));
+        return refusal !== undefined;
+      });
+      assert.ok(refusal instanceof CommitError, String(refusal));
+      assert.deepEqual(refusal.partitions.map(partitionName), [`${deleted}-0`]);
+      const stored = await session.committed([{ topic: kept, partition: 0 }]);
+      assert.deepEqual(stored.map(partitionName), [`${kept}-0`]);
+    },
+  );
 
-  testCase('refuses a partition of another member', async (context) => {
+  testCase('a commit of a partition that another member owns is refused', async (context) => {
     const [topic, groupId] = [await context.topic(2), context.name('group')];
     const member = await context.join({ topics: [topic], groupId });
     const driver = await context.newProcess();
@@ -190,7 +196,7 @@ function refusing({ testCase }: ContractSuite): void {
     assert.deepEqual(await context.admin.groupOffsets(groupId), []);
   });
 
-  testCase('refuses a commit after close, and stores nothing', async (context) => {
+  testCase('a commit after close is refused, and nothing is stored', async (context) => {
     const { member, topic, groupId } = await joinedWithTen(context);
     await member.session.commit([{ topic, partition: 0, offset: 2 }]);
     await member.close();
@@ -202,7 +208,7 @@ function refusing({ testCase }: ContractSuite): void {
   });
 
   for (const offset of [-1, 1.5, Number.NaN])
-    testCase(`refuses the offset ${offset}, and stores nothing`, async (context) => {
+    testCase(`a commit of offset ${offset} is refused, and nothing is stored`, async (context) => {
       const { member, topic, groupId } = await joinedWithTen(context);
       await context.rejects(member.session.commit([{ topic, partition: 0, offset }]), BrokerError);
       assert.deepEqual(await context.admin.groupOffsets(groupId, [topic]), []);
@@ -210,17 +216,20 @@ function refusing({ testCase }: ContractSuite): void {
 }
 
 function ordering({ testCase }: ContractSuite): void {
-  testCase('completes concurrent commits; the last one wins', async (context) => {
-    const { member, topic } = await joinedWithTen(context);
-    const commits = numbered(50).map((offset) =>
-      member.session.commit([{ topic, partition: 0, offset: Number(offset), metadata: offset }]),
-    );
-    await context.within(Promise.all(commits), 'fifty commits');
-    const [stored] = await member.session.committed([{ topic, partition: 0 }]);
-    assert.deepEqual([stored?.offset, stored?.metadata], [49, '49']);
-  });
+  testCase(
+    'concurrent commits of one partition all resolve, and the offset of the last call is stored',
+    async (context) => {
+      const { member, topic } = await joinedWithTen(context);
+      const commits = numbered(50).map((offset) =>
+        member.session.commit([{ topic, partition: 0, offset: Number(offset), metadata: offset }]),
+      );
+      await context.within(Promise.all(commits), 'fifty commits');
+      const [stored] = await member.session.committed([{ topic, partition: 0 }]);
+      assert.deepEqual([stored?.offset, stored?.metadata], [49, '49']);
+    },
+  );
 
-  testCase('keeps each partition of concurrent commits', async (context) => {
+  testCase('concurrent commits of several partitions are all stored', async (context) => {
     const topic = await context.topic(3);
     const { session } = await context.join({ topics: [topic] });
     const commits = [0, 1, 2, 0, 1, 2].map((partition, index) =>
@@ -235,23 +244,26 @@ function ordering({ testCase }: ContractSuite): void {
     );
   });
 
-  testCase('the stored offset never decreases during increasing commits', async (context) => {
-    const { member, topic, groupId } = await joinedWithTen(context);
-    const commits = numbered(60).map((offset) =>
-      member.session.commit([{ topic, partition: 0, offset: Number(offset) }]),
-    );
-    const [last = Promise.resolve()] = commits.slice(-1);
-    const seen: number[] = [];
-    for (let settled = false; !settled; settled = await hasSettled(context, last)) {
-      const [stored] = await context.admin.groupOffsets(groupId, [topic]);
-      if (stored) seen.push(stored.offset);
-    }
-    await context.within(Promise.all(commits), 'sixty commits');
-    assert.deepEqual(
-      seen,
-      [...seen].sort((one, other) => one - other),
-    );
-  });
+  testCase(
+    'the stored offset never decreases while a member commits increasing offsets',
+    async (context) => {
+      const { member, topic, groupId } = await joinedWithTen(context);
+      const commits = numbered(60).map((offset) =>
+        member.session.commit([{ topic, partition: 0, offset: Number(offset) }]),
+      );
+      const [last = Promise.resolve()] = commits.slice(-1);
+      const seen: number[] = [];
+      for (let settled = false; !settled; settled = await hasSettled(context, last)) {
+        const [stored] = await context.admin.groupOffsets(groupId, [topic]);
+        if (stored) seen.push(stored.offset);
+      }
+      await context.within(Promise.all(commits), 'sixty commits');
+      assert.deepEqual(
+        seen,
+        [...seen].sort((one, other) => one - other),
+      );
+    },
+  );
 
   testCase('a resolved commit is visible to another process at once', async (context) => {
     const { member, topic, groupId } = await joinedWithTen(context);

@@ -8,7 +8,7 @@ import type { CaseContext } from '../../case-context.js';
 export function isolationContract({ requiring }: ContractSuite): void {
   const testCase = requiring('openTransaction');
 
-  testCase('never returns records of an aborted transaction', async (context) => {
+  testCase('poll never returns records of an aborted transaction', async (context) => {
     const topic = await context.topic();
     await context.write(topic, ['before']);
     await writeAborted(context, topic, ['gone', 'gone too']);
@@ -17,7 +17,7 @@ export function isolationContract({ requiring }: ContractSuite): void {
     assert.deepEqual(await member.readValues(2), ['before', 'after']);
   });
 
-  testCase('returns records of a committed transaction at their offsets', async (context) => {
+  testCase('poll returns records of a committed transaction at their offsets', async (context) => {
     const topic = await context.topic();
     const transaction = await openTransactionWith(context, topic, ['a', 'b']);
     await writeInTransaction(context, topic, () => transaction.commit());
@@ -30,25 +30,28 @@ export function isolationContract({ requiring }: ContractSuite): void {
     );
   });
 
-  testCase('distinguishes overlapping transactions by their own end markers', async (context) => {
-    const topic = await context.topic();
-    const bad = await openTransactionWith(context, topic, ['bad 1']);
-    const good = await openTransactionWith(context, topic, ['good 1']);
-    const worse = await openTransactionWith(context, topic, ['worse 1']);
-    await bad.send(toRecords(topic, ['bad 2']));
-    await context.write(topic, ['plain 1']);
-    await bad.abort();
-    await good.send(toRecords(topic, ['good 2']));
-    await worse.send(toRecords(topic, ['worse 2']));
-    await good.commit();
-    await context.write(topic, ['plain 2']);
-    await worse.abort();
-    const member = await context.join({ topics: [topic] });
-    assert.deepEqual(await member.readValues(4), ['good 1', 'plain 1', 'good 2', 'plain 2']);
-  });
+  testCase(
+    'poll distinguishes overlapping transactions by their own end markers',
+    async (context) => {
+      const topic = await context.topic();
+      const bad = await openTransactionWith(context, topic, ['bad 1']);
+      const good = await openTransactionWith(context, topic, ['good 1']);
+      const worse = await openTransactionWith(context, topic, ['worse 1']);
+      await bad.send(toRecords(topic, ['bad 2']));
+      await context.write(topic, ['plain 1']);
+      await bad.abort();
+      await good.send(toRecords(topic, ['good 2']));
+      await worse.send(toRecords(topic, ['worse 2']));
+      await good.commit();
+      await context.write(topic, ['plain 2']);
+      await worse.abort();
+      const member = await context.join({ topics: [topic] });
+      assert.deepEqual(await member.readValues(4), ['good 1', 'plain 1', 'good 2', 'plain 2']);
+    },
+  );
 
   testCase(
-    'skips an aborted transaction that started before the first read offset',
+    'poll skips an aborted transaction that started before the first offset read',
     async (context) => {
       const topic = await context.topic();
       const bad = await openTransactionWith(context, topic, ['bad 0']);
@@ -63,7 +66,7 @@ export function isolationContract({ requiring }: ContractSuite): void {
     },
   );
 
-  testCase('skips many aborted transactions before a valid record', async (context) => {
+  testCase('poll skips many aborted transactions before a committed record', async (context) => {
     const topic = await context.topic();
     for (const value of numbered(5)) await writeAborted(context, topic, [value, value]);
     await context.write(topic, ['good']);
@@ -72,7 +75,7 @@ export function isolationContract({ requiring }: ContractSuite): void {
   });
 
   testCase(
-    'an open transaction blocks the following records of its partition only',
+    'an open transaction delays later records of its own partition only',
     async (context) => {
       const topic = await context.topic(2);
       const open = await openTransactionWith(context, topic, ['held 1']);
@@ -89,7 +92,7 @@ export function isolationContract({ requiring }: ContractSuite): void {
     },
   );
 
-  testCase('the abort of an open transaction releases the following records', async (context) => {
+  testCase('later records are returned once an open transaction is aborted', async (context) => {
     const topic = await context.topic();
     const open = await openTransactionWith(context, topic, ['gone']);
     await context.write(topic, ['held']);
@@ -101,7 +104,7 @@ export function isolationContract({ requiring }: ContractSuite): void {
   });
 
   testCase(
-    'read_uncommitted returns all records, including aborted and open ones',
+    'poll with read_uncommitted returns all records, including those of aborted and open transactions',
     async (context) => {
       const topic = await context.topic();
       await writeAborted(context, topic, ['aborted']);
@@ -113,14 +116,17 @@ export function isolationContract({ requiring }: ContractSuite): void {
     },
   );
 
-  testCase('offsetReset latest starts where an open transaction started', async (context) => {
-    const topic = await context.topic();
-    await context.write(topic, ['old']);
-    const open = await openTransactionWith(context, topic, ['open']);
-    const member = await context.join({ topics: [topic], offsetReset: 'latest' });
-    await open.commit();
-    assert.deepEqual(await member.readValues(1), ['open']);
-  });
+  testCase(
+    'a session with offsetReset latest starts where an open transaction started',
+    async (context) => {
+      const topic = await context.topic();
+      await context.write(topic, ['old']);
+      const open = await openTransactionWith(context, topic, ['open']);
+      const member = await context.join({ topics: [topic], offsetReset: 'latest' });
+      await open.commit();
+      assert.deepEqual(await member.readValues(1), ['open']);
+    },
+  );
 
   testCase('the position moves past aborted records at the end of the log', async (context) => {
     const topic = await context.topic();
@@ -159,8 +165,8 @@ async function writeAborted(
 }
 
 /**
- * Waits until the end of a transaction is in the log, because the broker answers before it has
- * written the markers.
+ * Waits until the end of a transaction is in the log. The broker answers the commit or abort before
+ * it has written the markers.
  */
 async function writeInTransaction(
   context: CaseContext,

@@ -5,22 +5,25 @@ import { partitionName } from '../../../port/topic-partition.js';
 import type { ContractSuite } from '../../contract-suite.js';
 
 export function pausingContract({ testCase }: ContractSuite): void {
-  testCase('returns no record of a paused partition, not even a buffered one', async (context) => {
-    const topic = await context.topic(2);
-    for (const partition of [0, 1]) await context.write(topic, numbered(20), partition);
-    const member = await context.join({ topics: [topic] });
-    const [first] = await member.read(1);
-    assert.ok(first);
-    const { partition } = first;
-    member.session.pause([{ topic, partition }]);
-    const others = await member.read(20);
-    assert.deepEqual([...new Set(others.map((each) => each.partition))], [1 - partition]);
-    assert.deepEqual(others.map(valueOf), numbered(20));
-    await context.staysPending(member.session.poll(1), 'A poll with all else read');
-  });
+  testCase(
+    'poll returns no record of a paused partition, not even a buffered one',
+    async (context) => {
+      const topic = await context.topic(2);
+      for (const partition of [0, 1]) await context.write(topic, numbered(20), partition);
+      const member = await context.join({ topics: [topic] });
+      const [first] = await member.read(1);
+      assert.ok(first);
+      const { partition } = first;
+      member.session.pause([{ topic, partition }]);
+      const others = await member.read(20);
+      assert.deepEqual([...new Set(others.map((each) => each.partition))], [1 - partition]);
+      assert.deepEqual(others.map(valueOf), numbered(20));
+      await context.staysPending(member.session.poll(1), 'A poll with all else read');
+    },
+  );
 
   testCase(
-    'continues at the next record after resume, without loss or repetition',
+    'poll continues at the next record after a resume, and neither loses nor repeats a record',
     async (context) => {
       const topic = await context.topic();
       const partitions = [{ topic, partition: 0 }];
@@ -37,18 +40,21 @@ export function pausingContract({ testCase }: ContractSuite): void {
     },
   );
 
-  testCase('keeps its position if records arrive during the pause', async (context) => {
-    const topic = await context.topic();
-    const partitions = [{ topic, partition: 0 }];
-    await context.write(topic, numbered(5));
-    const member = await context.join({ topics: [topic] });
-    await member.read(2);
-    member.session.pause(partitions);
-    assert.equal(member.session.position({ topic, partition: 0 }), 2);
-    await context.write(topic, numbered(5, 5));
-    member.session.resume(partitions);
-    assert.deepEqual(await member.readValues(8), numbered(8, 2));
-  });
+  testCase(
+    'a paused partition keeps its position if records arrive during the pause',
+    async (context) => {
+      const topic = await context.topic();
+      const partitions = [{ topic, partition: 0 }];
+      await context.write(topic, numbered(5));
+      const member = await context.join({ topics: [topic] });
+      await member.read(2);
+      member.session.pause(partitions);
+      assert.equal(member.session.position({ topic, partition: 0 }), 2);
+      await context.write(topic, numbered(5, 5));
+      member.session.resume(partitions);
+      assert.deepEqual(await member.readValues(8), numbered(8, 2));
+    },
+  );
 
   testCase('resume wakes a waiting poll', async (context) => {
     const topic = await context.topic();
@@ -64,22 +70,25 @@ export function pausingContract({ testCase }: ContractSuite): void {
     assert.deepEqual((await context.within(poll, 'the resumed record')).map(valueOf), ['0']);
   });
 
-  testCase('returns a resumed record at once although another fetch waits', async (context) => {
-    const topic = await context.topic(2);
-    const member = await context.join({ topics: [topic], fetch: { maxWaitMs: 8_000 } });
-    const paused = { topic, partition: 0 };
-    member.session.pause([paused]);
-    await context.write(topic, ['other'], 1);
-    await member.read(1);
-    await context.write(topic, ['mine'], 0);
-    const poll = member.session.poll(5);
-    await context.staysPending(poll, 'A poll for the idle partition');
-    const resumedAt = context.runtime.monotonic();
-    member.session.resume([paused]);
-    assert.deepEqual((await context.within(poll, 'the resumed record')).map(valueOf), ['mine']);
-    const took = context.runtime.monotonic() - resumedAt;
-    assert.ok(took < 2_000, `the first record came ${took} ms after the resume`);
-  });
+  testCase(
+    'poll returns the records of a resumed partition at once, although a fetch for another partition waits',
+    async (context) => {
+      const topic = await context.topic(2);
+      const member = await context.join({ topics: [topic], fetch: { maxWaitMs: 8_000 } });
+      const paused = { topic, partition: 0 };
+      member.session.pause([paused]);
+      await context.write(topic, ['other'], 1);
+      await member.read(1);
+      await context.write(topic, ['mine'], 0);
+      const poll = member.session.poll(5);
+      await context.staysPending(poll, 'A poll for the idle partition');
+      const resumedAt = context.runtime.monotonic();
+      member.session.resume([paused]);
+      assert.deepEqual((await context.within(poll, 'the resumed record')).map(valueOf), ['mine']);
+      const took = context.runtime.monotonic() - resumedAt;
+      assert.ok(took < 2_000, `the first record came ${took} ms after the resume`);
+    },
+  );
 
   testCase('paused() returns each paused partition once', async (context) => {
     const topic = await context.topic(2);

@@ -6,20 +6,23 @@ import { valueOf } from '../../member.js';
 import type { ContractSuite } from '../../contract-suite.js';
 
 export function pollingContract({ testCase }: ContractSuite): void {
-  testCase('returns at most the requested number of records, and never none', async (context) => {
-    const topic = await context.topic();
-    await context.write(topic, numbered(10));
-    const member = await context.join({ topics: [topic] });
-    const values: (string | null)[] = [];
-    while (values.length < 10) {
-      const records = await context.within(member.session.poll(3), 'records');
-      assert.ok(records.length >= 1 && records.length <= 3, `got ${records.length}`);
-      values.push(...records.map(valueOf));
-    }
-    assert.deepEqual(values, numbered(10));
-  });
+  testCase(
+    'poll returns at least one record, and at most the requested number',
+    async (context) => {
+      const topic = await context.topic();
+      await context.write(topic, numbered(10));
+      const member = await context.join({ topics: [topic] });
+      const values: (string | null)[] = [];
+      while (values.length < 10) {
+        const records = await context.within(member.session.poll(3), 'records');
+        assert.ok(records.length >= 1 && records.length <= 3, `got ${records.length}`);
+        values.push(...records.map(valueOf));
+      }
+      assert.deepEqual(values, numbered(10));
+    },
+  );
 
-  testCase('returns no record after the one that reaches maxBytes', async (context) => {
+  testCase('poll returns no record after the one that reaches maxBytes', async (context) => {
     const topic = await context.topic(2);
     const large = 'x'.repeat(1_000);
     for (const partition of [0, 1]) await context.write(topic, Array(10).fill(large), partition);
@@ -38,7 +41,7 @@ export function pollingContract({ testCase }: ContractSuite): void {
     for (const partition of [0, 1]) assert.deepEqual(offsets.get(partition), [...Array(10).keys()]);
   });
 
-  testCase('returns one record even if it is larger than maxBytes', async (context) => {
+  testCase('poll returns one record even if it is larger than maxBytes', async (context) => {
     const topic = await context.topic();
     await context.write(topic, ['first', 'second']);
     const member = await context.join({ topics: [topic] });
@@ -49,7 +52,7 @@ export function pollingContract({ testCase }: ContractSuite): void {
   });
 
   testCase(
-    'returns the records of each partition together and in offset order',
+    'poll returns the records of each partition together and in offset order',
     async (context) => {
       const topic = await context.topic(3);
       for (const partition of [0, 1, 2]) await context.write(topic, numbered(20), partition);
@@ -67,7 +70,7 @@ export function pollingContract({ testCase }: ContractSuite): void {
     },
   );
 
-  testCase('returns the records of all topics', async (context) => {
+  testCase('poll returns the records of all subscribed topics', async (context) => {
     const [first, second] = [await context.topic(), await context.topic(2)];
     await context.write(first, ['a']);
     await context.write(second, ['b'], 1);
@@ -83,7 +86,7 @@ export function pollingContract({ testCase }: ContractSuite): void {
     );
   });
 
-  testCase('waits for records that do not exist yet', async (context) => {
+  testCase('poll waits if there are no records yet', async (context) => {
     const topic = await context.topic();
     const member = await context.join({ topics: [topic] });
     const poll = member.session.poll(10);
@@ -92,19 +95,22 @@ export function pollingContract({ testCase }: ContractSuite): void {
     assert.deepEqual((await context.within(poll, 'the late record')).map(valueOf), ['late']);
   });
 
-  testCase("rejects with the signal's reason, and the session continues", async (context) => {
-    const topic = await context.topic();
-    const member = await context.join({ topics: [topic] });
-    const reason = new Error('enough');
-    const abort = new AbortController();
-    const poll = context.failureOf(member.session.poll(10, abort.signal));
-    abort.abort(reason);
-    assert.equal(await context.within(poll, 'the aborted poll'), reason);
-    await context.write(topic, numbered(3));
-    assert.deepEqual(await member.readValues(3), numbered(3));
-  });
+  testCase(
+    'poll rejects with the reason of its signal, and the session continues',
+    async (context) => {
+      const topic = await context.topic();
+      const member = await context.join({ topics: [topic] });
+      const reason = new Error('enough');
+      const abort = new AbortController();
+      const poll = context.failureOf(member.session.poll(10, abort.signal));
+      abort.abort(reason);
+      assert.equal(await context.within(poll, 'the aborted poll'), reason);
+      await context.write(topic, numbered(3));
+      assert.deepEqual(await member.readValues(3), numbered(3));
+    },
+  );
 
-  testCase('takes no record if its signal was aborted before', async (context) => {
+  testCase('poll takes no record if its signal was aborted before the call', async (context) => {
     const topic = await context.topic();
     await context.write(topic, numbered(2));
     const member = await context.join({ topics: [topic] });
@@ -115,23 +121,26 @@ export function pollingContract({ testCase }: ContractSuite): void {
     assert.deepEqual(await member.readValues(1), ['1']);
   });
 
-  testCase('loses no record when polls are aborted while records arrive', async (context) => {
-    const topic = await context.topic();
-    const member = await context.join({ topics: [topic] });
-    const values: (string | null)[] = [];
-    for (const value of numbered(10)) {
-      const abort = new AbortController();
-      const poll = member.session.poll(10, abort.signal).catch(() => []);
-      await context.write(topic, [value]);
-      abort.abort();
-      values.push(...(await context.within(poll, 'the aborted poll')).map(valueOf));
-    }
-    values.push(...(await member.readValues(10 - values.length)));
-    assert.deepEqual(values, numbered(10));
-  });
+  testCase(
+    'poll loses no record if it is aborted repeatedly while records arrive',
+    async (context) => {
+      const topic = await context.topic();
+      const member = await context.join({ topics: [topic] });
+      const values: (string | null)[] = [];
+      for (const value of numbered(10)) {
+        const abort = new AbortController();
+        const poll = member.session.poll(10, abort.signal).catch(() => []);
+        await context.write(topic, [value]);
+        abort.abort();
+        values.push(...(await context.within(poll, 'the aborted poll')).map(valueOf));
+      }
+      values.push(...(await member.readValues(10 - values.length)));
+      assert.deepEqual(values, numbered(10));
+    },
+  );
 
   testCase(
-    'refuses a second call while one waits, and the first one continues',
+    'poll refuses a second call while one waits, and the first one continues',
     async (context) => {
       const topic = await context.topic();
       const member = await context.join({ topics: [topic] });
@@ -144,7 +153,7 @@ export function pollingContract({ testCase }: ContractSuite): void {
     },
   );
 
-  testCase('rejects a pending and any later call with ClosedError after close', async (context) => {
+  testCase('close rejects a pending poll and every later one with ClosedError', async (context) => {
     const member = await context.join({ topics: [await context.topic()] });
     const pending = context.rejects(
       member.session.poll(10),
@@ -156,16 +165,19 @@ export function pollingContract({ testCase }: ContractSuite): void {
     await context.rejects(member.session.poll(10), ClosedError);
   });
 
-  testCase('the position is that of the next record', async (context) => {
-    const topic = await context.topic();
-    await context.write(topic, numbered(5));
-    const member = await context.join({ topics: [topic] });
-    assert.equal(member.session.position({ topic, partition: 0 }), 0);
-    await member.read(3);
-    assert.equal(member.session.position({ topic, partition: 0 }), 3);
-    assert.equal(member.session.position({ topic, partition: 1 }), undefined);
-    assert.equal(member.session.position({ topic: 'foreign', partition: 0 }), undefined);
-  });
+  testCase(
+    'the position of a partition is the offset of the next record that poll returns',
+    async (context) => {
+      const topic = await context.topic();
+      await context.write(topic, numbered(5));
+      const member = await context.join({ topics: [topic] });
+      assert.equal(member.session.position({ topic, partition: 0 }), 0);
+      await member.read(3);
+      assert.equal(member.session.position({ topic, partition: 0 }), 3);
+      assert.equal(member.session.position({ topic, partition: 1 }), undefined);
+      assert.equal(member.session.position({ topic: 'foreign', partition: 0 }), undefined);
+    },
+  );
 }
 
 /** Asserts that the records of each partition are contiguous. */

@@ -28,7 +28,7 @@ export function seekingContract({ testCase, requiring }: ContractSuite): void {
     assert.deepEqual(await member.readValues(1), ['4']);
   });
 
-  testCase('a seek wakes a poll that waits at the end', async (context) => {
+  testCase('a seek wakes a poll that waits at the end of the log', async (context) => {
     const { member, partition } = await readingTen(context);
     await member.read(10);
     const poll = member.session.poll(1);
@@ -49,7 +49,7 @@ export function seekingContract({ testCase, requiring }: ContractSuite): void {
     assert.ok(took < 2_000, `The record came ${Math.round(took)} ms after the seek.`);
   });
 
-  testCase('a seek to the end waits for the next record', async (context) => {
+  testCase('a seek to the end of the log waits for the next record', async (context) => {
     const { member, partition } = await readingTen(context);
     member.session.seek(partition, 10);
     await context.write(partition.topic, ['10']);
@@ -67,7 +67,7 @@ export function seekingContract({ testCase, requiring }: ContractSuite): void {
     assert.deepEqual(await member.readValues(4), numbered(4, 6));
   });
 
-  testCase('a seek stays valid if a pause follows at once', async (context) => {
+  testCase('a seek is kept if a pause follows at once', async (context) => {
     const { member, partition } = await readingTen(context);
     await member.read(5);
     member.session.seek(partition, 1);
@@ -90,7 +90,7 @@ export function seekingContract({ testCase, requiring }: ContractSuite): void {
   });
 
   testCase(
-    'a seek below the low watermark continues at the first record with earliest',
+    'a seek below the low watermark continues at the first record with offsetReset earliest',
     async (context) => {
       const { member, partition } = await readingTen(context);
       await member.read(10);
@@ -101,7 +101,7 @@ export function seekingContract({ testCase, requiring }: ContractSuite): void {
   );
 
   requiring('openTransaction')(
-    'a seek to an aborted record continues at the next committed one',
+    'a seek to an aborted record continues at the next committed record',
     async (context) => {
       const topic = await context.topic();
       await context.write(topic, ['0']);

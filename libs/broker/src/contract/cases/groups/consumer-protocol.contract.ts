@@ -75,7 +75,7 @@ function movedPartitions({ testCase }: ContractSuite): void {
   );
 
   testCase(
-    'a moved partition is fenced for its former owner, and the others are not',
+    'a moved partition is fenced for its previous owner, and its other partitions are not',
     async (context) => {
       const [topic, groupId] = [await context.topic(2), context.name('group')];
       const options = { topics: [topic], groupId, groupProtocol } as const;
@@ -120,21 +120,18 @@ function movedPartitions({ testCase }: ContractSuite): void {
 }
 
 function keptPartitions({ testCase }: ContractSuite): void {
-  testCase(
-    'kept partitions are read and committed during the revocation of others',
-    async (context) => {
-      const gate = new Deferred();
-      const { topic, first, second } = await withRevocation(context, gate);
-      await readsAndCommits(context, first, topic);
-      assert.deepEqual(second.owned(), []);
-      gate.resolve();
-      await waitUntilShared(context, [first, second], namesOfPartitions(topic, 2));
-      assert.deepEqual(first.eventsOf('lost'), []);
-    },
-  );
+  testCase('kept partitions are read and committed while others are revoked', async (context) => {
+    const gate = new Deferred();
+    const { topic, first, second } = await withRevocation(context, gate);
+    await readsAndCommits(context, first, topic);
+    assert.deepEqual(second.owned(), []);
+    gate.resolve();
+    await waitUntilShared(context, [first, second], namesOfPartitions(topic, 2));
+    assert.deepEqual(first.eventsOf('lost'), []);
+  });
 
   testCase(
-    'kept partitions stay assigned if the revocation of others never ends',
+    'kept partitions stay assigned even if the revocation of others never ends',
     async (context) => {
       const gate = new Deferred();
       const { topic, first, second } = await withRevocation(context, gate);
@@ -175,7 +172,7 @@ function staticMembers({ testCase }: ContractSuite): void {
   const groupInstanceId = 'instance';
 
   testCase(
-    'a static member that restarts in time gets its partitions, without a rebalance',
+    'a static member that restarts within its session timeout gets its partitions without a rebalance',
     async (context) => {
       const {
         topic,
@@ -202,7 +199,7 @@ function staticMembers({ testCase }: ContractSuite): void {
   );
 
   testCase(
-    'a second session with the same instance id waits, and reports why, until the first is gone',
+    'a second session with the same instance id waits and reports the reason until the first one has closed',
     async (context) => {
       const [topic, groupId] = [await context.topic(2), context.name('group')];
       const options = { topics: [topic], groupId, groupProtocol, groupInstanceId } as const;
@@ -232,54 +229,60 @@ function staticMembers({ testCase }: ContractSuite): void {
 }
 
 function topicChanges({ testCase }: ContractSuite): void {
-  testCase('a missing topic is reported, and read once it is created', async (context) => {
-    const topic = context.name('created-later');
-    const member = context.member({ topics: [topic], groupProtocol });
-    const starting = member.start();
-    await context.eventually('it reports the topic', () =>
-      member.reportedErrors().some((error) => error instanceof UnknownTopicError),
-    );
-    await context.admin.createTopics([{ name: topic, partitions: 1 }]);
-    await starting;
-    await context.write(topic, ['here']);
-    assert.deepEqual(await member.readValues(1), ['here']);
-    assert.equal(member.session.status.state, 'stable');
-  });
+  testCase(
+    'a missing topic is reported in the status, and read once it is created',
+    async (context) => {
+      const topic = context.name('created-later');
+      const member = context.member({ topics: [topic], groupProtocol });
+      const starting = member.start();
+      await context.eventually('it reports the topic', () =>
+        member.reportedErrors().some((error) => error instanceof UnknownTopicError),
+      );
+      await context.admin.createTopics([{ name: topic, partitions: 1 }]);
+      await starting;
+      await context.write(topic, ['here']);
+      assert.deepEqual(await member.readValues(1), ['here']);
+      assert.equal(member.session.status.state, 'stable');
+    },
+  );
 
-  testCase('added partitions are assigned', async (context) => {
+  testCase('partitions that are added to a topic are assigned', async (context) => {
     const { topic, first, second } = await twoMembers(context, 2);
     await context.admin.createPartitions(topic, 4);
     await waitUntilShared(context, [first, second], namesOfPartitions(topic, 4));
   });
 
-  testCase('a recreated topic is never continued at the old offset', async (context) => {
-    const topic = await context.topic();
-    await context.write(topic, numbered(5));
-    const member = context.member({
-      topics: [topic],
-      groupProtocol,
-      on: {
-        onStopped: (error) => {
-          if (error instanceof TopicRecreatedError) member.session.seek(error, 0);
+  testCase(
+    'a topic that is deleted and created again is never read from the old offset',
+    async (context) => {
+      const topic = await context.topic();
+      await context.write(topic, numbered(5));
+      const member = context.member({
+        topics: [topic],
+        groupProtocol,
+        on: {
+          onStopped: (error) => {
+            if (error instanceof TopicRecreatedError) member.session.seek(error, 0);
+          },
         },
-      },
-    });
-    await member.start();
-    await member.read(5);
-    await context.admin.deleteTopics([topic]);
-    await context.eventually(
-      'its successor is created',
-      async () => (await context.admin.createTopics([{ name: topic }]))[0]?.changed === true,
-    );
-    const successors = numbered(10).map((value) => `new ${value}`);
-    await context.write(topic, successors);
-    assert.deepEqual(await member.readValues(10), successors);
-  });
+      });
+      await member.start();
+      await member.read(5);
+      await context.admin.deleteTopics([topic]);
+      await context.eventually(
+        'its successor is created',
+        async () => (await context.admin.createTopics([{ name: topic }]))[0]?.changed === true,
+      );
+      const successors = numbered(10).map((value) => `new ${value}`);
+      await context.write(topic, successors);
+      assert.deepEqual(await member.readValues(10), successors);
+    },
+  );
 }
 
 function lostConnections({ requiring }: ContractSuite): void {
   requiring('unplug')(
-    'a member loses its partitions by its own clock, and joins again',
+    'a disconnected member loses its partitions by its own clock, and joins again once it is connected',
     async (context) => {
       const [topic, groupId] = [await context.topic(2), context.name('group')];
       const driver = await context.newProcess();
@@ -305,7 +308,7 @@ async function twoMembers(
   const [topic, groupId] = [await context.topic(partitions), context.name('group')];
   const options = { topics: [topic], groupId, groupProtocol } as const;
   const first = await context.join(options);
-  // A coordinator that does not know the topic yet assigns none of it at first.
+  // A coordinator that does not know the topic yet assigns no partitions of it at first.
   await waitUntilShared(context, [first], namesOfPartitions(topic, partitions));
   const second = await context.join({
     ...options,
@@ -317,7 +320,7 @@ async function twoMembers(
 }
 
 /**
- * Creates a group in which one partition is about to move; its owner does not return from onRevoked
+ * Creates a group in which one partition is about to move. The onRevoked of its owner does not end
  * until the gate opens.
  */
 async function withRevocation(context: CaseContext, gate: Deferred) {

@@ -71,7 +71,7 @@ function movedPartitions({ requiring }: ContractSuite): void {
   );
 
   testCase(
-    'a moved partition is fenced for its former owner, and the others are not',
+    'a moved partition is fenced for its previous owner, and its other partitions are not',
     async (context) => {
       const [topic, groupId] = [await context.topic(2), context.name('group')];
       const options = { topics: [topic], groupId, assignors };
@@ -104,15 +104,15 @@ function movedPartitions({ requiring }: ContractSuite): void {
 
 function duringRebalance({ requiring }: ContractSuite): void {
   requiring('cooperative-sticky', 'unplug')(
-    'kept partitions are read and committed without delay while a third member never rejoins',
+    'kept partitions are read and committed without delay while another member does not rejoin',
     async (context) => {
       const [topic, groupId] = [await context.topic(2), context.name('group')];
       const waitMs = context.times.sessionTimeoutMs * 3;
       const options = { topics: [topic], groupId, assignors, rebalanceTimeoutMs: waitMs };
       const first = await context.join(options);
       const dying = await context.newProcess();
-      // The session timeout exceeds the rebalance timeout, so the group waits for this member all
-      // that time.
+      // The session timeout exceeds the rebalance timeout, so the group waits for the dead member
+      // until the rebalance timeout.
       const third = { ...options, sessionTimeoutMs: waitMs * 2, driver: dying };
       const dead = await context.join(third);
       await waitUntilShared(context, [first, dead], namesOfPartitions(topic, 2));
@@ -132,19 +132,16 @@ function duringRebalance({ requiring }: ContractSuite): void {
 
   const testCase = requiring('cooperative-sticky');
 
-  testCase(
-    'kept partitions are read and committed during the revocation of others',
-    async (context) => {
-      const { first, second, topic, gate } = await withSlowRevocation(context);
-      await readsAndCommits(context, first, topic);
-      assert.deepEqual(second.owned(), []);
-      gate.resolve();
-      await waitUntilShared(context, [first, second], namesOfPartitions(topic, 2));
-      assert.deepEqual(first.eventsOf('lost'), []);
-    },
-  );
+  testCase('kept partitions are read and committed while others are revoked', async (context) => {
+    const { first, second, topic, gate } = await withSlowRevocation(context);
+    await readsAndCommits(context, first, topic);
+    assert.deepEqual(second.owned(), []);
+    gate.resolve();
+    await waitUntilShared(context, [first, second], namesOfPartitions(topic, 2));
+    assert.deepEqual(first.eventsOf('lost'), []);
+  });
 
-  testCase('a revocation that never ends loses only the moved partitions', async (context) => {
+  testCase('a revocation that never ends loses only the revoked partitions', async (context) => {
     const { first, second, topic, gate } = await withSlowRevocation(context);
     await waitUntilShared(context, [first, second], namesOfPartitions(topic, 2));
     assert.deepEqual(first.eventsOf('lost'), second.owned());
@@ -152,24 +149,27 @@ function duringRebalance({ requiring }: ContractSuite): void {
     gate.resolve();
   });
 
-  testCase('a paused partition stays paused at its position', async (context) => {
-    const [topic, groupId] = [await context.topic(2), context.name('group')];
-    const options = { topics: [topic], groupId, assignors };
-    for (const partition of [0, 1]) await context.write(topic, numbered(2), partition);
-    const first = await context.join(options);
-    await first.read(4);
-    first.session.pause(first.session.assignment());
-    const second = await context.join({ ...options, driver: await context.newProcess() });
-    await waitUntilShared(context, [first, second], namesOfPartitions(topic, 2));
-    const [stays] = first.session.assignment();
-    assert.ok(stays);
-    assert.deepEqual(first.session.paused().map(partitionName), [partitionName(stays)]);
-    await context.write(topic, ['new'], stays.partition);
-    const poll = first.session.poll(1);
-    await context.staysPending(poll, 'A poll of what is paused');
-    first.session.resume([stays]);
-    assert.deepEqual((await context.within(poll, 'the record')).map(valueOf), ['new']);
-  });
+  testCase(
+    'a paused partition keeps its pause and its position through a cooperative rebalance',
+    async (context) => {
+      const [topic, groupId] = [await context.topic(2), context.name('group')];
+      const options = { topics: [topic], groupId, assignors };
+      for (const partition of [0, 1]) await context.write(topic, numbered(2), partition);
+      const first = await context.join(options);
+      await first.read(4);
+      first.session.pause(first.session.assignment());
+      const second = await context.join({ ...options, driver: await context.newProcess() });
+      await waitUntilShared(context, [first, second], namesOfPartitions(topic, 2));
+      const [stays] = first.session.assignment();
+      assert.ok(stays);
+      assert.deepEqual(first.session.paused().map(partitionName), [partitionName(stays)]);
+      await context.write(topic, ['new'], stays.partition);
+      const poll = first.session.poll(1);
+      await context.staysPending(poll, 'A poll of what is paused');
+      first.session.resume([stays]);
+      assert.deepEqual((await context.within(poll, 'the record')).map(valueOf), ['new']);
+    },
+  );
 }
 
 function mixedAssignors({ requiring }: ContractSuite): void {
@@ -208,7 +208,7 @@ function mixedAssignors({ requiring }: ContractSuite): void {
   });
 
   testCase(
-    'an eager member that joins takes the partitions of the others once',
+    'an eager member that joins makes the others lose all their partitions once',
     async (context) => {
       const [topic, groupId] = [await context.topic(4), context.name('group')];
       const common = { topics: [topic], groupId };
@@ -229,7 +229,7 @@ function mixedAssignors({ requiring }: ContractSuite): void {
 }
 
 /**
- * Creates a group in which one partition is about to move; its owner does not return from onRevoked
+ * Creates a group in which one partition is about to move. The onRevoked of its owner does not end
  * until the gate opens.
  */
 async function withSlowRevocation(context: CaseContext) {

@@ -12,16 +12,19 @@ export function growthContract(suite: ContractSuite): void {
 
 function runningGroup({ testCase, requiring }: ContractSuite): void {
   for (const offsetReset of ['earliest', 'latest', 'none'] as const)
-    testCase(`reads a new partition from its first record: ${offsetReset}`, async (context) => {
-      const { topic, member } = await runningMember(context, offsetReset);
-      await context.admin.createPartitions(topic, 2);
-      await context.write(topic, numbered(5), 1);
-      assert.deepEqual((await member.read(5)).map(positionOf), positionsOf(1, 5));
-    });
+    testCase(
+      `a new partition is read from its first record with offsetReset ${offsetReset}`,
+      async (context) => {
+        const { topic, member } = await runningMember(context, offsetReset);
+        await context.admin.createPartitions(topic, 2);
+        await context.write(topic, numbered(5), 1);
+        assert.deepEqual((await member.read(5)).map(positionOf), positionsOf(1, 5));
+      },
+    );
 
   for (const assignor of ['range', 'cooperative-sticky'] as const)
     requiring(assignor)(
-      `assigns new partitions, and skips no record: ${assignor}`,
+      `new partitions are assigned and no record is skipped with ${assignor}`,
       async (context) => {
         const [topic, groupId] = [await context.topic(2), context.name('group')];
         const options = { topics: [topic], groupId, assignors: [assignor] };
@@ -42,7 +45,7 @@ function runningGroup({ testCase, requiring }: ContractSuite): void {
 
 function lateJoiners({ testCase }: ContractSuite): void {
   testCase(
-    'starts a new partition at its first record if the group has no offset for it: latest',
+    'a new partition without a committed offset is read from its first record with offsetReset latest',
     async (context) => {
       const { topic, groupId, member } = await runningMember(context, 'latest');
       await member.session.close();
@@ -54,7 +57,7 @@ function lateJoiners({ testCase }: ContractSuite): void {
   );
 
   testCase(
-    'starts where the previous owner started if that handled nothing: latest',
+    'a member starts where the previous owner started if that one committed nothing else, with offsetReset latest',
     async (context) => {
       const [topic, groupId] = [await context.topic(), context.name('group')];
       await context.write(topic, numbered(3));
@@ -72,7 +75,7 @@ function lateJoiners({ testCase }: ContractSuite): void {
   );
 
   testCase(
-    'a commit of the listener is not overwritten by the automatic one: latest',
+    'the automatic commit of the start position does not overwrite a commit in onAssigned, with offsetReset latest',
     async (context) => {
       const [topic, groupId] = [await context.topic(), context.name('group')];
       await context.write(topic, numbered(3));
@@ -93,7 +96,10 @@ function lateJoiners({ testCase }: ContractSuite): void {
   );
 }
 
-/** Creates a running group with one partition; with 'none' an offset is committed for it. */
+/**
+ * Creates a group with one running member and one partition. With 'none' an offset of the partition
+ * is committed before.
+ */
 async function runningMember(
   context: CaseContext,
   offsetReset: OffsetReset,

@@ -12,15 +12,15 @@ import type { ContractSuite } from '../../contract-suite.js';
 import type { CaseContext } from '../../case-context.js';
 
 export function handoverContract(suite: ContractSuite): void {
-  suite.section('in order', () => orderlyHandover(suite));
-  suite.section('with a slow callback', () => slowCallbacks(suite));
-  suite.section('with a callback that throws', () => throwingCallbacks(suite));
+  suite.section('handover in order', () => orderlyHandover(suite));
+  suite.section('handover with a slow callback', () => slowCallbacks(suite));
+  suite.section('handover with a callback that throws', () => throwingCallbacks(suite));
 }
 
 function orderlyHandover({ testCase, requiring }: ContractSuite): void {
   for (const assignor of ['sticky', 'cooperative-sticky'] as const)
     requiring(assignor)(
-      `joins and clean leaves neither lose nor repeat a record with ${assignor}`,
+      `members that join and leave neither lose nor repeat a record with ${assignor}`,
       (context) => joinsAndLeaves(context, assignor),
     );
 
@@ -62,27 +62,30 @@ function orderlyHandover({ testCase, requiring }: ContractSuite): void {
     assert.deepEqual(order, ['revoked', 'assigned']);
   });
 
-  testCase('a partition that returns starts at the offset committed meanwhile', async (context) => {
-    const [topic, groupId] = [await context.topic(2), context.name('group')];
-    for (const partition of [0, 1]) await context.write(topic, numbered(10), partition);
-    const first = await context.join({ topics: [topic], groupId });
-    await first.read(20);
-    const second = await context.join({
-      topics: [topic],
-      groupId,
-      driver: await context.newProcess(),
-    });
-    await waitUntilShared(context, [first, second], namesOfPartitions(topic, 2));
-    const [lent] = second.session.assignment();
-    assert.ok(lent);
-    await second.session.commit([{ ...lent, offset: 6 }]);
-    await second.close();
-    await waitUntilShared(context, [first], namesOfPartitions(topic, 2));
-    const again: BrokerRecord[] = [];
-    const isLent = ({ partition }: BrokerRecord): boolean => partition === lent.partition;
-    while (again.length < 4) again.push(...(await first.read(1)).filter(isLent));
-    assert.deepEqual(again.map(valueOf), numbered(4, 6));
-  });
+  testCase(
+    'a partition that returns to its previous owner starts at the offset that the other member committed',
+    async (context) => {
+      const [topic, groupId] = [await context.topic(2), context.name('group')];
+      for (const partition of [0, 1]) await context.write(topic, numbered(10), partition);
+      const first = await context.join({ topics: [topic], groupId });
+      await first.read(20);
+      const second = await context.join({
+        topics: [topic],
+        groupId,
+        driver: await context.newProcess(),
+      });
+      await waitUntilShared(context, [first, second], namesOfPartitions(topic, 2));
+      const [lent] = second.session.assignment();
+      assert.ok(lent);
+      await second.session.commit([{ ...lent, offset: 6 }]);
+      await second.close();
+      await waitUntilShared(context, [first], namesOfPartitions(topic, 2));
+      const again: BrokerRecord[] = [];
+      const isLent = ({ partition }: BrokerRecord): boolean => partition === lent.partition;
+      while (again.length < 4) again.push(...(await first.read(1)).filter(isLent));
+      assert.deepEqual(again.map(valueOf), numbered(4, 6));
+    },
+  );
 
   testCase('groups read all records independently of each other', async (context) => {
     const topic = await context.topic();
@@ -174,7 +177,7 @@ function slowCallbacks({ testCase }: ContractSuite): void {
   });
 
   testCase(
-    'a member stays in the group during a revocation longer than the session timeout',
+    'a member stays in the group while onRevoked takes longer than the session timeout',
     async (context) => {
       const [topic, groupId] = [await context.topic(2), context.name('group')];
       const rebalanceTimeoutMs = context.times.sessionTimeoutMs * 4;
@@ -205,26 +208,29 @@ function slowCallbacks({ testCase }: ContractSuite): void {
     },
   );
 
-  testCase('a revocation that never ends is not waited for, and is fenced', async (context) => {
-    const [topic, groupId] = [await context.topic(2), context.name('group')];
-    const gate = new Deferred();
-    const rebalanceTimeoutMs = context.times.sessionTimeoutMs * 1.5;
-    const options = { topics: [topic], groupId, rebalanceTimeoutMs };
-    const stuck = await context.join({ ...options, on: { onRevoked: () => gate.promise } });
-    const driver = await context.newProcess();
-    const next = await context.join({ ...options, driver });
-    await context.eventually('the next member owns something', () => next.owned().length > 0);
-    const [lost] = next.session.assignment();
-    assert.ok(lost);
-    await context.rejects(stuck.session.commit([{ ...lost, offset: 5 }]), FencedError);
-    gate.resolve();
-    await context.eventually('onLost is called', () =>
-      stuck.eventsOf('lost').includes(partitionName(lost)),
-    );
-    assert.deepEqual(await context.admin.groupOffsets(groupId), []);
-  });
+  testCase(
+    'onRevoked is not waited for beyond the rebalance timeout, and its later commit is fenced',
+    async (context) => {
+      const [topic, groupId] = [await context.topic(2), context.name('group')];
+      const gate = new Deferred();
+      const rebalanceTimeoutMs = context.times.sessionTimeoutMs * 1.5;
+      const options = { topics: [topic], groupId, rebalanceTimeoutMs };
+      const stuck = await context.join({ ...options, on: { onRevoked: () => gate.promise } });
+      const driver = await context.newProcess();
+      const next = await context.join({ ...options, driver });
+      await context.eventually('the next member owns something', () => next.owned().length > 0);
+      const [lost] = next.session.assignment();
+      assert.ok(lost);
+      await context.rejects(stuck.session.commit([{ ...lost, offset: 5 }]), FencedError);
+      gate.resolve();
+      await context.eventually('onLost is called', () =>
+        stuck.eventsOf('lost').includes(partitionName(lost)),
+      );
+      assert.deepEqual(await context.admin.groupOffsets(groupId), []);
+    },
+  );
 
-  testCase('an onLost that never ends does not hide a later assignment', async (context) => {
+  testCase('a later assignment is announced even if onLost never ends', async (context) => {
     const [topic, groupId] = [await context.topic(2), context.name('group')];
     await context.write(topic, numbered(1), 0);
     await context.write(topic, numbered(1), 1);
@@ -251,20 +257,23 @@ function slowCallbacks({ testCase }: ContractSuite): void {
 }
 
 function throwingCallbacks({ testCase }: ContractSuite): void {
-  testCase('an error in onAssigned is reported, and records are returned', async (context) => {
-    const topic = await context.topic();
-    await context.write(topic, numbered(2));
-    const thrown = new Error('onAssigned of the user');
-    const onAssigned = (): never => {
-      throw thrown;
-    };
-    const member = await context.join({ topics: [topic], on: { onAssigned } });
-    assert.deepEqual(await member.readValues(2), numbered(2));
-    await context.eventually('it is reported', () => member.reportedErrors().includes(thrown));
-  });
+  testCase(
+    'an error in onAssigned is reported in the status, and records are returned',
+    async (context) => {
+      const topic = await context.topic();
+      await context.write(topic, numbered(2));
+      const thrown = new Error('onAssigned of the user');
+      const onAssigned = (): never => {
+        throw thrown;
+      };
+      const member = await context.join({ topics: [topic], on: { onAssigned } });
+      assert.deepEqual(await member.readValues(2), numbered(2));
+      await context.eventually('it is reported', () => member.reportedErrors().includes(thrown));
+    },
+  );
 
   testCase(
-    'an error in onRevoked is reported, and the partitions are handed over',
+    'an error in onRevoked is reported in the status, and the partitions are handed over',
     async (context) => {
       const [topic, groupId] = [await context.topic(2), context.name('group')];
       const thrown = new Error('onRevoked of the user');

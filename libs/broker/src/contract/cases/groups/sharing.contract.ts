@@ -81,7 +81,7 @@ function sharingWith({ requiring }: ContractSuite, assignor: AssignorName): void
   });
 
   testCase(
-    'the partitions of a leaving member are reassigned, and a joining member gets some',
+    'the partitions of a leaving member are assigned to others, and a joining member gets some',
     async (context) => {
       const [topic, groupId] = [await context.topic(4), context.name('group')];
       const options = { topics: [topic], groupId, assignors };
@@ -97,18 +97,21 @@ function sharingWith({ requiring }: ContractSuite, assignor: AssignorName): void
 }
 
 function range({ requiring }: ContractSuite): void {
-  requiring('range')('ranges are contiguous, and topics are divided alike', async (context) => {
-    const topics = [await context.topic(5), await context.topic(5)];
-    const members = await joinTogether(context, 2, { topics, assignors: ['range'] });
-    await waitUntilShared(
-      context,
-      members,
-      topics.flatMap((topic) => namesOfPartitions(topic, 5)),
-    );
-    const shares = members.map((member) => topics.map((topic) => numbersIn(member, topic)));
-    for (const [first, second] of shares) assert.deepEqual(first, second);
-    assert.deepEqual(shares.map(([share]) => String(share?.join())).sort(), ['0,1,2', '3,4']);
-  });
+  requiring('range')(
+    'range assigns contiguous partitions, and the same ones of each topic',
+    async (context) => {
+      const topics = [await context.topic(5), await context.topic(5)];
+      const members = await joinTogether(context, 2, { topics, assignors: ['range'] });
+      await waitUntilShared(
+        context,
+        members,
+        topics.flatMap((topic) => namesOfPartitions(topic, 5)),
+      );
+      const shares = members.map((member) => topics.map((topic) => numbersIn(member, topic)));
+      for (const [first, second] of shares) assert.deepEqual(first, second);
+      assert.deepEqual(shares.map(([share]) => String(share?.join())).sort(), ['0,1,2', '3,4']);
+    },
+  );
 }
 
 function numbersIn(member: Member, topic: string): number[] {
@@ -156,7 +159,7 @@ function preferences({ requiring }: ContractSuite): void {
   });
 
   testCase(
-    'a member without a common assignor gets an error, does not affect the others, and joins when it can',
+    'a member without a common assignor reports an error, does not affect the others, and joins once an assignor is common',
     async (context) => {
       const [topic, groupId] = [await context.topic(2), context.name('group')];
       const options = { topics: [topic], groupId };

@@ -18,7 +18,7 @@ function restarts({ testCase }: ContractSuite): void {
     ['the second member', 1],
   ] as const)
     testCase(
-      `a member that restarts in time gets its partitions, without a rebalance: ${which}`,
+      `a static member that restarts within its session timeout gets its partitions without a rebalance: ${which}`,
       async (context) => {
         const { topic, members, options } = await twoMembers(context);
         const [leaving, staying] = [members[index], members[1 - index]];
@@ -40,7 +40,7 @@ function restarts({ testCase }: ContractSuite): void {
     );
 
   testCase(
-    'a restarted member continues at the committed offsets, and can commit',
+    'a restarted static member continues at the committed offsets, and can commit',
     async (context) => {
       const { topic, members, options } = await twoMembers(context);
       const [leaving] = members;
@@ -59,7 +59,7 @@ function restarts({ testCase }: ContractSuite): void {
   );
 
   testCase(
-    'a member that does not restart is removed after its session timeout',
+    'a static member that does not restart is removed after its session timeout',
     async (context) => {
       const sessionTimeoutMs = context.times.sessionTimeoutMs;
       const { topic, groupId, members } = await twoMembers(context, { sessionTimeoutMs });
@@ -71,7 +71,7 @@ function restarts({ testCase }: ContractSuite): void {
     },
   );
 
-  testCase('a static member stays in a group that others join and leave', async (context) => {
+  testCase('a static member stays in a group while others join and leave', async (context) => {
     const { topic, groupId, members } = await twoMembers(context);
     const driver = await context.newProcess();
     const guest = await context.join({ topics: [topic], groupId, driver });
@@ -83,7 +83,7 @@ function restarts({ testCase }: ContractSuite): void {
 
 function duplicateInstanceIds({ testCase }: ContractSuite): void {
   testCase(
-    'the second session takes over, and the first fails with StaticMemberFencedError',
+    'a second session with the same instance id takes over, and the first fails with StaticMemberFencedError',
     async (context) => {
       const { topic, members, options } = await twoMembers(context);
       const [first, staying] = members;
@@ -104,15 +104,18 @@ function duplicateInstanceIds({ testCase }: ContractSuite): void {
     },
   );
 
-  testCase('a commit of the first session is fenced, and reports the reason', async (context) => {
-    const { members, options } = await twoMembers(context);
-    const [first] = members;
-    const [kept] = first?.session.assignment() ?? [];
-    assert.ok(first && kept);
-    await context.join({ ...options(0), driver: await context.newProcess() });
-    await context.rejects(first.session.commit([{ ...kept, offset: 0 }]), FencedError);
-    await context.eventually('the first fails', () => first.session.status.state === 'failed');
-  });
+  testCase(
+    'a commit of a session whose instance id was taken over is fenced, and the error says why',
+    async (context) => {
+      const { members, options } = await twoMembers(context);
+      const [first] = members;
+      const [kept] = first?.session.assignment() ?? [];
+      assert.ok(first && kept);
+      await context.join({ ...options(0), driver: await context.newProcess() });
+      await context.rejects(first.session.commit([{ ...kept, offset: 0 }]), FencedError);
+      await context.eventually('the first fails', () => first.session.status.state === 'failed');
+    },
+  );
 }
 
 async function twoMembers(

@@ -9,7 +9,7 @@ import type { CaseContext } from '../../case-context.js';
 
 export function takeoverContract({ requiring }: ContractSuite): void {
   requiring('unplug')(
-    'the partitions of a dead member are reassigned after the session timeout',
+    'the partitions of a disconnected member are assigned to others after the session timeout',
     async (context) => {
       const { members, topic } = await twoMembers(context);
       const [dying, survivor] = members;
@@ -19,7 +19,7 @@ export function takeoverContract({ requiring }: ContractSuite): void {
   );
 
   requiring('unplug')(
-    'a member without a connection to its group gives up on its own',
+    'a disconnected member loses its partitions by its own clock after the session timeout',
     async (context) => {
       const { members, topic } = await twoMembers(context);
       const [cutOff] = members;
@@ -37,7 +37,7 @@ export function takeoverContract({ requiring }: ContractSuite): void {
   );
 
   requiring('unplug')(
-    'a member joins again after it was disconnected for longer than its session timeout',
+    'a member joins again after a disconnection longer than its session timeout',
     async (context) => {
       const { members, topic } = await twoMembers(context);
       const [disconnected, survivor] = members;
@@ -56,7 +56,7 @@ export function takeoverContract({ requiring }: ContractSuite): void {
   );
 
   requiring('expelMember')(
-    'an expelled member is fenced, reports it, and joins again',
+    'the commit of an expelled member is fenced, and the member calls onLost and joins again',
     async (context) => {
       const [topic, groupId] = [await context.topic(), context.name('group')];
       await context.write(topic, numbered(5));

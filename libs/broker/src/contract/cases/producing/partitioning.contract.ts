@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { numbered } from '../../test-values.js';
 import type { ContractSuite } from '../../contract-suite.js';
 
-/** Computed with Java's own client: key, and its partition of 3 and of 12. */
+/** Keys with their partition of 3 and of 12, computed with Java's own client. */
 const vectors: readonly (readonly [Buffer | string, number, number])[] = [
   ['21', 0, 0],
   ['foobar', 0, 6],
@@ -22,7 +22,7 @@ export function partitioningContract({ testCase }: ContractSuite): void {
     [12, 2],
   ] as const)
     testCase(
-      `chooses the same partition for a key as Java: ${partitions} partitions`,
+      `a key is written to the same partition as by Java, with ${partitions} partitions`,
       async (context) => {
         const topic = await context.topic(partitions);
         const written = await context.send(vectors.map(([key]) => ({ topic, key, value: 'v' })));
@@ -33,7 +33,7 @@ export function partitioningContract({ testCase }: ContractSuite): void {
       },
     );
 
-  testCase('chooses the same partition for a text and its bytes', async (context) => {
+  testCase('a text and its UTF-8 bytes are written to the same partition', async (context) => {
     const topic = await context.topic(12);
     const keys = ['Zürich', Buffer.from('Zürich'), 'Zürich'];
     const written = await context.send(keys.map((key) => ({ topic, key, value: 'v' })));
@@ -51,15 +51,18 @@ export function partitioningContract({ testCase }: ContractSuite): void {
   });
 
   for (const key of [null, undefined])
-    testCase(`distributes records without a key: ${String(key)}`, async (context) => {
-      const topic = await context.topic(4);
-      const producer = context.producer({ batchBytes: 1_024 });
-      const used = new Set<number>();
-      for (let round = 0; round < 10; round++) {
-        const records = numbered(30).map((value) => ({ topic, key, value: value.padEnd(400) }));
-        const written = await context.within(producer.send(records), 'records without a key');
-        for (const { partition } of written) used.add(partition);
-      }
-      assert.equal(used.size, 4);
-    });
+    testCase(
+      `records without a key are distributed over the partitions: ${String(key)}`,
+      async (context) => {
+        const topic = await context.topic(4);
+        const producer = context.producer({ batchBytes: 1_024 });
+        const used = new Set<number>();
+        for (let round = 0; round < 10; round++) {
+          const records = numbered(30).map((value) => ({ topic, key, value: value.padEnd(400) }));
+          const written = await context.within(producer.send(records), 'records without a key');
+          for (const { partition } of written) used.add(partition);
+        }
+        assert.equal(used.size, 4);
+      },
+    );
 }

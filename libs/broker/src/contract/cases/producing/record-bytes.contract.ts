@@ -38,14 +38,14 @@ const headers: Readonly<Record<string, OutgoingRecord['headers']>> = {
 
 export function recordBytesContract({ testCase, requiring }: ContractSuite): void {
   for (const [what, payload] of Object.entries(payloads))
-    testCase(`round-trips ${what}`, async (context) => {
+    testCase(`a record with ${what} is returned as it was sent`, async (context) => {
       const record = await roundTrip(context, payload);
       assert.deepEqual(record.key, bytes(payload.key));
       assert.deepEqual(record.value, bytes(payload.value));
     });
 
   for (const [what, given] of Object.entries(headers))
-    testCase(`round-trips ${what}`, async (context) => {
+    testCase(`a record with ${what} is returned as it was sent`, async (context) => {
       const record = await roundTrip(context, { value: 'value', headers: given });
       const expected = (given ?? []).map(({ key, value }) => ({ key, value: bytes(value) }));
       assert.deepEqual(
@@ -54,18 +54,18 @@ export function recordBytesContract({ testCase, requiring }: ContractSuite): voi
       );
     });
 
-  testCase('keeps the timestamp of the record', async (context) => {
+  testCase('the timestamp of the record is kept', async (context) => {
     const timestamp = context.runtime.now() - 86_400_000;
     assert.equal((await roundTrip(context, { value: 'old', timestamp })).timestamp, timestamp);
   });
 
-  testCase("uses the producer's clock for a record without timestamp", async (context) => {
+  testCase("a record without a timestamp gets the producer's time", async (context) => {
     const before = context.runtime.now();
     const { timestamp } = await roundTrip(context, { value: 'new' });
     assert.ok(timestamp >= before && timestamp <= context.runtime.now(), `got ${timestamp}`);
   });
 
-  testCase("returns the broker's time if the topic uses LogAppendTime", async (context) => {
+  testCase("a record gets the broker's time if the topic uses LogAppendTime", async (context) => {
     const topic = await context.topic(1, { 'message.timestamp.type': 'LogAppendTime' });
     const longAgo = context.runtime.now() - 86_400_000;
     const [written] = await context.send([{ topic, value: 'x', timestamp: longAgo, partition: 0 }]);
@@ -74,7 +74,7 @@ export function recordBytesContract({ testCase, requiring }: ContractSuite): voi
     assert.equal(written?.timestamp, record.timestamp);
   });
 
-  testCase('keeps timestamps that do not increase', async (context) => {
+  testCase('timestamps that do not increase are kept', async (context) => {
     const topic = await context.topic();
     const now = context.runtime.now();
     const timestamps = [now, now - 60_000, now - 1, now - 3_600_000];
@@ -88,26 +88,23 @@ export function recordBytesContract({ testCase, requiring }: ContractSuite): voi
     );
   });
 
-  testCase('returns the leader epoch of each record', async (context) => {
+  testCase('poll returns the leader epoch of each record', async (context) => {
     const { leaderEpoch } = await roundTrip(context, { value: 'value' });
     assert.ok(Number.isInteger(leaderEpoch) && leaderEpoch >= 0, `got ${leaderEpoch}`);
   });
 
-  testCase(
-    'shares no bytes between records: writing into one changes no other',
-    async (context) => {
-      const topic = await context.topic();
-      await context.write(topic, numbered(3));
-      const member = await context.join({ topics: [topic] });
-      const [first, ...others] = await member.read(3);
-      first?.value?.fill(0xff);
-      assert.deepEqual(others.map(valueOf), ['1', '2']);
-      member.session.seek({ topic, partition: 0 }, 0);
-      assert.deepEqual(await member.readValues(3), numbered(3));
-    },
-  );
+  testCase('records share no bytes: writing into one changes no other', async (context) => {
+    const topic = await context.topic();
+    await context.write(topic, numbered(3));
+    const member = await context.join({ topics: [topic] });
+    const [first, ...others] = await member.read(3);
+    first?.value?.fill(0xff);
+    assert.deepEqual(others.map(valueOf), ['1', '2']);
+    member.session.seek({ topic, partition: 0 }, 0);
+    assert.deepEqual(await member.readValues(3), numbered(3));
+  });
 
-  testCase('returns a record that is larger than every limit of a fetch', async (context) => {
+  testCase('poll returns a record that is larger than every limit of a fetch', async (context) => {
     const topic = await context.topic();
     const large = 'x'.repeat(300_000);
     await context.write(topic, [large, 'after']);
@@ -117,7 +114,7 @@ export function recordBytesContract({ testCase, requiring }: ContractSuite): voi
   });
 
   for (const compression of ['gzip', 'snappy', 'lz4', 'zstd'] as const)
-    requiring(compression)(`reads records compressed with ${compression}`, async (context) => {
+    requiring(compression)(`poll reads records compressed with ${compression}`, async (context) => {
       const topic = await context.topic();
       const values = [...numbered(100).map((value) => value.repeat(50)), '', noise(200_000)];
       await writeWith(context, compression, topic, values);
@@ -125,7 +122,7 @@ export function recordBytesContract({ testCase, requiring }: ContractSuite): voi
       assert.deepEqual(await member.readValues(values.length), values);
     });
 
-  testCase('reads consecutive batches with different compressions', async (context) => {
+  testCase('poll reads consecutive batches with different compressions', async (context) => {
     const topic = await context.topic();
     const { compressions } = context.driver.capabilities;
     const rounds = [...compressions, ...compressions];
@@ -151,7 +148,7 @@ async function writeWith(
   await producer.close();
 }
 
-/** Returns text with few repetitions, larger than the blocks of every codec but one. */
+/** Returns text with few repetitions, which exceeds the block size of every codec except one. */
 function noise(length: number): string {
   const letters: string[] = [];
   for (let state = 1; letters.length < length;) {

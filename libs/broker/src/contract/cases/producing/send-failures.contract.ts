@@ -18,7 +18,7 @@ export function sendFailuresContract(suite: ContractSuite): void {
 
 function unknownPartitions({ testCase }: ContractSuite): void {
   testCase(
-    'an unknown partition fails its record only; the others are written',
+    'a send to an unknown partition fails only that record, and the others are written',
     async (context) => {
       const topic = await context.topic(2);
       const error = await context.rejects(
@@ -33,7 +33,7 @@ function unknownPartitions({ testCase }: ContractSuite): void {
     },
   );
 
-  testCase('an unknown topic fails within the deadline', async (context) => {
+  testCase('a send to an unknown topic fails within the deadline', async (context) => {
     const [topic, missing] = [await context.topic(), context.name('missing')];
     const before = context.runtime.monotonic();
     const error = await context.rejects(
@@ -71,14 +71,17 @@ function unknownPartitions({ testCase }: ContractSuite): void {
     assert.ok(errorOf(error.outcomes[0]) instanceof UnknownTopicError);
   });
 
-  testCase('a topic created before the deadline gets its record', async (context) => {
-    const topic = context.name('created-later');
-    const sending = context.producer().send([{ topic, value: 'patient' }]);
-    await context.staysPending(sending, 'A send to a missing topic');
-    await context.admin.createTopics([{ name: topic, partitions: 1 }]);
-    const [written] = await context.within(sending, 'the record');
-    assert.deepEqual([written?.topic, written?.offset], [topic, 0]);
-  });
+  testCase(
+    'a send to a missing topic succeeds if the topic is created before the deadline',
+    async (context) => {
+      const topic = context.name('created-later');
+      const sending = context.producer().send([{ topic, value: 'patient' }]);
+      await context.staysPending(sending, 'A send to a missing topic');
+      await context.admin.createTopics([{ name: topic, partitions: 1 }]);
+      const [written] = await context.within(sending, 'the record');
+      assert.deepEqual([written?.topic, written?.offset], [topic, 0]);
+    },
+  );
 }
 
 function tooLargeRecords({ testCase }: ContractSuite): void {
@@ -90,17 +93,20 @@ function tooLargeRecords({ testCase }: ContractSuite): void {
     assert.deepEqual(await lengthsIn(context, topic), [10, 20]);
   });
 
-  testCase('small records whose batch exceeds the limit are all written', async (context) => {
-    const topic = await context.topic(1, { 'max.message.bytes': '2000' });
-    await context.write(
-      topic,
-      Array.from({ length: 30 }, () => 'x'.repeat(300)),
-    );
-    assert.equal((await context.admin.watermarks(topic))[0]?.high, 30);
-  });
+  testCase(
+    'small records are all written even if their batch exceeds the size limit',
+    async (context) => {
+      const topic = await context.topic(1, { 'max.message.bytes': '2000' });
+      await context.write(
+        topic,
+        Array.from({ length: 30 }, () => 'x'.repeat(300)),
+      );
+      assert.equal((await context.admin.watermarks(topic))[0]?.high, 30);
+    },
+  );
 
   testCase(
-    "a record above the producer's own limit fails alone, and is never sent",
+    "a record above the producer's own size limit fails alone, and is never sent",
     async (context) => {
       const topic = await context.topic();
       const options = { batchBytes: 1_000, maxRequestBytes: 4_000 };
@@ -112,7 +118,7 @@ function tooLargeRecords({ testCase }: ContractSuite): void {
     },
   );
 
-  testCase('outcomes have the same order as the records', async (context) => {
+  testCase('the outcomes of a failed send have the same order as its records', async (context) => {
     const [small, topic] = [
       await context.topic(1, { 'max.message.bytes': '2000' }),
       await context.topic(1),
@@ -141,7 +147,7 @@ function tooLargeRecords({ testCase }: ContractSuite): void {
 
 function faults({ requiring }: ContractSuite): void {
   requiring('refuseWrites')(
-    'a record refused until the deadline is not-written',
+    'a record that the broker refuses until the deadline is reported as not-written',
     async (context) => {
       const topic = await context.topic();
       const allow = await context.ability('refuseWrites')(topic);
@@ -156,7 +162,7 @@ function faults({ requiring }: ContractSuite): void {
   );
 
   requiring('refuseWrites')(
-    'a record refused for a while is written once, in order',
+    'a record that the broker refuses for a while is written once, in order',
     async (context) => {
       const topic = await context.topic();
       const producer = context.producer();
@@ -171,22 +177,25 @@ function faults({ requiring }: ContractSuite): void {
     },
   );
 
-  requiring('loseAnswers')('a record whose response is lost is unknown', async (context) => {
-    const { topic, outcome, high } = await sendWithoutAnswer(context);
-    assert.equal(outcome?.state, 'unknown');
-    assert.equal(outcome?.topic, topic);
-    assert.ok(high >= 2, 'the record is in the log');
-  });
+  requiring('loseAnswers')(
+    'a record is reported as unknown if every response is lost until the deadline',
+    async (context) => {
+      const { topic, outcome, high } = await sendWithoutAnswer(context);
+      assert.equal(outcome?.state, 'unknown');
+      assert.equal(outcome?.topic, topic);
+      assert.ok(high >= 2, 'the record is in the log');
+    },
+  );
 
   requiring('loseAnswers', 'idempotent sends')(
-    'a retry writes no record twice',
+    'a record is written once, even if it is sent again after a lost response',
     async (context) => {
       assert.equal((await sendWithoutAnswer(context)).high, 2);
     },
   );
 
   requiring('loseAnswers')(
-    'the next record is written after an unknown outcome',
+    'the next record is written after a record with an unknown outcome',
     async (context) => {
       const { topic, producer, allow, high } = await sendWithoutAnswer(context);
       await allow();
@@ -199,7 +208,7 @@ function faults({ requiring }: ContractSuite): void {
     },
   );
 
-  requiring('delayAnswers')('a late response changes no outcome', async (context) => {
+  requiring('delayAnswers')('a response after the deadline changes no outcome', async (context) => {
     const topic = await context.topic();
     const driver = await context.newProcess();
     const producer = driver.producer();
@@ -214,7 +223,7 @@ function faults({ requiring }: ContractSuite): void {
   });
 
   requiring('unplug')(
-    'a record is not-written if no broker is reachable until the deadline',
+    'a record is reported as not-written if no broker is reachable until the deadline',
     async (context) => {
       const topic = await context.topic();
       const driver = await context.newProcess();

@@ -12,7 +12,7 @@ export function sendingContract(suite: ContractSuite): void {
 }
 
 function results({ testCase, requiring }: ContractSuite): void {
-  testCase('returns one result per record, in the order of the call', async (context) => {
+  testCase('send returns one result per record, in the order of the call', async (context) => {
     const topic = await context.topic(2);
     const timestamp = context.runtime.now() - 5_000;
     const written = await context.send(
@@ -35,7 +35,7 @@ function results({ testCase, requiring }: ContractSuite): void {
     );
   });
 
-  testCase('writes to several topics in one call', async (context) => {
+  testCase('send writes to several topics in one call', async (context) => {
     const topics = [await context.topic(), await context.topic()];
     const written = await context.send(
       topics.map((topic) => ({ topic, partition: 0, value: 'same call' })),
@@ -46,11 +46,11 @@ function results({ testCase, requiring }: ContractSuite): void {
     );
   });
 
-  testCase('resolves for an empty list', async (context) => {
+  testCase('send resolves for an empty list', async (context) => {
     assert.deepEqual(await context.send([]), []);
   });
 
-  testCase('a resolved send is visible to a reader at once', async (context) => {
+  testCase('a record is visible to readers as soon as its send resolves', async (context) => {
     const topic = await context.topic();
     const elsewhere = (await context.newProcess()).admin();
     for (const value of numbered(5)) {
@@ -60,20 +60,23 @@ function results({ testCase, requiring }: ContractSuite): void {
   });
 
   for (const compression of ['gzip', 'snappy', 'lz4', 'zstd'] as const)
-    requiring(compression)(`returns the same results with ${compression}`, async (context) => {
-      const topic = await context.topic();
-      const producer = context.producer({ compression });
-      const records = numbered(20).map((value) => ({ topic, partition: 0, value }));
-      const written = await context.within(producer.send(records), 'the compressed records');
-      assert.deepEqual(
-        written.map(({ offset }) => offset),
-        [...Array(20).keys()],
-      );
-    });
+    requiring(compression)(
+      `send returns the same results with compression ${compression}`,
+      async (context) => {
+        const topic = await context.topic();
+        const producer = context.producer({ compression });
+        const records = numbered(20).map((value) => ({ topic, partition: 0, value }));
+        const written = await context.within(producer.send(records), 'the compressed records');
+        assert.deepEqual(
+          written.map(({ offset }) => offset),
+          [...Array(20).keys()],
+        );
+      },
+    );
 }
 
 function order({ testCase }: ContractSuite): void {
-  testCase('keeps the order of parallel calls', async (context) => {
+  testCase('parallel calls of send keep their order', async (context) => {
     const topic = await context.topic();
     const producer = context.producer();
     const sends = numbered(200).map((value) => producer.send([{ topic, partition: 0, value }]));
@@ -82,7 +85,7 @@ function order({ testCase }: ContractSuite): void {
     assert.deepEqual(offsets, [...Array(200).keys()]);
   });
 
-  testCase('keeps the order of parallel calls over many requests', async (context) => {
+  testCase('parallel calls of send keep their order over many requests', async (context) => {
     const topic = await context.topic(2);
     const producer = context.producer({ batchBytes: 500, lingerMs: 0 });
     const sends = numbered(100).map((value) =>
@@ -96,14 +99,14 @@ function order({ testCase }: ContractSuite): void {
       );
   });
 
-  testCase('writes a long list once and in order', async (context) => {
+  testCase('send writes a long list once and in order', async (context) => {
     const topic = await context.topic();
     await context.write(topic, numbered(5_000));
     const member = await context.join({ topics: [topic] });
     assert.deepEqual(await member.readValues(5_000), numbered(5_000));
   });
 
-  testCase('writes more records than its buffer holds', async (context) => {
+  testCase('send writes more records than its buffer holds', async (context) => {
     const topic = await context.topic();
     const producer = context.producer({ batchBytes: 4_000, bufferBytes: 20_000 });
     const sends = numbered(60).map((value) =>
@@ -134,7 +137,7 @@ function ending({ testCase }: ContractSuite): void {
     assert.equal((await context.admin.watermarks(topic))[0]?.high, 0);
   });
 
-  testCase('writes nothing if its signal was aborted before', async (context) => {
+  testCase('send writes nothing if its signal was aborted before the call', async (context) => {
     const topic = await context.topic();
     const error = await context.rejects(
       context.producer().send([record(topic), record(topic)], { signal: AbortSignal.abort() }),
@@ -143,7 +146,7 @@ function ending({ testCase }: ContractSuite): void {
     await assertNotWritten(context, error, topic, 2);
   });
 
-  testCase('drops unsent records when its signal aborts', async (context) => {
+  testCase('send drops records that are not sent yet when its signal aborts', async (context) => {
     const topic = await context.topic();
     const abort = new AbortController();
     const producer = context.producer({ lingerMs: 10_000 });
@@ -156,7 +159,7 @@ function ending({ testCase }: ContractSuite): void {
     await assertNotWritten(context, await sending, topic, 1);
   });
 
-  testCase('an aborted call does not cancel other calls', async (context) => {
+  testCase('an aborted send does not cancel other sends', async (context) => {
     const topic = await context.topic();
     const abort = new AbortController();
     const producer = context.producer({ lingerMs: 200 });

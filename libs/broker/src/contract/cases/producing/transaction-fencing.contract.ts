@@ -56,33 +56,36 @@ function fencing({ requiring }: ContractSuite): void {
     assert.deepEqual(await context.admin.groupOffsets(groupId), []);
   });
 
-  testCase('a replaced static member cannot send its offsets', async (context) => {
-    const [topic, groupId] = [await context.topic(), context.name('group')];
-    const groupInstanceId = 'instance';
-    const { session } = await context.join({ topics: [topic], groupId, groupInstanceId });
-    const { memberId, generation } = session;
-    const offsets = (offset: number) => ({
-      ...{ groupId, groupInstanceId, memberId, generation },
-      offsets: [{ topic, partition: 0, offset }],
-    });
-    const producer = transactional(context);
-    const good = await producer.transaction();
-    await good.sendOffsets(offsets(1));
-    await context.within(good.commit(), 'the commit');
-    await context.join({
-      topics: [topic],
-      groupId,
-      groupInstanceId,
-      driver: await context.newProcess(),
-    });
-    const late = await producer.transaction();
-    await context.rejects(late.sendOffsets(offsets(2)), FencedError);
-    await context.within(late.abort(), 'the abort');
-    assert.equal((await context.admin.groupOffsets(groupId))[0]?.offset, 1);
-  });
+  testCase(
+    'a static member whose instance id was taken over cannot send its offsets',
+    async (context) => {
+      const [topic, groupId] = [await context.topic(), context.name('group')];
+      const groupInstanceId = 'instance';
+      const { session } = await context.join({ topics: [topic], groupId, groupInstanceId });
+      const { memberId, generation } = session;
+      const offsets = (offset: number) => ({
+        ...{ groupId, groupInstanceId, memberId, generation },
+        offsets: [{ topic, partition: 0, offset }],
+      });
+      const producer = transactional(context);
+      const good = await producer.transaction();
+      await good.sendOffsets(offsets(1));
+      await context.within(good.commit(), 'the commit');
+      await context.join({
+        topics: [topic],
+        groupId,
+        groupInstanceId,
+        driver: await context.newProcess(),
+      });
+      const late = await producer.transaction();
+      await context.rejects(late.sendOffsets(offsets(2)), FencedError);
+      await context.within(late.abort(), 'the abort');
+      assert.equal((await context.admin.groupOffsets(groupId))[0]?.offset, 1);
+    },
+  );
 
   testCase(
-    'a second producer with the id fences the first and aborts its transaction',
+    'a second producer with the same transactional id fences the first one and aborts its transaction',
     async (context) => {
       const topic = await context.topic();
       const transactionalId = context.name('tx');
@@ -102,47 +105,56 @@ function fencing({ requiring }: ContractSuite): void {
     },
   );
 
-  testCase('a fenced producer cannot write, and cannot fence its successor', async (context) => {
-    const topic = await context.topic();
-    const transactionalId = context.name('tx');
-    const fencedProducer = transactional(context, { transactionalId });
-    const old = await context.within(fencedProducer.transaction(), 'a transaction');
-    await old.send([{ topic, value: 'old' }]);
-    const producer = transactional(context, { transactionalId }, await context.newProcess());
-    const transaction = await context.within(producer.transaction(), 'the next transaction');
-    await transaction.send([{ topic, value: 'new 1' }]);
-    const error = await context.rejects(old.send([{ topic, value: 'fencedProducer' }]), SendError);
-    assert.ok(error.cause instanceof ProducerFencedError, String(error.cause));
-    assert.deepEqual(
-      error.outcomes.map(({ state }) => state),
-      ['not-written'],
-    );
-    await context.within(old.abort(), 'the abort');
-    await context.rejects(fencedProducer.transaction(), ProducerFencedError);
-    await transaction.send([{ topic, value: 'new 2' }]);
-    await context.within(transaction.commit(), 'the commit');
-    await waitUntilReadable(context, topic, ['0:new 1', '0:new 2']);
-  });
+  testCase(
+    'a fenced producer cannot write, and cannot fence the producer that replaced it',
+    async (context) => {
+      const topic = await context.topic();
+      const transactionalId = context.name('tx');
+      const fencedProducer = transactional(context, { transactionalId });
+      const old = await context.within(fencedProducer.transaction(), 'a transaction');
+      await old.send([{ topic, value: 'old' }]);
+      const producer = transactional(context, { transactionalId }, await context.newProcess());
+      const transaction = await context.within(producer.transaction(), 'the next transaction');
+      await transaction.send([{ topic, value: 'new 1' }]);
+      const error = await context.rejects(
+        old.send([{ topic, value: 'fencedProducer' }]),
+        SendError,
+      );
+      assert.ok(error.cause instanceof ProducerFencedError, String(error.cause));
+      assert.deepEqual(
+        error.outcomes.map(({ state }) => state),
+        ['not-written'],
+      );
+      await context.within(old.abort(), 'the abort');
+      await context.rejects(fencedProducer.transaction(), ProducerFencedError);
+      await transaction.send([{ topic, value: 'new 2' }]);
+      await context.within(transaction.commit(), 'the commit');
+      await waitUntilReadable(context, topic, ['0:new 1', '0:new 2']);
+    },
+  );
 }
 
 function endedByOthers(suite: ContractSuite): void {
   const testCase = suite.requiring('transactions');
 
-  testCase('the successor of a dead producer aborts its open transaction', async (context) => {
-    const topic = await context.topic();
-    const transactionalId = context.name('tx');
-    const dying = await context.newProcess();
-    const left = await transactional(context, { transactionalId }, dying).transaction();
-    await left.send([{ topic, value: 'left open' }]);
-    const producer = transactional(context, { transactionalId });
-    const transaction = await context.within(producer.transaction(), 'the next transaction');
-    await transaction.send([{ topic, value: 'new' }]);
-    await context.within(transaction.commit(), 'the commit');
-    await waitUntilReadable(context, topic, ['0:new']);
-  });
+  testCase(
+    'a new producer with the same transactional id aborts the open transaction of a dead one',
+    async (context) => {
+      const topic = await context.topic();
+      const transactionalId = context.name('tx');
+      const dying = await context.newProcess();
+      const left = await transactional(context, { transactionalId }, dying).transaction();
+      await left.send([{ topic, value: 'left open' }]);
+      const producer = transactional(context, { transactionalId });
+      const transaction = await context.within(producer.transaction(), 'the next transaction');
+      await transaction.send([{ topic, value: 'new' }]);
+      await context.within(transaction.commit(), 'the commit');
+      await waitUntilReadable(context, topic, ['0:new']);
+    },
+  );
 
   testCase(
-    'closing a producer aborts its open transaction, and unblocks readers',
+    'close of a producer aborts its open transaction, so that readers no longer wait for it',
     async (context) => {
       const topic = await context.topic();
       const producer = transactional(context);
@@ -156,7 +168,7 @@ function endedByOthers(suite: ContractSuite): void {
     },
   );
 
-  testCase('the broker aborts a transaction after its timeout', async (context) => {
+  testCase('the broker aborts a transaction that exceeds its timeout', async (context) => {
     const topic = await context.topic();
     const producer = transactional(context, { transactionTimeoutMs: 1_000 });
     const transaction = await producer.transaction();
@@ -169,7 +181,7 @@ function endedByOthers(suite: ContractSuite): void {
   });
 
   suite.requiring('transactions', 'unplug')(
-    'a transaction continues after a lost connection',
+    'a transaction can be committed after the connection was lost and restored',
     async (context) => {
       const topic = await context.topic();
       const driver = await context.newProcess();

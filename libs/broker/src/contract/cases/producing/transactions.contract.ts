@@ -19,7 +19,7 @@ import { transactionFencingContract } from './transaction-fencing.contract.js';
 
 export function transactionsContract(suite: ContractSuite): void {
   suite.requiring('no transactions')(
-    'a driver without transactions refuses them with a clear error',
+    'a driver without transactions refuses them with an error that says so',
     async (context) => {
       const error = await context.rejects(context.producer().transaction(), UnsupportedError);
       assert.equal(error.retriable, false);
@@ -34,7 +34,7 @@ function outcomes({ requiring }: ContractSuite): void {
   const testCase = requiring('transactions');
 
   testCase(
-    'a commit makes the records of all partitions and the offsets visible',
+    'the records of all partitions and the offsets are visible after a commit',
     async (context) => {
       const { topic, groupId, transaction } = await openTransaction(context);
       assert.deepEqual(await readCommitted(context, topic), []);
@@ -48,7 +48,7 @@ function outcomes({ requiring }: ContractSuite): void {
     },
   );
 
-  testCase('an abort makes neither visible', async (context) => {
+  testCase('neither the records nor the offsets are visible after an abort', async (context) => {
     const { topic, groupId, transaction } = await openTransaction(context);
     await context.within(transaction.abort(), 'the abort');
     assert.deepEqual(await readCommitted(context, topic), []);
@@ -68,7 +68,7 @@ function outcomes({ requiring }: ContractSuite): void {
   });
 
   testCase(
-    "a member's commit during a transaction is newer than the transaction's offsets, and stays",
+    'an offset that a member commits during a transaction is not overwritten by the commit of the transaction',
     async (context) => {
       const [topic, groupId] = [await context.topic(), context.name('group')];
       await context.write(topic, ['a', 'b']);
@@ -117,24 +117,27 @@ function outcomes({ requiring }: ContractSuite): void {
     },
   );
 
-  testCase('consecutive transactions each have their own outcome', async (context) => {
-    const topic = await context.topic();
-    const producer = transactional(context);
-    for (const [value, good] of [
-      ['first', true],
-      ['second', false],
-      ['third', true],
-      ['fourth', true],
-    ] as const) {
-      const transaction = await context.within(producer.transaction(), 'a transaction');
-      await transaction.send([{ topic, partition: 0, value }]);
-      await context.within(good ? transaction.commit() : transaction.abort(), 'its end');
-    }
-    await waitUntilReadable(context, topic, ['0:first', '0:third', '0:fourth']);
-  });
+  testCase(
+    'each of several consecutive transactions is committed or aborted on its own',
+    async (context) => {
+      const topic = await context.topic();
+      const producer = transactional(context);
+      for (const [value, good] of [
+        ['first', true],
+        ['second', false],
+        ['third', true],
+        ['fourth', true],
+      ] as const) {
+        const transaction = await context.within(producer.transaction(), 'a transaction');
+        await transaction.send([{ topic, partition: 0, value }]);
+        await context.within(good ? transaction.commit() : transaction.abort(), 'its end');
+      }
+      await waitUntilReadable(context, topic, ['0:first', '0:third', '0:fourth']);
+    },
+  );
 
   testCase(
-    'an empty transaction ends at once, either way, and changes nothing',
+    'an empty transaction can be committed or aborted at once, and changes nothing',
     async (context) => {
       const topic = await context.topic();
       const producer = transactional(context);
@@ -152,7 +155,7 @@ function outcomes({ requiring }: ContractSuite): void {
     },
   );
 
-  testCase('parallel sends of many records are committed', async (context) => {
+  testCase('records of parallel sends are all committed', async (context) => {
     const topic = await context.topic(3);
     const transaction = await transactional(context).transaction();
     const sends = Array.from({ length: 30 }, (_, at) =>
@@ -178,7 +181,7 @@ function outcomes({ requiring }: ContractSuite): void {
 function order({ requiring }: ContractSuite): void {
   const testCase = requiring('transactions');
 
-  testCase('an ended transaction accepts nothing more', async (context) => {
+  testCase('an ended transaction refuses further records and offsets', async (context) => {
     const topic = await context.topic();
     const transaction = await transactional(context).transaction();
     await transaction.send([{ topic, partition: 0, value: 'in time' }]);
@@ -189,20 +192,26 @@ function order({ requiring }: ContractSuite): void {
     await waitUntilReadable(context, topic, ['0:in time']);
   });
 
-  testCase('a transaction during its commit accepts nothing more', async (context) => {
-    const topic = await context.topic();
-    const transaction = await transactional(context).transaction();
-    const sent = transaction.send([{ topic, partition: 0, value: 'in time' }]);
-    const commit = transaction.commit();
-    await context.rejects(transaction.send([{ topic, partition: 0, value: 'late' }]), RefusedError);
-    await context.rejects(transaction.commit(), RefusedError);
-    await context.rejects(transaction.abort(), RefusedError);
-    await context.within(commit, 'the commit');
-    await sent;
-    await waitUntilReadable(context, topic, ['0:in time']);
-  });
+  testCase(
+    'a transaction refuses further records and offsets during its commit',
+    async (context) => {
+      const topic = await context.topic();
+      const transaction = await transactional(context).transaction();
+      const sent = transaction.send([{ topic, partition: 0, value: 'in time' }]);
+      const commit = transaction.commit();
+      await context.rejects(
+        transaction.send([{ topic, partition: 0, value: 'late' }]),
+        RefusedError,
+      );
+      await context.rejects(transaction.commit(), RefusedError);
+      await context.rejects(transaction.abort(), RefusedError);
+      await context.within(commit, 'the commit');
+      await sent;
+      await waitUntilReadable(context, topic, ['0:in time']);
+    },
+  );
 
-  testCase('a producer has only one transaction at a time', async (context) => {
+  testCase('a producer refuses a second transaction while one is open', async (context) => {
     const topic = await context.topic();
     const producer = transactional(context);
     const [first, second] = [producer.transaction(), producer.transaction()];
@@ -216,7 +225,7 @@ function order({ requiring }: ContractSuite): void {
     await context.within(producer.transaction(), 'the next transaction');
   });
 
-  testCase('after a failed send only an abort is allowed', async (context) => {
+  testCase('a transaction can only be aborted after a failed send', async (context) => {
     const topic = await context.topic(1, { 'max.message.bytes': '1000' });
     const producer = transactional(context);
     const transaction = await producer.transaction();
@@ -234,7 +243,7 @@ function order({ requiring }: ContractSuite): void {
     await waitUntilReadable(context, topic, ['0:next']);
   });
 
-  testCase('records whose batch is too large, but which are not, are all sent', async (context) => {
+  testCase('all records are sent if only their common batch is too large', async (context) => {
     const topic = await context.topic(1, { 'max.message.bytes': '1000' });
     const transaction = await transactional(context).transaction();
     const records = ['a', 'b', 'c', 'd'].map((name) => ({ topic, value: name.repeat(400) }));
@@ -247,26 +256,29 @@ function order({ requiring }: ContractSuite): void {
     );
   });
 
-  testCase('an invalid record or offset is refused, and counts as a failure', async (context) => {
-    const topic = await context.topic();
-    const producer = transactional(context);
-    const noMember = { groupId: context.name('group'), memberId: '', generation: -1 };
-    const steps: ((transaction: Transaction) => Promise<unknown>)[] = [
-      (transaction) => transaction.send([{ topic: 'no topic', value: 'v' }]),
-      (transaction) =>
-        transaction.sendOffsets({ ...noMember, offsets: [{ topic, partition: 0, offset: -1 }] }),
-    ];
-    for (const step of steps) {
-      const transaction = await context.within(producer.transaction(), 'a transaction');
-      await transaction.send([{ topic, value: 'good' }]);
-      await context.rejects(step(transaction), InvalidOptionError);
-      await context.rejects(transaction.commit(), RefusedError);
-      await context.within(transaction.abort(), 'the abort');
-    }
-    assert.deepEqual(await readCommitted(context, topic), []);
-  });
+  testCase(
+    'an invalid record or offset is refused, and the transaction can only be aborted',
+    async (context) => {
+      const topic = await context.topic();
+      const producer = transactional(context);
+      const noMember = { groupId: context.name('group'), memberId: '', generation: -1 };
+      const steps: ((transaction: Transaction) => Promise<unknown>)[] = [
+        (transaction) => transaction.send([{ topic: 'no topic', value: 'v' }]),
+        (transaction) =>
+          transaction.sendOffsets({ ...noMember, offsets: [{ topic, partition: 0, offset: -1 }] }),
+      ];
+      for (const step of steps) {
+        const transaction = await context.within(producer.transaction(), 'a transaction');
+        await transaction.send([{ topic, value: 'good' }]);
+        await context.rejects(step(transaction), InvalidOptionError);
+        await context.rejects(transaction.commit(), RefusedError);
+        await context.within(transaction.abort(), 'the abort');
+      }
+      assert.deepEqual(await readCommitted(context, topic), []);
+    },
+  );
 
-  testCase('a transactional producer refuses plain sends', async (context) => {
+  testCase('a transactional producer refuses sends outside of a transaction', async (context) => {
     const topic = await context.topic();
     const error = await context.rejects(
       transactional(context).send([{ topic, value: 'v' }]),

@@ -9,7 +9,7 @@ export function lifetimeContract(suite: ContractSuite): void {
 }
 
 function sessions({ testCase, requiring }: ContractSuite): void {
-  testCase('a session closes once, however often close is called', async (context) => {
+  testCase('calling close repeatedly closes a session once', async (context) => {
     const member = await context.join({ topics: [await context.topic()] });
     await Promise.all([member.close(), member.close(), member.close()]);
     await member.close();
@@ -25,7 +25,7 @@ function sessions({ testCase, requiring }: ContractSuite): void {
     await context.rejects(member.startWithoutDeadline(), ClosedError);
   });
 
-  testCase('callbacks do not run after close has resolved', async (context) => {
+  testCase('no callback runs after close has resolved', async (context) => {
     const [topic, groupId] = [await context.topic(2), context.name('group')];
     const leaver = await context.join({ topics: [topic], groupId });
     await leaver.close();
@@ -38,7 +38,7 @@ function sessions({ testCase, requiring }: ContractSuite): void {
   });
 
   testCase(
-    'close leaves the group at once, so that no member waits for the session timeout',
+    'close leaves the group at once, so that the other members do not wait for the session timeout',
     async (context) => {
       const [topic, groupId] = [await context.topic(), context.name('group')];
       const options = { topics: [topic], groupId, sessionTimeoutMs: 10_000 };
@@ -63,7 +63,7 @@ function sessions({ testCase, requiring }: ContractSuite): void {
   });
 
   requiring('loseCoordinator')(
-    'a session continues after the loss of its coordinator',
+    'a session commits and reads after the group has lost its coordinator',
     async (context) => {
       const [topic, groupId] = [await context.topic(), context.name('group')];
       await context.write(topic, numbered(5));
@@ -88,7 +88,7 @@ function drivers({ testCase }: ContractSuite): void {
     return Promise.resolve();
   });
 
-  testCase('a driver closes all its sessions', async (context) => {
+  testCase('close of a driver closes all its sessions', async (context) => {
     const topic = await context.topic();
     const driver = await context.newProcess();
     const member = await context.join({ topics: [topic], driver });
@@ -102,7 +102,7 @@ function drivers({ testCase }: ContractSuite): void {
     await context.rejects(admin.topics(), ClosedError);
   });
 
-  testCase('a driver closes once, however often close is called', async (context) => {
+  testCase('calling close repeatedly closes a driver once', async (context) => {
     const driver = await context.newProcess();
     const member = await context.join({ topics: [await context.topic()], driver });
     await context.within(Promise.all([driver.close(), driver.close()]), 'the driver to close');
@@ -110,7 +110,7 @@ function drivers({ testCase }: ContractSuite): void {
     assert.equal(member.eventsOf('revoked').length, 1);
   });
 
-  testCase('a closed driver creates no sessions', async (context) => {
+  testCase('a closed driver refuses to create sessions', async (context) => {
     const driver = await context.newProcess();
     await driver.close();
     const options = { groupId: context.name('group'), topics: ['topic'] };
@@ -119,7 +119,7 @@ function drivers({ testCase }: ContractSuite): void {
     assert.throws(() => driver.admin(), ClosedError);
   });
 
-  testCase('closing one driver does not affect others', async (context) => {
+  testCase('close of one driver does not affect other drivers', async (context) => {
     const topic = await context.topic();
     const [one, other] = [await context.newProcess(), await context.newProcess()];
     const member = await context.join({ topics: [topic], driver: one });
@@ -129,7 +129,7 @@ function drivers({ testCase }: ContractSuite): void {
     assert.deepEqual(await member.readValues(1), ['still here']);
   });
 
-  testCase('a producer or an admin closes once, however often close is called', async (context) => {
+  testCase('calling close repeatedly closes a producer or an admin once', async (context) => {
     const [producer, admin] = [context.producer(), context.driver.admin()];
     await context.within(
       Promise.all([producer.close(), producer.close(), admin.close(), admin.close()]),

@@ -90,7 +90,7 @@ export function validationContract({ testCase }: ContractSuite): void {
       assert.deepEqual(await member.readValues(1), ['kept']);
     });
 
-  testCase('options are not modified', async (context) => {
+  testCase('a driver does not modify the options that it gets', async (context) => {
     const options = Object.freeze({
       ...validConsumer,
       topics: Object.freeze([await context.topic()]),

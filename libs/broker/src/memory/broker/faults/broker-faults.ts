@@ -7,28 +7,32 @@ import { Refusal } from './refusal.js';
 import { GROUP_OPERATIONS, type FaultMatch } from './request-scope.js';
 
 /**
- * The faults that a test can inject. Each one lasts for a number of requests, or until it is
- * lifted.
+ * The faults that a test can inject. Each fault lasts for a number of requests, or until the test
+ * lifts it.
  */
 export class BrokerFaults {
   constructor(private readonly cluster: MemoryCluster) {}
 
-  /** Answers the request with this error, without executing it. */
+  /** Answers the request with this error, and does not execute it. */
   refuse(match: FaultMatch, error: FaultError, limit?: FaultLimit): Fault {
     return this.cluster.faults.add(match, { kind: 'refuse', error }, limit);
   }
 
-  /** Executes the request, and answers with this error: a timeout after the write, for example. */
+  /**
+   * Executes the request and answers with this error, for example with a timeout after the write.
+   */
   failAfter(match: FaultMatch, error: FaultError, limit?: FaultLimit): Fault {
     return this.cluster.faults.add(match, { kind: 'fail-after', error }, limit);
   }
 
-  /** Executes the request and drops the response; the client waits until its own timeout. */
+  /**
+   * Executes the request and drops the response, so that the client waits until its own timeout.
+   */
   loseAnswers(match: FaultMatch, limit?: FaultLimit): Fault {
     return this.cluster.faults.add(match, { kind: 'lose-answer' }, limit);
   }
 
-  /** Drops the request; the client waits for a response until its own timeout. */
+  /** Drops the request, so that the client waits until its own timeout. */
   loseRequests(match: FaultMatch, limit?: FaultLimit): Fault {
     return this.cluster.faults.add(match, { kind: 'lose-request' }, limit);
   }
@@ -58,14 +62,14 @@ export class BrokerFaults {
     return this.loseRequests({ ...match, operation: 'heartbeat' });
   }
 
-  /** Removes a member as if its session had timed out; the member notices at its next request. */
+  /** Removes a member as if its session had timed out. The member notices at its next request. */
   expireSession(groupId: string, memberId: string): void {
     this.cluster.groups.expel(groupId, memberId);
   }
 
   /**
-   * Takes the coordinator of the group away until the fault is lifted; waiting joins are answered
-   * with the same error.
+   * Makes the coordinator of the group unavailable until the fault is lifted. Waiting joins are
+   * answered with the same error.
    */
   loseCoordinator(groupId: string, limit?: FaultLimit): Fault {
     const match = { operation: GROUP_OPERATIONS, groupId };
@@ -74,7 +78,9 @@ export class BrokerFaults {
     return fault;
   }
 
-  /** Takes the leader of the partition (or of all partitions) away until the fault is lifted. */
+  /**
+   * Makes the leader of the partition (or of all partitions) unavailable until the fault is lifted.
+   */
   loseLeader(topic: string, partition?: number): Fault {
     const partitions = this.#partitions(topic, partition);
     for (const each of partitions) setLeader(each, -1);
@@ -86,7 +92,10 @@ export class BrokerFaults {
     };
   }
 
-  /** Moves the leader to the next replica, in a new epoch; a single replica stays the leader. */
+  /**
+   * Moves the leader to the next replica, in a new epoch. If there is a single replica, it stays
+   * the leader.
+   */
   moveLeader({ topic, partition }: TopicPartition): void {
     for (const each of this.#partitions(topic, partition)) {
       const next = each.replicas.indexOf(each.leader) + 1;

@@ -3,7 +3,7 @@ import { isMatched, type FaultMatch, type Operation, type RequestScope } from '.
 import { Refusal, type RefusalName } from './refusal.js';
 
 /**
- * The error that a fault answers: one of Kafka's error names, or any error, such as a lost
+ * The error with which a fault answers: one of Kafka's error names, or any error, such as a lost
  * connection.
  */
 export type FaultError = RefusalName | Error;
@@ -49,7 +49,7 @@ class ActiveFault implements Fault {
   }
 }
 
-/** The active faults, and the search for those that affect a request. */
+/** The active faults. Finds those that affect a request. */
 export class FaultRegistry {
   #active: ActiveFault[] = [];
 
@@ -70,7 +70,10 @@ export class FaultRegistry {
       .map((rule) => rule.hit());
   }
 
-  /** Returns the refusal of one partition of a request, whose other partitions may succeed. */
+  /**
+   * Returns the error for one partition of a request. The other partitions of the request may
+   * succeed.
+   */
   refusalOf(scope: RequestScope, partition: TopicPartition): Refusal | undefined {
     const narrowed = { ...scope, partitions: [partition] };
     const rule = this.#active.find(

@@ -85,8 +85,8 @@ export class Refusal extends Error {
 }
 
 /**
- * KIP-394: the first join is answered with a member id, so that a client that dies while joining
- * leaves no unknown member behind.
+ * The answer to the first join (KIP-394), with a member id. A client that dies while it joins
+ * therefore leaves no unknown member in the group.
  */
 export class MemberIdRequired extends Refusal {
   constructor(readonly memberId: string) {

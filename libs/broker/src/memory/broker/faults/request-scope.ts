@@ -26,7 +26,7 @@ export type Operation =
   | 'delete-group'
   | 'delete-offsets';
 
-/** The subject of a request. */
+/** The properties of a request that a fault can match. */
 export interface RequestScope {
   readonly operation: Operation;
   readonly clientId: string;
@@ -35,7 +35,7 @@ export interface RequestScope {
   readonly partitions?: readonly TopicPartition[];
 }
 
-/** A filter for requests: all given properties must match. */
+/** A filter for requests. All given properties must match. */
 export interface FaultMatch {
   readonly operation?: Operation | readonly Operation[];
   /** The client id of a driver: see `memory({ clientId })`. */

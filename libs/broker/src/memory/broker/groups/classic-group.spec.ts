@@ -41,7 +41,7 @@ class GroupSetup {
     throw new Error('The group took a member without an id.');
   }
 
-  /** Joins and syncs so many members; the first one leads. */
+  /** Joins and syncs `count` members. The first one is the leader. */
   async stable(count: number): Promise<readonly string[]> {
     const ids = Array.from({ length: count }, () => this.newId());
     for (const id of ids) void this.join(id).catch(() => undefined);
@@ -76,7 +76,7 @@ describe('ClassicGroup.join', () => {
     expect(setup.group.state).toBe('CompletingRebalance');
   });
 
-  it('waits for the initial delay, so that members that start together cause one rebalance', async () => {
+  it('waits for the initial rebalance delay, so that members that start together cause one rebalance', async () => {
     const setup = new GroupSetup(3_000);
     const [one, other] = [setup.newId(), setup.newId()];
     const joins = [setup.join(one), setup.join(other)];
@@ -104,7 +104,7 @@ describe('ClassicGroup.join', () => {
     expect((await Promise.all(joins)).map(({ protocol }) => protocol)).toEqual(['range', 'range']);
   });
 
-  it('keeps the generation when a follower repeats its join', async () => {
+  it('stays in its generation if a follower repeats its join', async () => {
     const setup = new GroupSetup();
     const [, follower = ''] = await setup.stable(2);
     const { generation } = setup.group;
@@ -112,7 +112,7 @@ describe('ClassicGroup.join', () => {
     expect(setup.group.state).toBe('Stable');
   });
 
-  it('starts a rebalance when the leader rejoins, and when topics change', async () => {
+  it('starts a rebalance when the leader rejoins, and when a member changes its topics', async () => {
     const setup = new GroupSetup();
     const [leader = '', follower = ''] = await setup.stable(2);
     void setup.join(leader);
@@ -123,7 +123,7 @@ describe('ClassicGroup.join', () => {
     expect(setup.group.state).toBe('PreparingRebalance');
   });
 
-  it('waits at most one session timeout for a member that got an id and never joined', async () => {
+  it('waits at most one session timeout for a member that got a member id and never joined', async () => {
     const setup = new GroupSetup();
     const [member = ''] = await setup.stable(1);
     setup.newId();
@@ -181,7 +181,7 @@ describe('a rebalance of a ClassicGroup', () => {
     );
   });
 
-  it('removes a member that joins and never syncs', async () => {
+  it('removes a member that joins but does not sync', async () => {
     const setup = new GroupSetup();
     const [leader = '', silent = ''] = await setup.stable(2);
     const joins = [setup.join(leader), setup.join(silent)];
@@ -197,7 +197,7 @@ describe('a rebalance of a ClassicGroup', () => {
     expect([...setup.group.members.keys()]).toEqual([leader]);
   });
 
-  it('answers waiting syncs when a new rebalance starts', async () => {
+  it('answers waiting syncs with an error when another rebalance starts', async () => {
     const setup = new GroupSetup();
     const [leader = '', follower = ''] = await setup.stable(2);
     await Promise.all([setup.join(leader), setup.join(follower)]);
@@ -209,7 +209,7 @@ describe('a rebalance of a ClassicGroup', () => {
     await expect(sync).rejects.toEqual(refused('REBALANCE_IN_PROGRESS'));
   });
 
-  it('sends zero bytes to a member that is not in the plan', async () => {
+  it("answers SyncGroup with zero bytes if the member is not in the leader's plan", async () => {
     const setup = new GroupSetup();
     const ids = [setup.newId(), setup.newId()];
     const [leader = '', leftOut = ''] = ids;
@@ -221,7 +221,7 @@ describe('a rebalance of a ClassicGroup', () => {
 });
 
 describe('a member of a ClassicGroup', () => {
-  it('is removed without a heartbeat within the session timeout', async () => {
+  it('is removed if it sends no heartbeat within the session timeout', async () => {
     const setup = new GroupSetup();
     const [leader = '', follower = ''] = await setup.stable(2);
     await setup.runtime.advance(SESSION_MS - 1);
@@ -233,7 +233,7 @@ describe('a member of a ClassicGroup', () => {
     ).toThrow(refused('UNKNOWN_MEMBER_ID'));
   });
 
-  it('stays in the group through commits without heartbeats', async () => {
+  it('stays in the group if it commits, even without heartbeats', async () => {
     const setup = new GroupSetup();
     const [member = ''] = await setup.stable(1);
     for (let round = 0; round < 4; round++) {
@@ -243,7 +243,7 @@ describe('a member of a ClassicGroup', () => {
     expect(setup.group.state).toBe('Stable');
   });
 
-  it('commits only in its generation; anonymous commits are refused while the group has members', async () => {
+  it('can commit only in its generation, and commits without a member are refused', async () => {
     const setup = new GroupSetup();
     setup.group.checkCommit({ memberId: '', generation: -1 });
     const [member = ''] = await setup.stable(1);
@@ -258,7 +258,7 @@ describe('a member of a ClassicGroup', () => {
     setup.group.checkCommit({ memberId: '', generation: -1 });
   });
 
-  it('leaves the group empty when it was the last one', async () => {
+  it('makes the group empty when it leaves as the last one', async () => {
     const setup = new GroupSetup();
     const [member = ''] = await setup.stable(1);
     setup.group.leave(member);

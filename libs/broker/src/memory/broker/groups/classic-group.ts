@@ -93,8 +93,8 @@ export class ClassicGroup {
   }
 
   /**
-   * Checks whether the member may commit offsets now. Its assignment is not checked, as on a real
-   * broker.
+   * Throws if the member may not commit offsets now. Does not check its assignment, as a real
+   * broker does not either.
    */
   checkCommit(identity: GroupIdentity): void {
     if (isNoMember(identity) && this.state === 'Empty') return;
@@ -128,7 +128,7 @@ export class ClassicGroup {
     return member;
   }
 
-  /** Replaces a static member that restarted; its predecessor need not have left. */
+  /** Replaces a static member that restarted. The previous member may still be in the group. */
   #joinStatic(instanceId: string, request: JoinRequest): Promise<JoinResponse> {
     const holder = this.members.get(this.#staticMembers.memberIdOf(instanceId) ?? '');
     const memberId = `${instanceId}-${this.runtime.uuid()}`;
@@ -199,7 +199,7 @@ export class ClassicGroup {
   #completeJoin(): void {
     this.#rebalanceTimer?.cancel();
     this.#isInInitialDelay = false;
-    // A static member stays in the group until its session timeout.
+    // A static member that does not rejoin stays in the group until its session timeout.
     for (const member of [...this.members.values()])
       if (!member.pendingJoin && member.instanceId === null) this.#deleteMember(member);
     if (this.members.size > 0 && !this.#electLeader()) return this.#waitForStaticMembers();
@@ -215,13 +215,18 @@ export class ClassicGroup {
     this.#startSyncTimer();
   }
 
-  /** Elects a leader among the members that have joined. Returns false if none has. */
+  /**
+   * Elects a leader among the members that have joined. Returns false if none of them has joined.
+   */
   #electLeader(): boolean {
     if (!this.members.get(this.#leaderId ?? '')?.pendingJoin) this.#leaderId = this.#nextLeader();
     return this.members.get(this.#leaderId ?? '')?.pendingJoin !== undefined;
   }
 
-  /** Waits again, because only absent static members are left. */
+  /**
+   * Waits for another rebalance timeout, because only static members are in the group and none has
+   * joined.
+   */
   #waitForStaticMembers(): void {
     const limit = Math.max(...[...this.members.values()].map((each) => each.rebalanceTimeoutMs));
     this.#rebalanceTimer = this.runtime.setTimer(() => this.#completeJoin(), limit, {
@@ -236,7 +241,7 @@ export class ClassicGroup {
     this.emptySince = this.runtime.now();
   }
 
-  /** Limits the wait for a member that joins and never syncs to the rebalance timeout. */
+  /** Limits the wait for members that join and do not sync, by the rebalance timeout. */
   #startSyncTimer(): void {
     const limit = Math.max(...[...this.members.values()].map((each) => each.rebalanceTimeoutMs));
     const generation = this.generation;

@@ -74,8 +74,8 @@ export class ClassicMember {
   }
 
   /**
-   * Returns whether the protocols are unchanged: the member then only repeats a join whose response
-   * was lost.
+   * Returns whether the protocols are unchanged. If they are, the member only repeats a join whose
+   * response was lost.
    */
   hasSameProtocols({ protocols }: JoinRequest): boolean {
     const known = this.request.protocols;

@@ -74,7 +74,7 @@ describe('ConsumerGroup', () => {
     expect(() => group.heartbeat('a', 1)).toThrow(refused('UNKNOWN_MEMBER_ID'));
   });
 
-  it('accepts the previous epoch after a lost response, and no other', () => {
+  it('accepts a repeated heartbeat with the previous epoch, and fences any other old epoch', () => {
     group.heartbeat('a', 0);
     group.groups.leave('g', 'a');
     group.heartbeat('b', 0);
@@ -85,7 +85,7 @@ describe('ConsumerGroup', () => {
     expect(() => group.heartbeat('b', 5)).toThrow(refused('FENCED_MEMBER_EPOCH'));
   });
 
-  it('stores offsets of a member only in its current epoch', () => {
+  it('stores offsets of a member only if they are sent in its current epoch', () => {
     group.heartbeat('a', 0);
     expect(group.commit('a', 1)).toEqual([]);
     expect(() => group.commit('a', 2)).toThrow(refused('STALE_MEMBER_EPOCH'));
@@ -93,7 +93,7 @@ describe('ConsumerGroup', () => {
     expect(() => group.commit('', -1)).toThrow(refused('UNKNOWN_MEMBER_ID'));
   });
 
-  it('refuses a second member with an instance id until the first has left temporarily', () => {
+  it('refuses a second member with an instance id until the first one has left for a restart', () => {
     const pod = { groupInstanceId: 'pod' };
     group.heartbeat('a', 0, [], pod);
     expect(() => group.heartbeat('b', 0, [], pod)).toThrow(refused('UNRELEASED_INSTANCE_ID'));
@@ -102,7 +102,7 @@ describe('ConsumerGroup', () => {
     expect(() => group.heartbeat('a', 1, [0, 1], pod)).toThrow(refused('UNKNOWN_MEMBER_ID'));
   });
 
-  it('refuses members of the other protocol while it has any member', () => {
+  it('refuses members of the classic protocol while it has members of its own', () => {
     group.heartbeat('a', 0);
     const classic = () =>
       group.groups.join({

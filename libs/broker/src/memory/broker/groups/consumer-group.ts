@@ -26,9 +26,10 @@ export interface ConsumerGroupOptions {
 const assignor = assignorNamed('sticky');
 
 /**
- * A group whose broker assigns the partitions (KIP-848). Each change starts a new epoch with a new
- * plan. Each member reaches the plan on its own: first it releases the partitions that the plan
- * takes away, then it gets those that other members have released.
+ * A group of the consumer protocol (KIP-848), in which the broker assigns the partitions. Each
+ * change starts a new epoch with a new plan. Each member follows the plan on its own: first it
+ * releases the partitions that the plan takes away, then it gets those that other members have
+ * released.
  */
 export class ConsumerGroup {
   epoch = 0;
@@ -54,7 +55,7 @@ export class ConsumerGroup {
     return this.#reconcile(member, new Set(request.owned.map(partitionKey)));
   }
 
-  /** Removes a member; a static member keeps its partitions until its session timeout. */
+  /** Removes a member. A static member keeps its partitions until its session timeout. */
   leave(memberId: string): void {
     const member = this.#requireMember(memberId);
     if (member.instanceId === null) this.#remove(member);
@@ -76,8 +77,8 @@ export class ConsumerGroup {
   }
 
   /**
-   * Checks a transactional commit. Its request is older than member epochs, so the error refers to
-   * generations.
+   * Checks a transactional commit. Its request type is older than member epochs, so the error code
+   * names the generation.
    */
   checkTransactionalCommit(identity: GroupIdentity): void {
     if (identity.generation < 0 && identity.memberId === '') return;

@@ -24,11 +24,11 @@ export interface ConsumerHeartbeatResponse {
 export class ConsumerMember {
   readonly host = '/127.0.0.1';
   epoch = 0;
-  /** The previous epoch, which a member still uses if it did not receive the last response. */
+  /** The previous epoch. A member that did not receive the last response still sends it. */
   previousEpoch = 0;
   /**
-   * Partitions that no other member may get: the assigned ones, until the member reports their
-   * release.
+   * Partitions that no other member may get: all that were assigned to this member, until it
+   * reports their release.
    */
   held: readonly TopicPartition[] = [];
   /** True for a static member that left temporarily. */
@@ -65,7 +65,7 @@ export class ConsumerMember {
     this.#sessionTimer = this.#expireAfter(sessionTimeoutMs);
   }
 
-  /** Starts or ends the time limit for releasing partitions. */
+  /** Starts or cancels the time limit for releasing partitions. */
   setRevocationPending(isAwaited: boolean): void {
     if (isAwaited) this.#revocationTimer ??= this.#expireAfter(this.request.rebalanceTimeoutMs);
     else {

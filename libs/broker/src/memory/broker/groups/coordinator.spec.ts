@@ -31,7 +31,7 @@ describe('Coordinator', () => {
     expect(join(6_000)).toThrow(refused('MEMBER_ID_REQUIRED'));
   });
 
-  it('stores lower and unusual offsets, which clients have to prevent', () => {
+  it('stores offsets that decrease or lie outside of the log, because only clients prevent them', () => {
     const { groups } = setUp();
     for (const offset of [9, 3])
       expect(groups.commit(noMember, [{ ...partition, offset }], nothingRefused)).toEqual([]);

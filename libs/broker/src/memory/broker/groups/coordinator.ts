@@ -16,7 +16,7 @@ export interface CoordinatorOptions extends ConsumerGroupOptions {
   readonly initialRebalanceDelayMs: number;
   /** The maximum length in UTF-16 units, which is what brokers count. */
   readonly offsetMetadataLimit: number;
-  /** The retention time, counted from when the group became empty. */
+  /** The retention time of offsets, counted from the moment when the group became empty. */
   readonly offsetsRetentionMs: number;
 }
 
@@ -50,7 +50,10 @@ export type OffsetResult =
   | { readonly kind: 'unstable'; readonly partition: TopicPartition };
 
 interface GroupEntry {
-  /** A group has members of one protocol only: this broker does not migrate groups. */
+  /**
+   * The members of the classic protocol. A group has members of one protocol only, because this
+   * broker does not migrate groups.
+   */
   readonly classic: ClassicGroup;
   readonly consumer: ConsumerGroup;
   readonly offsets: OffsetStore;
@@ -87,7 +90,7 @@ export class Coordinator {
     return entry.classic.join(request);
   }
 
-  /** Handles join, heartbeat and acknowledgement of a member, which are one request (KIP-848). */
+  /** Handles a heartbeat, which also joins a member and confirms its assignment (KIP-848). */
   consumerHeartbeat(request: ConsumerHeartbeatRequest): ConsumerHeartbeatResponse {
     const { groupId, epoch } = request;
     const { classic, consumer } =
@@ -117,7 +120,7 @@ export class Coordinator {
     this.#activeGroup(this.#requireJoined(groupId)).expel(memberId);
   }
 
-  /** Stores the valid offsets, and returns the refused partitions. */
+  /** Stores the valid offsets and returns the refused partitions. */
   commit(
     member: MemberIdentity,
     offsets: readonly OffsetCommit[],
@@ -129,7 +132,7 @@ export class Coordinator {
     return this.#storeEach(offsets, refuse, (offset) => store.commit(offset));
   }
 
-  /** Stores offsets that become valid when the transaction commits. */
+  /** Stores offsets that take effect when the transaction commits. */
   prepareCommit(
     member: MemberIdentity,
     producerId: number,
@@ -241,8 +244,8 @@ export class Coordinator {
   }
 
   /**
-   * Returns the group of a commit. Offsets may be stored for a group that no member has ever
-   * joined.
+   * Returns the group of a commit. A commit without a member may create the group; a commit of a
+   * member needs an existing one.
    */
   #requireForCommit({ groupId, memberId, generation }: MemberIdentity): GroupEntry {
     if (generation < 0 && memberId === '') return this.#findOrCreate(groupId);
@@ -281,8 +284,8 @@ export class Coordinator {
   }
 
   /**
-   * Returns the group. Expired offsets are deleted at access, which has the same visible effect as
-   * a timer.
+   * Returns the group. Expired offsets are deleted at each access, which has the same visible
+   * effect as a timer.
    */
   #find(groupId: string): GroupEntry | undefined {
     const entry = this.#groups.get(groupId);

@@ -1,7 +1,7 @@
 import type { ClassicMember, JoinRequest } from './classic-member.js';
 
 /**
- * Returns whether the new member offers at least one protocol that every present member offers too.
+ * Returns whether the new member offers at least one protocol that all current members offer too.
  */
 export function isCompatible(
   request: JoinRequest,

@@ -51,8 +51,8 @@ export class OffsetStore {
   }
 
   /**
-   * Applies or drops the offsets of a transaction. An offset that was committed after the
-   * transaction stored its own is newer, and stays.
+   * Applies or drops the offsets of a transaction. An offset is kept if it was committed after the
+   * transaction stored its own, because it is newer.
    */
   endTransaction(producerId: number, outcome: 'commit' | 'abort'): void {
     const pending = this.#pending.get(producerId);
@@ -79,7 +79,7 @@ export class OffsetStore {
   }
 }
 
-/** Converts an offset as a broker does: missing metadata becomes an empty text, never null. */
+/** Converts an offset as a broker does. Missing metadata becomes an empty text, never null. */
 function toStoredOffset({
   topic,
   partition,

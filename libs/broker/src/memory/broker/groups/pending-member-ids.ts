@@ -1,8 +1,8 @@
 import type { Runtime, Timer } from '../../../runtime/index.js';
 
 /**
- * Member ids that were issued and have not joined yet. The group waits for them up to one session
- * timeout.
+ * Member ids that were issued and with which no member has joined yet. The group waits for each of
+ * them for one session timeout at most.
  */
 export class PendingMemberIds {
   readonly #timers = new Map<string, Timer>();
@@ -29,7 +29,7 @@ export class PendingMemberIds {
     return memberId;
   }
 
-  /** Removes an id from the pending ones; returns whether it was pending. */
+  /** Removes an id, and returns whether it was pending. */
   claim(memberId: string): boolean {
     this.#timers.get(memberId)?.cancel();
     return this.#timers.delete(memberId);

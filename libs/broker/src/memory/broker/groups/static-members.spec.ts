@@ -7,7 +7,7 @@ const SESSION_MS = 6_000;
 const REBALANCE_MS = 20_000;
 const refused = (reason: RefusalName) => expect.objectContaining({ reason });
 
-/** A group of static members; the instance id is their name. */
+/** A group of static members, whose instance ids are their names. */
 class GroupSetup {
   readonly runtime = new VirtualRuntime();
   readonly group = new ClassicGroup('g', this.runtime, { initialRebalanceDelayMs: 0 });
@@ -32,8 +32,8 @@ class GroupSetup {
   }
 
   /**
-   * Creates a stable group: `a` leads and `b` follows, in generation 2, each with its own
-   * assignment bytes.
+   * Creates a stable group in generation 2, in which `a` is the leader and `b` a follower, each
+   * with its own assignment bytes.
    */
   async stable() {
     const alone = await this.join('a');
@@ -53,13 +53,13 @@ class GroupSetup {
 }
 
 describe('static members of a ClassicGroup', () => {
-  it('join without a member id first', async () => {
+  it('join at once, without asking for a member id first', async () => {
     const setup = new GroupSetup();
     expect(await setup.join('a')).toMatchObject({ generation: 1, skipAssignment: false });
   });
 
   it.each(['a', 'b'] as const)(
-    '%s restarts with its assignment and role, and without a rebalance',
+    'restart without a rebalance, with their assignment and role: %s',
     async (name) => {
       const setup = new GroupSetup();
       const before = (await setup.stable())[name];
@@ -75,7 +75,7 @@ describe('static members of a ClassicGroup', () => {
     },
   );
 
-  it('are fenced in all requests after they were replaced', async () => {
+  it('are fenced in all requests after another member took over their instance id', async () => {
     const setup = new GroupSetup();
     const { b } = await setup.stable();
     await setup.join('b');
@@ -86,13 +86,13 @@ describe('static members of a ClassicGroup', () => {
     expect(() => setup.group.checkTransactionalCommit(old)).toThrow(fenced);
     expect(() => setup.group.sync(old, new Map())).toThrow(fenced);
     expect(() => setup.join('b', b.memberId)).toThrow(fenced);
-    // Without the instance id the broker can only answer that it does not know the member.
+    // Without the instance id the broker can only answer that the member id is unknown.
     expect(() => setup.group.heartbeat({ ...old, groupInstanceId: null })).toThrow(
       refused('UNKNOWN_MEMBER_ID'),
     );
   });
 
-  it('are answered at once if they are replaced while they join', async () => {
+  it('get a response at once if another member takes over their instance id while they join', async () => {
     const setup = new GroupSetup();
     const { a, b } = await setup.stable();
     const joining = setup.join('b', b.memberId, ['range', 'sticky']);
@@ -110,7 +110,7 @@ describe('static members of a ClassicGroup', () => {
     expect(setup.group.generation).toBe(2);
   });
 
-  it('stay in the group during a rebalance that they miss, and are removed after their session timeout', async () => {
+  it('stay in the group if they miss a rebalance, and are removed after their session timeout', async () => {
     const setup = new GroupSetup();
     const { a } = await setup.stable();
     const joined = setup.join('a', a.memberId, ['sticky', 'range']);
@@ -119,7 +119,7 @@ describe('static members of a ClassicGroup', () => {
     await setup.runtime.advance(1);
     await expect(joined).resolves.toMatchObject({ generation: 3 });
     expect(setup.group.members.size).toBe(1);
-    // The instance id is free again.
+    // The instance id is free, so a new member can use it.
     const next = setup.join('b');
     void setup.join('a', a.memberId, ['sticky', 'range']);
     await expect(next).resolves.toMatchObject({ generation: 4 });

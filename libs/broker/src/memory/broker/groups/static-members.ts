@@ -1,8 +1,8 @@
 import { Refusal } from '../faults/refusal.js';
 
 /**
- * The member id of each group instance id (KIP-345). A previous member with the same instance id is
- * fenced.
+ * The member id of each group instance id (KIP-345). A new member with an instance id fences the
+ * previous one.
  */
 export class StaticMembers {
   readonly #memberIds = new Map<string, string>();

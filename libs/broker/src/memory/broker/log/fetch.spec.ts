@@ -43,13 +43,13 @@ const reasons = (answer: readonly FetchedPartition[] | undefined) =>
   answer?.map((each) => (each.kind === 'refused' ? each.refusal.reason : each.kind));
 
 describe('fetchRecords', () => {
-  it('answers at once if there are records', async () => {
+  it('responds at once if there are records', async () => {
     const { fetch, append } = setUp();
     append(0, 'a', 'b');
     expect(counts(await fetch({ 0: 1 }))).toEqual([1]);
   });
 
-  it('waits for new records', async () => {
+  it('waits for new records if there are none', async () => {
     const { runtime, fetch, append } = setUp();
     const waiting = observe(fetch({ 0: 0 }));
     await runtime.advance(499);
@@ -59,7 +59,7 @@ describe('fetchRecords', () => {
     expect(counts(waiting.result)).toEqual([1]);
   });
 
-  it('answers without records after the maximum wait', async () => {
+  it('responds without records after the maximum wait', async () => {
     const { runtime, fetch } = setUp();
     const waiting = observe(fetch({ 0: 0 }));
     await runtime.advance(500);
@@ -78,7 +78,7 @@ describe('fetchRecords', () => {
     expect(counts(waiting.result)).toEqual([2]);
   });
 
-  it('refuses an offset outside of the log at once, on either side', async () => {
+  it('refuses an offset below or above the log at once', async () => {
     const { fetch, append, cluster } = setUp();
     append(0, 'a', 'b', 'c');
     cluster.topics.partitionAtLeader({ topic: 't', partition: 0 }).log.deleteBefore(2);
@@ -95,7 +95,7 @@ describe('fetchRecords', () => {
     expect(reasons(waiting.result)).toEqual(['read', 'UNKNOWN_TOPIC_OR_PARTITION']);
   });
 
-  it('answers at once when the topic is deleted', async () => {
+  it('responds at once when the topic is deleted', async () => {
     const { runtime, fetch, cluster } = setUp();
     const waiting = observe(fetch({ 0: 0 }));
     await runtime.settle();
@@ -104,14 +104,14 @@ describe('fetchRecords', () => {
     expect(reasons(waiting.result)).toEqual(['UNKNOWN_TOPIC_OR_PARTITION']);
   });
 
-  it('distinguishes a recreated topic by its id', async () => {
+  it('distinguishes a recreated topic from the old one by its topic id', async () => {
     const { fetch, cluster } = setUp();
     cluster.topics.delete('t');
     cluster.topics.create({ name: 't' });
     expect(reasons(await fetch({ 0: 0 }))).toEqual(['UNKNOWN_TOPIC_ID']);
   });
 
-  it('returns the first batch beyond every limit, and nothing after it', async () => {
+  it('returns the first batch even if it exceeds every limit, and then nothing else', async () => {
     const { fetch, append } = setUp(2);
     append(0, 'x'.repeat(1_000));
     append(1, 'y');
@@ -128,7 +128,7 @@ describe('fetchRecords', () => {
     expect(counts(waiting.result)).toEqual([0]);
   });
 
-  it('removes its watchers', async () => {
+  it('removes its watchers when the wait ends', async () => {
     const { runtime, fetch, append } = setUp();
     const waiting = observe(fetch({ 0: 0 }));
     await runtime.advance(500);

@@ -10,7 +10,7 @@ import type { Topics } from './topics.js';
 export interface FetchPartition extends TopicPartition {
   readonly topicId: string;
   readonly offset: number;
-  /** The leader epoch of the last record that was read; -1 when none was. */
+  /** The leader epoch of the last record that was read; -1 if no record was read. */
   readonly lastEpoch: number;
   readonly maxBytes: number;
 }
@@ -25,7 +25,7 @@ export interface FetchRequest {
 
 export type FetchedPartition = TopicPartition & { readonly offset: number } & (
     | { readonly kind: 'refused'; readonly refusal: Refusal }
-    /** The log was truncated below the reader's position: it is the same up to `end` only. */
+    /** The log was truncated below the position of the reader. It is unchanged up to `end`. */
     | { readonly kind: 'diverged'; readonly end: number }
     | {
         readonly kind: 'read';
@@ -41,8 +41,8 @@ export type FetchedPartition = TopicPartition & { readonly offset: number } & (
 export type RefuseFetch = (partition: TopicPartition) => Refusal | undefined;
 
 /**
- * Answers a fetch: at once if enough records are available, otherwise when they are or after the
- * maximum wait.
+ * Answers a fetch: at once if enough records are available, otherwise as soon as they are, or after
+ * the maximum wait.
  */
 export async function fetchRecords(
   { topics, runtime }: { readonly topics: Topics; readonly runtime: Runtime },
@@ -90,8 +90,8 @@ function readAll(
 }
 
 /**
- * Reads one partition. The first batch of a response is returned whole, however large: otherwise it
- * could never be read.
+ * Reads one partition. The first batch of a response is returned completely, even if it exceeds the
+ * limit. Otherwise it could never be read.
  */
 function readOne(
   source: Partition,
@@ -129,8 +129,8 @@ function checkTopicId(topics: Topics, { topic, topicId }: FetchPartition): void 
 }
 
 /**
- * Returns whether the partition does not exist. A partition that was missing from the start does
- * not end the wait; a partition that disappears does.
+ * Returns whether the partition does not exist. A partition that was missing at the start does not
+ * end the wait; a partition that is deleted during the wait does.
  */
 function isMissing(each: FetchedPartition): boolean {
   return each.kind === 'refused' && each.refusal.reason === 'UNKNOWN_TOPIC_OR_PARTITION';

@@ -24,13 +24,13 @@ describe('PartitionLog', () => {
     expect(offsets(log.read(3, Infinity, 6, true))[0]).toEqual([3, 3]);
   });
 
-  it('returns the first batch beyond the limit only on request', () => {
+  it('returns a first batch that exceeds the limit only on request', () => {
     const log = logOf(3, 1);
     expect(log.read(0, 1, 4, true)).toHaveLength(1);
     expect(log.read(0, 1, 4, false)).toHaveLength(0);
   });
 
-  it('drops batches below the low watermark, and keeps a batch that contains it', () => {
+  it('drops batches below the low watermark, but keeps a batch that contains it', () => {
     const log = logOf(3, 3);
     log.deleteBefore(4);
     expect(log.low).toBe(4);
@@ -39,7 +39,7 @@ describe('PartitionLog', () => {
     expect(log.low).toBe(4);
   });
 
-  it('expires the oldest batches by time and by size, in order', () => {
+  it('drops the oldest batches by time and by size, in order', () => {
     const log = new PartitionLog();
     for (const timestamp of [10, 20, 30]) log.append(batchOf(['v'], { timestamp }), 0);
     log.expire(21, Infinity);
@@ -48,14 +48,14 @@ describe('PartitionLog', () => {
     expect([log.low, log.high]).toEqual([3, 3]);
   });
 
-  it('keeps a new batch that precedes an old one', () => {
+  it('keeps a new batch that is stored before an old one', () => {
     const log = new PartitionLog();
     for (const timestamp of [30, 10]) log.append(batchOf(['v'], { timestamp }), 0);
     log.expire(20, Infinity);
     expect(log.low).toBe(0);
   });
 
-  it('returns the end of a leader epoch', () => {
+  it('returns the end offset of a leader epoch', () => {
     const log = logOf(2);
     log.append(batchOf(['v']), 4);
     expect(log.endOfEpoch(0)).toEqual({ epoch: 0, end: 2 });
@@ -65,7 +65,7 @@ describe('PartitionLog', () => {
     expect(log.endOfEpoch(4)).toEqual({ epoch: 0, end: 2 });
   });
 
-  it('holds the last stable offset at the first record of the oldest open transaction', () => {
+  it('keeps the last stable offset at the first record of the oldest open transaction', () => {
     const log = new PartitionLog();
     log.append(sequenced(0, ['a'], { producerId: 1n, transactional: true }), 0);
     log.append(sequenced(0, ['b'], { producerId: 2n, transactional: true }), 0);
@@ -77,7 +77,7 @@ describe('PartitionLog', () => {
     expect(log.lastStable).toBe(5);
   });
 
-  it('lists the aborted transactions of a range, including those that started before it', () => {
+  it('returns the aborted transactions of a range, including those that started before it', () => {
     const log = new PartitionLog();
     log.append(sequenced(0, ['a', 'b'], { producerId: 1n, transactional: true }), 0);
     log.append(batchOf(['plain']), 0);
@@ -86,7 +86,7 @@ describe('PartitionLog', () => {
     expect(log.abortedBetween(4, 9)).toEqual([]);
   });
 
-  it('finds every offset after any appends, deletions and expirations (property)', () => {
+  it('finds any offset after any sequence of appends, deletions and expirations', () => {
     fc.assert(
       fc.property(
         fc.array(fc.oneof(fc.integer({ min: 1, max: 4 }), fc.constant('delete' as const)), {

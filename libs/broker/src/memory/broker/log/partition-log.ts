@@ -31,13 +31,13 @@ export class PartitionLog {
 
   /**
    * The last stable offset. Readers of committed records get nothing from this offset on, because
-   * the outcome of a transaction is open.
+   * the transaction that starts there may still be aborted.
    */
   get lastStable(): number {
     return Math.min(this.#high, ...this.#openTransactions.values());
   }
 
-  /** Appends the bytes without a copy: the caller has copied them from the request. */
+  /** Appends the bytes without a copy, because the caller has copied them from the request. */
   append(bytes: Buffer, leaderEpoch: number, logAppendTime?: number): StoredBatch {
     placeBatch(bytes, { baseOffset: this.#high, leaderEpoch, logAppendTime });
     const batch = describeBatch(bytes);
@@ -64,8 +64,8 @@ export class PartitionLog {
   }
 
   /**
-   * Returns whole batches from the one that contains `offset`, up to `maxBytes`; with `oneAtLeast`
-   * always the first one.
+   * Returns complete batches from the one that contains `offset`, up to `maxBytes`. With
+   * `oneAtLeast` the first one is returned even if it is larger.
    */
   read(offset: number, maxBytes: number, end: number, oneAtLeast: boolean): readonly StoredBatch[] {
     const found: StoredBatch[] = [];
@@ -101,7 +101,7 @@ export class PartitionLog {
     this.#aborted = this.#aborted.filter(({ markerOffset }) => markerOffset >= offset);
   }
 
-  /** Deletes expired batches from the start of the log, up to the first one that must stay. */
+  /** Deletes expired batches from the start of the log, up to the first batch that must be kept. */
   expire(olderThan: number, retainedBytes: number): void {
     let bytes = this.#bytes;
     let expired: StoredBatch | undefined;
@@ -126,8 +126,8 @@ export class PartitionLog {
   }
 
   /**
-   * Returns the last offset + 1 of this epoch, or of the latest earlier epoch that has records
-   * (KIP-320).
+   * Returns the end of this epoch, or of the latest earlier epoch that has records (KIP-320). The
+   * end is the last offset + 1.
    */
   endOfEpoch(wanted: number): { readonly epoch: number; readonly end: number } | undefined {
     const index = this.#epochs.findLastIndex(({ epoch }) => epoch <= wanted);

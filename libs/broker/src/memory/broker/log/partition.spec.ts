@@ -23,7 +23,7 @@ describe('Partition.append', () => {
     expect(partition.log.high).toBe(2);
   });
 
-  it('accepts only one whole valid batch', () => {
+  it('accepts only a single complete and valid batch', () => {
     const { partition } = setUp();
     const batch = batchOf(['v']);
     const broken = Buffer.from(batch);
@@ -77,7 +77,7 @@ describe('Partition retention', () => {
 });
 
 describe('an idempotent producer of a Partition', () => {
-  it('gets the same offset for a repeated batch, and the log does not change', () => {
+  it('gets the same offset for a repeated batch, which is not stored twice', () => {
     const { partition } = setUp();
     partition.append(sequenced(0, ['a', 'b']));
     partition.append(sequenced(2, ['c']));
@@ -85,7 +85,7 @@ describe('an idempotent producer of a Partition', () => {
     expect(partition.log.high).toBe(3);
   });
 
-  it('is refused for a gap, and for another length from the same start', () => {
+  it('is refused if it skips a sequence number, or repeats one with another number of records', () => {
     const { partition } = setUp();
     partition.append(sequenced(0, ['a']));
     const outOfOrder = refused('OUT_OF_ORDER_SEQUENCE_NUMBER');
@@ -93,7 +93,7 @@ describe('an idempotent producer of a Partition', () => {
     expect(() => partition.append(sequenced(0, ['a', 'b']))).toThrow(outOfOrder);
   });
 
-  it('can repeat its last five batches, no more', () => {
+  it('can repeat any of its last five batches, but no older one', () => {
     const { partition } = setUp();
     for (let sequence = 0; sequence < 6; sequence++) partition.append(sequenced(sequence, ['v']));
     expect(partition.append(sequenced(1, ['v'])).baseOffset).toBe(1);
@@ -102,7 +102,7 @@ describe('an idempotent producer of a Partition', () => {
     );
   });
 
-  it('starts a new epoch at sequence 0, and the old epoch is fenced', () => {
+  it('starts a new epoch at sequence 0, and fences the old epoch', () => {
     const { partition } = setUp();
     partition.append(sequenced(0, ['a'], { producerEpoch: 3 }));
     expect(() => partition.append(sequenced(1, ['b'], { producerEpoch: 4 }))).toThrow(

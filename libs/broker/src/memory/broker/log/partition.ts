@@ -11,12 +11,12 @@ export interface AppendResult {
   readonly appendTime: number;
 }
 
-/** A partition at its leader: log, idempotent producers, and watchers. */
+/** A partition at its leader, with its log, its idempotent producers and the waiting fetches. */
 export class Partition {
   readonly log = new PartitionLog();
   readonly #producers = new ProducerStates();
   readonly #watchers = new Set<() => void>();
-  /** The id of the leader; -1 while there is none. */
+  /** The node id of the leader; -1 if there is none. */
   leader: number;
   leaderEpoch = 0;
 
@@ -46,7 +46,7 @@ export class Partition {
     return { baseOffset, appendTime: byBroker ? now : -1 };
   }
 
-  /** Appends the marker that ends a transaction; from then on the producer must use `epoch`. */
+  /** Appends the marker that ends a transaction. From now on the producer must use `epoch`. */
   appendMarker(bytes: Buffer, epoch: number, outcome: 'commit' | 'abort'): void {
     const marker = this.log.append(bytes, this.leaderEpoch);
     this.log.endTransaction(marker, outcome);
@@ -63,7 +63,8 @@ export class Partition {
   }
 
   /**
-   * Calls back at every change that may end a wait for records. Returns the function that stops it.
+   * Calls the watcher at every change that may end a wait for records. Returns the function that
+   * removes the watcher.
    */
   watch(watcher: () => void): () => void {
     this.#watchers.add(watcher);

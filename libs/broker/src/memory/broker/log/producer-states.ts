@@ -1,7 +1,7 @@
 import { Refusal } from '../faults/refusal.js';
 import type { StoredBatch } from './stored-batch.js';
 
-/** The properties of an accepted batch, to answer a repeated request. */
+/** The properties of an accepted batch, with which a repeated request is answered. */
 export interface AcceptedBatch {
   readonly firstSequence: number;
   readonly lastSequence: number;
@@ -15,8 +15,8 @@ interface ProducerState {
 }
 
 /**
- * The number of batches that a broker remembers per producer; an older repeated batch is out of
- * order.
+ * The number of batches that a broker remembers per producer. A repetition of an older batch is
+ * refused as out of order.
  */
 const MAX_RECENT_BATCHES = 5;
 const SEQUENCES = 2 ** 31;
@@ -30,7 +30,8 @@ export class ProducerStates {
   readonly #producers = new Map<number, ProducerState>();
 
   /**
-   * Returns the accepted batch that this one repeats, if any. Refuses a fenced producer and a gap.
+   * Returns the accepted batch that this batch repeats, if any. Throws for a fenced epoch and for a
+   * gap in the sequence.
    */
   check(batch: StoredBatch): AcceptedBatch | undefined {
     const known = this.#producers.get(batch.producerId);
@@ -67,7 +68,7 @@ export class ProducerStates {
     ];
   }
 
-  /** Sets the epoch of a marker, which is valid from now on: an older epoch is fenced. */
+  /** Sets the epoch of a marker. An older epoch is fenced from now on. */
   raiseEpoch(producerId: number, epoch: number): void {
     this.#stateFor(producerId, epoch);
   }

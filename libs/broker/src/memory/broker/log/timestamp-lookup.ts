@@ -7,8 +7,8 @@ export interface FoundByTime {
 }
 
 /**
- * Returns the first record at or after the timestamp. Records of open and aborted transactions
- * count, markers do not.
+ * Returns the first record at or after the timestamp. Records of open and aborted transactions are
+ * included, markers are not.
  */
 export function firstAtOrAfter(log: PartitionLog, timestamp: number): FoundByTime | undefined {
   for (const batch of log.batchesFrom(log.low)) {

@@ -49,7 +49,10 @@ export class Topics {
     return topic;
   }
 
-  /** Returns the partition after applying retention; refuses while it has no leader. */
+  /**
+   * Returns the partition after applying its retention settings. Throws if the partition has no
+   * leader.
+   */
   partitionAtLeader({ topic, partition }: TopicPartition): Partition {
     const found = this.get(topic).partitions[partition];
     if (!found)

@@ -27,7 +27,7 @@ function setUp() {
 const copy = ({ producerId, epoch }: ProducerIdentity): ProducerIdentity => ({ producerId, epoch });
 
 describe('Transactions', () => {
-  it('writes a marker to every partition of the transaction, and uses the next epoch', () => {
+  it('writes a marker to every partition of a transaction that ends, and increases the epoch', () => {
     const { transactions, write, log } = setUp();
     const identity = copy(transactions.init('tx', 1_000));
     write(identity);
@@ -38,7 +38,7 @@ describe('Transactions', () => {
     expect(log.batchesFrom(1)[0]?.control).toBe(true);
   });
 
-  it('ends a transaction once: a repeated end gets the same answer', () => {
+  it('ends a transaction once, and gives a repeated end the same answer', () => {
     const { transactions, write, log } = setUp();
     const identity = copy(transactions.init('tx', 1_000));
     write(identity);
@@ -48,14 +48,14 @@ describe('Transactions', () => {
     expect(() => transactions.end('tx', identity, 'abort')).toThrow(refused('INVALID_TXN_STATE'));
   });
 
-  it('refuses to commit an empty transaction, but accepts its abort', () => {
+  it('refuses the commit of an empty transaction, but accepts its abort', () => {
     const { transactions } = setUp();
     const identity = copy(transactions.init('tx', 1_000));
     expect(() => transactions.end('tx', identity, 'commit')).toThrow(refused('INVALID_TXN_STATE'));
     expect(transactions.end('tx', identity, 'abort').epoch).toBe(identity.epoch + 1);
   });
 
-  it('aborts the transaction of a predecessor when the id is taken over, and fences the predecessor', () => {
+  it('aborts an open transaction when another producer takes over its id, and fences the previous producer', () => {
     const { transactions, write, log } = setUp();
     const zombie = copy(transactions.init('tx', 1_000));
     write(zombie);
@@ -66,7 +66,7 @@ describe('Transactions', () => {
     expect(write(successor).baseOffset).toBe(2);
   });
 
-  it('does not give the id back to a producer whose identity is not the latest', () => {
+  it('refuses to give the id back to a producer that does not have the latest epoch', () => {
     const { transactions, write } = setUp();
     const first = copy(transactions.init('tx', 1_000));
     write(first);
@@ -95,7 +95,7 @@ describe('Transactions', () => {
     );
   });
 
-  it('assigns another producer id when the epochs are used up', () => {
+  it('assigns another producer id when the last epoch of one was used', () => {
     const { transactions } = setUp();
     let identity = copy(transactions.init('tx', 1_000));
     const { producerId } = identity;
@@ -109,7 +109,7 @@ describe('offsets of a transaction', () => {
   const noMember = { groupId: 'g', memberId: '', generation: -1 };
   const offset = { ...to, offset: 5 };
 
-  it('are committed with it, are unstable until then, and are dropped with its abort', () => {
+  it('are stored with its commit, are unstable until then, and are dropped with its abort', () => {
     const { transactions, cluster } = setUp();
     let identity = copy(transactions.init('tx', 1_000));
     const kind = () => cluster.groups.committed('g', [to])[0]?.kind;
@@ -125,7 +125,7 @@ describe('offsets of a transaction', () => {
     });
   });
 
-  it('are refused for an old generation or a removed member', () => {
+  it('are refused if the generation is old or the member was removed', () => {
     const { transactions } = setUp();
     const identity = copy(transactions.init('tx', 1_000));
     const old = { groupId: 'g', memberId: 'zombie', generation: 3 };

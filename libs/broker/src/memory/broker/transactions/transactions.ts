@@ -25,15 +25,15 @@ interface TransactionalProducer {
   readonly partitions: Set<Partition>;
   readonly groups: Set<string>;
   timer: Timer | undefined;
-  /** The last request that ended a transaction. A repetition gets the same answer. */
+  /** The last request that ended a transaction. If it is repeated, it gets the same answer. */
   lastEnd: EndedTransaction | undefined;
 }
 
 const MAX_EPOCH = 32_767;
 
 /**
- * Kafka 4's transactions (transaction.version 2). A partition or group joins the transaction with
- * the first write, and every end raises the producer epoch.
+ * Transactions as in Kafka 4 (transaction.version 2). A partition or group is added to the
+ * transaction by the first write, and every end increases the producer epoch.
  */
 export class Transactions {
   readonly #producers = new Map<string, TransactionalProducer>();
@@ -46,14 +46,14 @@ export class Transactions {
     private readonly maxTimeoutMs: number,
   ) {}
 
-  /** Returns an identity for a producer that is only idempotent. */
+  /** Returns an identity for an idempotent producer without transactions. */
   newProducer(): ProducerIdentity {
     return { producerId: this.#nextProducerId++, epoch: 0 };
   }
 
   /**
-   * Fences the previous producer of this id and aborts its open transaction. With `current` only
-   * that producer gets a new epoch: it is refused after another producer took over the id.
+   * Fences the previous producer of this id and aborts its open transaction. With `current`, only
+   * that producer gets a new epoch: the call is refused if another producer has taken over the id.
    */
   init(id: string, timeoutMs: number, current?: ProducerIdentity): ProducerIdentity {
     if (timeoutMs > this.maxTimeoutMs)

@@ -7,8 +7,7 @@ import { isRefusal } from '../../broker/faults/refusal.js';
 import { isRetriable, toBrokerError } from '../refusal-errors.js';
 
 /**
- * Sends requests of an admin session. Retries while that can help, and at most until the request
- * timeout.
+ * Sends the requests of an admin session. Retries until the request timeout if a retry can help.
  */
 export class AdminRequests {
   constructor(
@@ -48,8 +47,8 @@ export class AdminRequests {
 }
 
 /**
- * Returns whether a retry can help. A missing topic is a valid answer, and a timeout has used up
- * the time.
+ * Returns whether a retry can help. A missing topic is a valid answer, and after a timeout no time
+ * remains.
  */
 function isWorthRetrying(error: unknown): boolean {
   return (

@@ -95,8 +95,8 @@ function refusedOffsetsError(refused: readonly RefusedPartition[]): Error {
 }
 
 /**
- * Converts "unknown member", which a broker answers to a commit by a non-member if the group has
- * members.
+ * Replaces "unknown member" by a clear error. A broker answers a commit of a client without
+ * membership in this way if the group has members.
  */
 function groupNotEmptyError(groupId: string, error: unknown): Error {
   const shown = toBrokerError(error);

@@ -19,7 +19,10 @@ interface LogChunk {
 
 const BYTES_PER_CHUNK = 1024 * 1024;
 
-/** Reads the log as it is at the start of the call, chunk by chunk, and never waits for more. */
+/**
+ * Reads the log up to its end at the time of the call, chunk by chunk, and never waits for more
+ * records.
+ */
 export async function* readRange(
   connection: Connection,
   { topic, partition, from, to, signal, isolation = 'read_committed' }: Range,

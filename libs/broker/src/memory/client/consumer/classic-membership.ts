@@ -33,13 +33,13 @@ interface JoinedGeneration {
 }
 
 /**
- * Delay before a retry of an error that needs a change elsewhere: a permission, or the assignors of
+ * The delay before a retry of an error whose cause is elsewhere: a permission, or the assignors of
  * other members.
  */
 const SLOW_RETRY_MS = 5_000;
 
 /**
- * The part of the rebalance timeout that `onRevoked` may take; after that the partitions are lost.
+ * The part of the rebalance timeout that `onRevoked` may take. Afterwards the partitions are lost.
  */
 export const REVOCATION_SHARE = 0.9;
 
@@ -78,20 +78,22 @@ export class ClassicMembership implements GroupMembership {
     });
   }
 
-  /** The generation for commits; during a rejoin it is the previous one. */
+  /** The generation that commits use. During a rejoin it is the previous one. */
   get current(): Generation | undefined {
     return this.#generation;
   }
 
   /**
-   * Returns whether the group may have moved to a new generation with this member, which may still
-   * own its partitions.
+   * Returns whether the group may have a newer generation in which this member still owns its
+   * partitions.
    */
   mayStillOwn(generation: CurrentMember): boolean {
     return this.#owned.length > 0 && (this.#isJoining || generation !== this.#generation);
   }
 
-  /** Runs until the session closes, then revokes and leaves. Never throws. */
+  /**
+   * Runs until the session closes, then revokes the partitions and leaves the group. Never throws.
+   */
   async run(onFirstAssignment: () => void): Promise<void> {
     const { topics, status } = this.context;
     status.joining();
@@ -100,7 +102,8 @@ export class ClassicMembership implements GroupMembership {
       const entered = await this.#joinAndSync();
       if (entered) await this.#runGeneration(entered, onFirstAssignment);
     }
-    // The session was closed during a cooperative rebalance.
+    // The session was closed during a cooperative rebalance, so the owned partitions are revoked
+    // now.
     if (this.#generation) await this.#revoke(this.#generation, this.#owned);
     this.#endGeneration();
   }
@@ -113,7 +116,7 @@ export class ClassicMembership implements GroupMembership {
   }
 
   /**
-   * Leaves the group. A static member stays in the group, which keeps its partitions until the
+   * Leaves the group. A static member does not leave: the group keeps its partitions until the
    * session timeout.
    */
   async leave(timeoutMs: number): Promise<void> {
@@ -129,7 +132,7 @@ export class ClassicMembership implements GroupMembership {
     return this.context.ownership.list();
   }
 
-  /** Runs join and sync once; returns undefined if they must be repeated. */
+  /** Runs join and sync once. Returns undefined if both must be repeated. */
   async #joinAndSync(): Promise<JoinedGeneration | undefined> {
     const { group, status } = this.context;
     if (this.#owned.length === 0) this.#endGeneration();
@@ -166,8 +169,8 @@ export class ClassicMembership implements GroupMembership {
   }
 
   /**
-   * Returns the claim for the next join. Its generation is that of the last sync, because a join
-   * alone confirms nothing.
+   * Returns the claim for the next join, with the generation of the last sync. A join without a
+   * sync has confirmed no assignment.
    */
   #claim() {
     const previous = this.#previous;
@@ -176,7 +179,10 @@ export class ClassicMembership implements GroupMembership {
     return { previous, held };
   }
 
-  /** Handles a join response. Owned partitions stay owned, unless the group's assignor is eager. */
+  /**
+   * Handles a join response. Owned partitions are kept, unless the group has chosen an eager
+   * assignor.
+   */
   #onJoined(answer: JoinResponse): void {
     this.identity = { memberId: answer.memberId, generation: answer.generation };
     this.#endGeneration();
@@ -222,8 +228,8 @@ export class ClassicMembership implements GroupMembership {
   }
 
   /**
-   * Returns the loss if a generation passed without this member, because its partitions may belong
-   * to others.
+   * Returns the loss if a generation started without this member, because its partitions may then
+   * belong to others.
    */
   #lossDuringJoin(error: unknown): MembershipLoss | undefined {
     if (isRefusal(error, 'FENCED_INSTANCE_ID')) return lossFrom(error);
@@ -273,7 +279,7 @@ export class ClassicMembership implements GroupMembership {
   }
 
   /**
-   * Revokes partitions while heartbeats continue; a revocation that exceeds the timeout is a loss.
+   * Revokes partitions while heartbeats continue. A revocation that exceeds the timeout is a loss.
    */
   async #revoke(generation: Generation, partitions: readonly TopicPartition[]): Promise<void> {
     const { lifecycle, connection } = this.context;

@@ -4,7 +4,7 @@ import { TestGroup } from './test-group.spec-support.js';
 
 const first = { topic: 't', partition: 0 };
 
-describe('a commit', () => {
+describe('a commit of a memory consumer', () => {
   it('is retried while the coordinator is unavailable', async () => {
     const group = new TestGroup();
     const member = await group.join();
@@ -15,7 +15,7 @@ describe('a commit', () => {
     expect((await member.session.committed([first]))[0]?.offset).toBe(3);
   });
 
-  it('is sent again if its response was lost', async () => {
+  it('is sent again if its response is lost', async () => {
     const group = new TestGroup();
     const member = await group.join();
     const fault = group.broker.faults.loseAnswers({ operation: 'commit' }, { times: 1 });
@@ -24,7 +24,7 @@ describe('a commit', () => {
     expect([commit.error, fault.hits]).toEqual([undefined, 1]);
   });
 
-  it('cannot be overtaken by an older one while it waits', async () => {
+  it('is not overwritten by an older one while it waits for a retry', async () => {
     const group = new TestGroup();
     const member = await group.join();
     group.broker.faults.delayRequests({ operation: 'commit' }, 500, { times: 1 });
@@ -35,7 +35,7 @@ describe('a commit', () => {
     expect((await member.session.committed([first]))[0]?.offset).toBe(3);
   });
 
-  it('never counts in a later assignment of the same partition', async () => {
+  it('is not stored in a later assignment of the same partition', async () => {
     const group = new TestGroup();
     const member = await group.join();
     const held = group.broker.faults.delayRequests({ operation: 'commit' }, 60_000, { times: 1 });
@@ -48,7 +48,7 @@ describe('a commit', () => {
     expect(await member.session.committed([first])).toEqual([]);
   });
 
-  it('is refused only for the partition whose metadata exceeds the limit of UTF-16 units', async () => {
+  it('is refused only for the partition whose metadata has too many UTF-16 units', async () => {
     const group = new TestGroup(2);
     const member = await group.join();
     const error: unknown = await member.session

@@ -28,7 +28,7 @@ interface Failure {
   readonly cause: Refusal | Error | 'fenced';
 }
 
-/** Sends one commit after the other, so that an older commit can never overwrite a newer one. */
+/** Sends one commit after the other, so that an older commit cannot overwrite a newer one. */
 export class Committer {
   #last: Promise<unknown> = Promise.resolve();
 
@@ -41,8 +41,8 @@ export class Committer {
   ) {}
 
   /**
-   * Determines the ownership now, not when the commit is sent: after a new assignment the commit
-   * must not count.
+   * Checks the ownership when `commit` is called, not when the request is sent: a commit must not
+   * be stored in a later assignment.
    */
   commit(offsets: readonly OffsetCommit[], signal: AbortSignal): Promise<void> {
     const invalid = offsets.filter(({ offset }) => !Number.isSafeInteger(offset) || offset < 0);
@@ -50,7 +50,8 @@ export class Committer {
     const { ownership } = this.context;
     const commits = offsets.map((offset) => {
       const owned = ownership.get(offset);
-      // The next owner compares this epoch to detect a truncated log.
+      // The leader epoch of the last consumed record, by which the next owner detects a truncated
+      // log.
       const leaderEpoch = owned?.epochs.epochBefore(offset.offset) ?? -1;
       return { offset: { leaderEpoch, ...offset }, owned };
     });
@@ -106,7 +107,8 @@ export class Committer {
           : refusal,
       }));
     } catch (error) {
-      // The generation is over, but the member may still own the partitions in the next one.
+      // The generation of the commit has ended, but the member may still own the partitions in the
+      // next one.
       if (isRefusal(error, 'ILLEGAL_GENERATION') && this.membership.mayStillOwn(current))
         return offsets.map((partition) => ({ partition, cause: asRebalanceInProgress(error) }));
       if (isRefusal(error, 'UNKNOWN_MEMBER_ID', 'ILLEGAL_GENERATION', 'FENCED_INSTANCE_ID')) {
@@ -132,7 +134,7 @@ const fenced = ({ offset: { topic, partition } }: OwnedCommit): Failure => ({
 });
 
 function isWorthRetrying(cause: Failure['cause']): boolean {
-  // Retrying for a deleted topic would delay a whole rebalance.
+  // A commit for a deleted topic is not retried, because that could delay a whole rebalance.
   return isRetriable(cause) && !(cause instanceof UnknownTopicError);
 }
 

@@ -6,8 +6,8 @@ import type { CurrentMember } from './group-membership.js';
 import { lossFrom, type MembershipLoss } from './generation.js';
 
 /**
- * A membership by KIP-848 with one member id. Its epoch increases; without heartbeat responses it
- * expires.
+ * A membership of the consumer protocol (KIP-848) with one member id. Its epoch increases. It
+ * expires if no heartbeat is answered within the session timeout.
  */
 export class ConsumerMemberState implements CurrentMember {
   identity: Identity;

@@ -22,7 +22,7 @@ describe('a closing member of the consumer protocol', () => {
     expect(member.callbacks).toEqual(['assigned t-0 t-1', 'revoked t-0 t-1']);
   });
 
-  it('gets no further partitions if another member leaves meanwhile', async () => {
+  it('gets no more partitions if another member leaves meanwhile', async () => {
     const group = new TestGroup(2);
     const gate = new Deferred();
     const options = { groupProtocol, rebalanceTimeoutMs: 60_000 } as const;

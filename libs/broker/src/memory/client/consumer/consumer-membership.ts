@@ -16,17 +16,17 @@ import {
 } from './classic-membership.js';
 import type { MembershipLoss } from './generation.js';
 
-/** Delay before a retry of an error that needs a change elsewhere. */
+/** The delay before a retry of an error whose cause is elsewhere. */
 const SLOW_RETRY_MS = 5_000;
 const LEAVE_TIMEOUT_MS = 1_000;
 
-/** The plan of a KIP-848 member, which never assigns partitions for others. */
+/** The plan of a member of the consumer protocol, which never assigns partitions for others. */
 const NO_PLAN = { shares: new Map<string, Buffer>() };
 
 /**
- * Membership by KIP-848. Every heartbeat contains the owned partitions, and its response the
- * assigned ones. Partitions to be revoked are handed back, and the next heartbeat reports that at
- * once; the other partitions are not affected.
+ * Membership by the consumer protocol (KIP-848). Every heartbeat contains the owned partitions, and
+ * its response the assigned ones. Removed partitions are revoked, and the next heartbeat reports
+ * their release at once. The other partitions are not affected.
  */
 export class ConsumerMembership implements GroupMembership {
   #member: ConsumerMemberState | undefined;
@@ -53,8 +53,7 @@ export class ConsumerMembership implements GroupMembership {
   }
 
   /**
-   * Returns false, because a stale epoch has its own error code, after which the commit is
-   * repeated.
+   * Returns false, because an old epoch has its own error code, after which the commit is repeated.
    */
   mayStillOwn(): boolean {
     return false;
@@ -74,8 +73,8 @@ export class ConsumerMembership implements GroupMembership {
   }
 
   /**
-   * Leaves the group. A static member reports it too: it keeps its partitions, and a successor may
-   * take its id.
+   * Leaves the group. A static member leaves too: the group keeps its partitions, and a new member
+   * may use its instance id.
    */
   async leave(timeoutMs: number): Promise<void> {
     const member = this.#member;
@@ -130,7 +129,7 @@ export class ConsumerMembership implements GroupMembership {
     member.advanceTo(answer.epoch, sentAt);
     status.recovered('group');
     const isFirst = identity.generation < 0;
-    // A closing member revokes all partitions and ignores a new assignment.
+    // A closing member revokes all partitions and ignores every new assignment.
     if (!signal.aborted && !this.#isClosing) this.#reconcile(answer, member, isFirst, onFirst);
     return answer.intervalMs;
   }
@@ -202,7 +201,7 @@ export class ConsumerMembership implements GroupMembership {
 
   /**
    * Revokes partitions while heartbeats continue. Returns the error if the time limit or the
-   * membership ends first.
+   * membership ends before the revocation.
    */
   #revokeInTime(
     partitions: readonly TopicPartition[],

@@ -55,7 +55,9 @@ export class ConsumerStatus {
     if (this.#errors.delete(source)) this.#update();
   }
 
-  /** Reports an error that is over already: listeners get it, followed by the unchanged status. */
+  /**
+   * Reports an error that is already over: listeners get the error, and then the unchanged status.
+   */
   report(error: Error): void {
     if (this.#isFinal()) return;
     this.#notify({ state: 'retrying', since: this.runtime.now(), error });

@@ -6,7 +6,7 @@ const assignors = ['cooperative-sticky'] as const;
 const settings = { assignors, sessionTimeoutMs: 6_000, rebalanceTimeoutMs: 10_000 };
 const stays = { topic: 't', partition: 1 };
 
-describe('a cooperative member with a late join response', () => {
+describe('a cooperative member whose join response is late', () => {
   it('ignores errors of heartbeats and commits of the previous generation', async () => {
     const group = new TestGroup(2);
     const member = await group.join({ ...settings, clientId: 'slow' });
@@ -32,7 +32,7 @@ describe('a cooperative member with a late join response', () => {
 });
 
 describe('a static member', () => {
-  it('fails if it was fenced while it was away, instead of fencing its successor', async () => {
+  it('fails instead of taking its instance id back if it was fenced while it was disconnected', async () => {
     const group = new TestGroup(1);
     const options = { ...settings, groupInstanceId: 'pod-1' };
     const away = await group.join({ ...options, clientId: 'away' });

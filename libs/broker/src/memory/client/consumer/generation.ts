@@ -11,9 +11,9 @@ export type GenerationEnd =
 export interface MembershipLoss {
   readonly kind: 'lost';
   readonly error: Error;
-  /** True if the group does not know the member id any more. */
+  /** True if the group no longer knows the member id. */
   readonly forgetId: boolean;
-  /** True if another session has the group instance id: a rejoin would fence that session. */
+  /** True if another session uses the group instance id: a rejoin would fence that session. */
   readonly isFinal: boolean;
 }
 
@@ -21,8 +21,8 @@ export interface GenerationOptions {
   readonly heartbeatIntervalMs: number;
   readonly sessionTimeoutMs: number;
   /**
-   * Returns whether a join is pending: its response, not that of a heartbeat, then decides about
-   * the membership.
+   * Returns whether a join is pending. The response to the join then decides about the membership,
+   * not the response to a heartbeat.
    */
   isJoining(): boolean;
 }
@@ -31,7 +31,7 @@ const FAST_INTERVAL_MS = 500;
 const FAST_HEARTBEATS = 10;
 
 /**
- * Membership in one generation, with its heartbeats. A rebalance is reported once; heartbeats
+ * Membership in one generation, with its heartbeats. A rebalance is reported once. Heartbeats
  * continue while partitions are revoked, and the membership can still be lost. If no heartbeat is
  * answered within the session timeout, the membership ends, because the group has removed the
  * member.
@@ -56,7 +56,8 @@ export class Generation {
     private readonly onFatal: (error: Error) => void,
   ) {
     this.#sessionTimer = this.#startSessionTimer(options.sessionTimeoutMs);
-    // A cooperative group often needs a second rebalance, which a heartbeat response announces.
+    // A cooperative group often needs a second rebalance, which the response to an early heartbeat
+    // reports.
     this.#fastHeartbeatsLeft = isCooperative ? FAST_HEARTBEATS : 0;
     void this.#runHeartbeats(this.#stopped.signal);
   }
@@ -66,12 +67,12 @@ export class Generation {
     return this.#ended.promise;
   }
 
-  /** True when the member has to rejoin or was removed. */
+  /** True if the member has to rejoin or was removed. */
   get isEnding(): boolean {
     return this.#isEnding;
   }
 
-  /** Resolves when other members may own the partitions, also after a rebalance has started. */
+  /** Resolves when other members may own the partitions, even if a rebalance has started before. */
   get lost(): Promise<MembershipLoss> {
     return this.#lost.promise;
   }
@@ -101,7 +102,7 @@ export class Generation {
     this.#stopped.abort(new Error('The generation is over.'));
   }
 
-  /** Ends the membership after a response that says so. */
+  /** Ends the membership after a response that the member is fenced. */
   onFenced(refusal: Refusal): void {
     this.end(lossFrom(refusal));
   }

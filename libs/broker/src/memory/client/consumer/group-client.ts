@@ -28,13 +28,13 @@ export interface Identity {
 /** The assignment state that a member sends when it joins. */
 export interface JoinClaim {
   readonly previous: PreviousAssignment | null;
-  /** Partitions that the member keeps reading meanwhile. */
+  /** Partitions that the member keeps reading while it joins. */
   readonly held: PreviousAssignment | null;
 }
 
 export interface LeaderPlan {
   readonly shares: ReadonlyMap<string, Buffer>;
-  /** The metadata that the plan was made from; undefined for a member that is not the leader. */
+  /** The metadata on which the plan is based; undefined for a member that is not the leader. */
   readonly basis?: {
     /** The topics with a subscriber, existing or not. */
     readonly topics: readonly string[];
@@ -68,14 +68,15 @@ export class GroupClient {
     return this.connection.call(
       { operation: 'join', groupId, memberId },
       () => this.connection.cluster.groups.join(request),
-      // A join is answered when all members have joined, which takes up to the rebalance timeout.
+      // JoinGroup is answered when all members have joined, which may take the whole rebalance
+      // timeout.
       { timeoutMs: rebalanceTimeoutMs + 5_000, signal },
     );
   }
 
   /**
-   * Returns the plan if this member is the leader; other members get their partitions from the
-   * leader's plan.
+   * Returns the plan if this member is the leader. Other members get their partitions from the
+   * leader's plan by SyncGroup.
    */
   async plan(answer: JoinResponse, signal: AbortSignal): Promise<LeaderPlan> {
     if (answer.leaderId !== answer.memberId) return NO_PLAN;
@@ -108,7 +109,7 @@ export class GroupClient {
     );
   }
 
-  /** Sends a KIP-848 heartbeat; the first one joins. */
+  /** Sends a heartbeat of the consumer protocol (KIP-848). The first heartbeat joins the group. */
   consumerHeartbeat(
     identity: Identity,
     owned: readonly TopicPartition[],

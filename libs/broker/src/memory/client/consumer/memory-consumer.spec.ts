@@ -18,8 +18,8 @@ async function pollFor(group: TestGroup, { session }: TestMember) {
   return poll.result ?? [];
 }
 
-describe('a member in virtual time', () => {
-  it('stays in the group through an hour without records, and all its waits are virtual', async () => {
+describe('a memory consumer in virtual time', () => {
+  it('stays in the group for an hour of virtual time without records', async () => {
     const group = new TestGroup();
     const member = await group.join();
     const { generation } = member.session;
@@ -54,7 +54,7 @@ describe('a member in virtual time', () => {
 });
 
 describe('the automatic commit of a start position', () => {
-  it('precedes the first record, so it cannot overwrite a later commit', async () => {
+  it('happens before the first record is returned, so that it cannot overwrite a later commit', async () => {
     const group = new TestGroup();
     const slow = { operation: 'commit', groupId: 'g' } as const;
     group.broker.faults.delayRequests(slow, 1_000, { times: 1 });
@@ -68,8 +68,8 @@ describe('the automatic commit of a start position', () => {
   });
 });
 
-describe('a member without its group', () => {
-  it('gives up after the session timeout if its heartbeats are lost, and joins again', async () => {
+describe('a memory consumer that its group has removed or cannot reach', () => {
+  it('loses its partitions after the session timeout if its heartbeats are lost, and joins again', async () => {
     const group = new TestGroup();
     const member = await group.join({ sessionTimeoutMs: 6_000 });
     const { memberId } = member.session;
@@ -86,7 +86,7 @@ describe('a member without its group', () => {
     expect(member.session.memberId).not.toBe(memberId);
   });
 
-  it('gets a FencedError for its next commit after it was removed', async () => {
+  it('gets a FencedError for its next commit if the group has removed it', async () => {
     const group = new TestGroup();
     const member = await group.join();
     group.broker.faults.expireSession('g', member.session.memberId);
@@ -96,7 +96,7 @@ describe('a member without its group', () => {
     expect(member.callbacks[1]).toBe('lost t-0');
   });
 
-  it('continues after a lost coordinator, and reports it as a status', async () => {
+  it('reports a lost coordinator in the status, and continues', async () => {
     const group = new TestGroup();
     const member = await group.join({ sessionTimeoutMs: 30_000, heartbeatIntervalMs: 1_000 });
     const fault = group.broker.faults.loseCoordinator('g');
@@ -110,7 +110,7 @@ describe('a member without its group', () => {
     expect(member.callbacks).toEqual(['assigned t-0']);
   });
 
-  it('handles a loss during onAssigned at once, and returns no records until the partition is assigned again', async () => {
+  it('calls onLost at once during onAssigned, and returns no records until the partition is assigned again', async () => {
     const group = new TestGroup();
     await group.write('a');
     let entered = 0;
@@ -135,8 +135,8 @@ describe('a member without its group', () => {
   });
 });
 
-describe('metadata changes during a session', () => {
-  it('new partitions are assigned', async () => {
+describe('a memory consumer whose metadata change', () => {
+  it('gets new partitions assigned', async () => {
     const group = new TestGroup();
     const member = await group.join();
     group.broker.cluster.topics.addPartitions('t', 3);
@@ -144,7 +144,7 @@ describe('metadata changes during a session', () => {
     expect(member.callbacks).toEqual(['assigned t-0', 'assigned t-1 t-2']);
   });
 
-  it('a deleted topic is reported as a status, and the recreated topic is read from the start', async () => {
+  it('reports a deleted topic in the status, and reads the recreated one from the start', async () => {
     const group = new TestGroup();
     await group.write('old');
     const member = await group.join();
@@ -159,7 +159,7 @@ describe('metadata changes during a session', () => {
     expect(member.session.status.state).toBe('stable');
   });
 
-  it('an offset of an open transaction delays the start', async () => {
+  it('starts only once the committed offset belongs to no open transaction', async () => {
     const group = new TestGroup();
     await group.write('a', 'b');
     const producer = memory({ broker: group.broker }).producer({ transactionalId: 't' });
@@ -175,7 +175,7 @@ describe('metadata changes during a session', () => {
     expect(valuesOf(await group.poll(member))).toEqual(['b']);
   });
 
-  it('a missing permission is reported and retried slowly until it is granted', async () => {
+  it('reports a missing permission, and retries slowly until it is granted', async () => {
     const group = new TestGroup();
     group.broker.faults.refuse({ operation: 'join' }, 'GROUP_AUTHORIZATION_FAILED', { times: 3 });
     const member = group.member();
@@ -192,8 +192,8 @@ describe('metadata changes during a session', () => {
   });
 });
 
-describe('closing a session', () => {
-  it('ends after a bounded time even if onRevoked never returns', async () => {
+describe('close() of a memory consumer', () => {
+  it('ends within a fixed time even if onRevoked never ends', async () => {
     const group = new TestGroup();
     const member = await group.join(
       { rebalanceTimeoutMs: 5_000 },
@@ -207,7 +207,7 @@ describe('closing a session', () => {
     expect(member.callbacks).toEqual(['assigned t-0', 'revoked t-0', 'lost t-0']);
   });
 
-  it('waits at most 5 s for the commit of start positions', async () => {
+  it('waits at most 5 s for the commit of the start positions', async () => {
     const group = new TestGroup();
     const options = { offsetReset: 'latest', rebalanceTimeoutMs: 60_000 } as const;
     group.broker.faults.refuse({ operation: 'commit' }, 'NOT_COORDINATOR');
@@ -219,7 +219,7 @@ describe('closing a session', () => {
     expect(closed.ended).toBe(true);
   });
 
-  it('assigns the partitions to the other members at once', async () => {
+  it('lets the other members get the partitions at once', async () => {
     const group = new TestGroup(2);
     const [one, other] = [await group.join(), await group.join()];
     await group.until(() => one.session.assignment().length === 1);
@@ -230,8 +230,8 @@ describe('closing a session', () => {
   });
 });
 
-describe('a revocation', () => {
-  it('may take longer than the session timeout: heartbeats continue, and its commit is stored', async () => {
+describe('a revocation of a memory consumer', () => {
+  it('may take longer than the session timeout, and its commit is stored', async () => {
     const group = new TestGroup(2);
     const handBack = new Deferred();
     const options = {
@@ -258,7 +258,7 @@ describe('a revocation', () => {
     expect((await member.session.committed([first]))[0]?.offset).toBe(1);
   });
 
-  it('is fenced if it exceeds the rebalance timeout, and the loss is reported meanwhile', async () => {
+  it('is fenced if it exceeds the rebalance timeout, and onLost is called meanwhile', async () => {
     const group = new TestGroup();
     const handBack = new Deferred();
     const options = {

@@ -222,8 +222,7 @@ export class MemoryConsumer implements ConsumerSession {
   }
 
   /**
-   * Commits start positions, so that a later reader starts there too, unless a newer offset is
-   * committed.
+   * Commits start positions, so that a later owner also starts there if nothing newer is committed.
    */
   #commitStarts(starts: readonly OffsetCommit[]): Promise<void> {
     return this.#committer.commit(starts, this.#ending.signal).catch((error: unknown) => {
@@ -263,7 +262,7 @@ export class MemoryConsumer implements ConsumerSession {
   }
 
   /**
-   * Ends the session after a permanent error: owned partitions are revoked, and the group continues
+   * Ends the session after a permanent error. Its partitions are revoked, and the group continues
    * without this member.
    */
   #fail(error: Error): void {

@@ -7,20 +7,22 @@ import type { BrokerRecord, TopicPartition } from '../../../port/record.js';
 import { LeaderEpochHistory, type RecordBatchReader } from '../../../records/index.js';
 
 /**
- * A partition during one assignment. A new assignment of it uses a new object, so that results of
- * the old one have no effect.
+ * A partition during one assignment. Another assignment of the same partition has its own object,
+ * so that results of the earlier assignment have no effect.
  */
 export class OwnedPartition implements TopicPartition {
   readonly topic: string;
   readonly partition: number;
-  /** True between `onAssigned` and the end of the assignment: records are returned. */
+  /**
+   * True from the end of `onAssigned` to the end of the assignment. Only then records are returned.
+   */
   isServed = false;
-  /** The number of commits during this assignment, except failed ones. */
+  /** The number of commits during this assignment, without failed ones. */
   commits = 0;
   /** The topic id; empty until `startAt`. */
   topicId = '';
   stopped: PartitionError | undefined;
-  /** True while an error of the partition is being analysed: it is not fetched. */
+  /** True while an error of the partition is handled. The partition is not fetched in that time. */
   isSuspended = false;
   /** The leader epochs of the returned records. */
   readonly epochs = new LeaderEpochHistory();
@@ -92,7 +94,7 @@ export class OwnedPartition implements TopicPartition {
     this.#reader = undefined;
   }
 
-  /** Returns records; throws if the next record cannot be read. */
+  /** Returns records. Throws if the next record cannot be read. */
   take(max: number, maxBytes: number): readonly BrokerRecord[] {
     const reader = this.#reader;
     if (!reader) return [];

@@ -3,8 +3,8 @@ import { partitionName } from '../../../port/topic-partition.js';
 import type { OwnedPartition } from './owned-partition.js';
 
 /**
- * The owned partitions, in the order in which they are served, and the pauses, which survive an
- * assignment.
+ * The owned partitions in the order in which `poll` reads them, and the paused partitions. A pause
+ * is kept when the partition is revoked.
  */
 export class Ownership {
   readonly #owned = new Map<string, OwnedPartition>();
@@ -59,7 +59,9 @@ export class Ownership {
     return this.all().filter((each) => each.hasRecords && !this.isPaused(each));
   }
 
-  /** Moves a served partition to the end, so that the others are next. */
+  /**
+   * Moves a partition to the end after records of it were returned, so that the others come next.
+   */
   moveToEnd(partition: OwnedPartition): void {
     const name = partitionName(partition);
     if (this.#owned.get(name) !== partition) return;

@@ -19,7 +19,7 @@ async function pollFor(group: TestGroup, { session }: TestMember) {
 
 describe('an error of one partition', () => {
   it.each(['earliest', 'latest'] as const)(
-    'log truncation below the position continues at the truncation point and calls onReset: %s',
+    'a truncated log moves the position to the truncation point and calls onReset with offsetReset %s',
     async (offsetReset) => {
       const group = new TestGroup();
       const resets: PositionReset[] = [];
@@ -41,7 +41,7 @@ describe('an error of one partition', () => {
     },
   );
 
-  it('log truncation is noticed after a seek too', async () => {
+  it('a truncated log is also noticed after a seek', async () => {
     const group = new TestGroup();
     const resets: PositionReset[] = [];
     const member = await group.join({}, { onReset: (reset) => void resets.push(reset) });
@@ -58,7 +58,7 @@ describe('an error of one partition', () => {
     expect(resets.at(-1)).toMatchObject({ from: 2, to: 1, reason: 'log-truncated' });
   });
 
-  it('log truncation below the position stops the partition with offsetReset none', async () => {
+  it('a truncated log stops the partition with offsetReset none', async () => {
     const group = new TestGroup();
     const setUp = await group.join();
     await setUp.session.commit([{ ...first, offset: 0 }]);
@@ -77,7 +77,7 @@ describe('an error of one partition', () => {
     expect(valuesOf(await group.poll(member))).toEqual(['other']);
   });
 
-  it('a broken batch stops the partition, and a seek to nextOffset continues', async () => {
+  it('a corrupt batch stops the partition, and a seek to nextOffset continues after it', async () => {
     const group = new TestGroup(2);
     for (const value of ['a', 'broken', 'c']) await group.write(value);
     await group.send([{ topic: 't', partition: 1, value: 'other' }]);
@@ -110,7 +110,7 @@ describe('an error of one partition', () => {
     expect(valuesOf(await group.poll(member))).toEqual(['new']);
   });
 
-  it('a missing leader is reported as a status, and no record is lost', async () => {
+  it('a missing leader is reported in the status, and no record is lost', async () => {
     const group = new TestGroup();
     const member = await group.join();
     const fault = group.broker.faults.loseLeader('t', 0);

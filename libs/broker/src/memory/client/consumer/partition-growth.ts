@@ -6,8 +6,9 @@ import { isRetriable, toBrokerError } from '../refusal-errors.js';
 import type { GroupClient } from './group-client.js';
 
 /**
- * Detects partitions that were added after the group started. They are read from their first
- * record; otherwise records written before the group noticed them would be skipped.
+ * Detects partitions that were added after the group started. Such partitions are read from their
+ * first record. Otherwise records that were written before the group noticed the partition would be
+ * skipped.
  */
 export class PartitionGrowth {
   /** The partition count of each topic when the session started. */
@@ -24,8 +25,8 @@ export class PartitionGrowth {
   ) {}
 
   /**
-   * Reads the state of the group before joining. If it cannot be read, `offsetReset` decides about
-   * all partitions.
+   * Reads the state of the group before the join. If the state cannot be read, `offsetReset`
+   * applies to all partitions.
    */
   async takeSnapshot(signal: AbortSignal): Promise<void> {
     if (this.options.offsetReset === 'earliest') return;

@@ -12,15 +12,19 @@ import type { StartPosition } from './start-positions.js';
 import type { PartitionStart, StartSearch } from './start-search.js';
 
 /**
- * The maximum time that an unfinished commit of a start position delays a revocation or the close.
+ * The longest time for which the pending commit of a start position delays a revocation or the
+ * close.
  */
 const MAX_START_COMMIT_MS = 5_000;
-/** The part of the rebalance timeout that limits this wait, if it is shorter. */
+/**
+ * The part of the rebalance timeout that limits the same wait. The shorter of the two limits
+ * applies.
+ */
 const START_COMMIT_SHARE = 0.5;
 
 /**
- * Adds and removes partitions, and calls the listener. Callbacks run one after the other. A loss
- * does not wait for them, and a callback that throws is reported and stops nothing.
+ * Adds and removes partitions, and calls the listener. Callbacks run one after the other, but a
+ * loss does not wait for earlier ones. The error of a callback is reported and stops nothing.
  */
 export class PartitionLifecycle {
   #listener: AssignmentListener | undefined;
@@ -40,7 +44,7 @@ export class PartitionLifecycle {
     this.#listener = listener;
   }
 
-  /** Adds partitions; their records are returned after `onAssigned`. */
+  /** Adds partitions. Their records are returned after `onAssigned`. */
   async assign(partitions: readonly TopicPartition[]): Promise<void> {
     const owned = partitions.map((partition) => new OwnedPartition(partition));
     this.context.ownership.add(owned);
@@ -61,8 +65,8 @@ export class PartitionLifecycle {
   }
 
   /**
-   * Returns records only after the start position is stored. Otherwise that commit could overwrite
-   * a later one.
+   * Lets records be returned only after the start position is stored. Otherwise that commit could
+   * overwrite a later one.
    */
   #serve(owned: OwnedPartition): void {
     const kept = this.#startCommits.get(owned);
@@ -74,8 +78,8 @@ export class PartitionLifecycle {
   }
 
   /**
-   * Revokes partitions: they stay owned during the callback, but their records are not returned any
-   * more.
+   * Revokes partitions. They stay owned during the callback, but their records are no longer
+   * returned.
    */
   async revoke(partitions: readonly TopicPartition[]): Promise<void> {
     const owned = this.#stopServing(partitions);
@@ -94,10 +98,10 @@ export class PartitionLifecycle {
     this.context.ownership.remove(partitions);
   }
 
-  /** Removes lost partitions: from now on commits are fenced. */
+  /** Removes lost partitions. From now on their commits are fenced. */
   markLost(partitions: readonly TopicPartition[]): void {
     this.#lost.push(...this.#announcedOf(this.#stopServing(partitions)));
-    // A callback that still runs is not waited for.
+    // The next callback does not wait for one that still runs.
     this.#lastCallback = Promise.resolve();
     this.context.ownership.remove(partitions);
   }
@@ -135,8 +139,8 @@ export class PartitionLifecycle {
   }
 
   /**
-   * Commits start positions, also of partitions that are already being revoked: their next owner
-   * would otherwise determine another start.
+   * Commits start positions, also of partitions that are already being revoked. Otherwise their
+   * next owner would determine another start position.
    */
   #commitStarts(beginnings: readonly PartitionStart[]): void {
     const { ownership } = this.context;
@@ -154,7 +158,7 @@ export class PartitionLifecycle {
 
   /**
    * Waits for the commits of start positions. Without them the next owner would determine another
-   * start and skip the records written meanwhile.
+   * start position and skip the records that were written in between.
    */
   async #waitForStartCommits(owned: readonly OwnedPartition[]): Promise<void> {
     const { runtime, rebalanceTimeoutMs } = this.limits;
@@ -171,7 +175,7 @@ export class PartitionLifecycle {
     return owned;
   }
 
-  /** Returns the partitions that the listener knows. */
+  /** Returns the partitions that were passed to `onAssigned`. */
   #announcedOf(owned: readonly OwnedPartition[]): TopicPartition[] {
     return owned
       .filter((each) => this.#announced.has(each))
@@ -183,7 +187,7 @@ export class PartitionLifecycle {
   }
 
   /**
-   * Limits the wait for `onLost`: the group continues, so the next assignment is reported even if
+   * Limits the wait for `onLost`. The group continues, so the next assignment is announced even if
    * the callback has not ended.
    */
   #atMostRebalanceTimeout(callback: Promise<void>): Promise<void> {
@@ -211,8 +215,8 @@ function toAssignedPartition({ owned, committed }: PartitionStart): AssignedPart
 }
 
 /**
- * Returns the start position to commit, if determining it again later would skip the records
- * written meanwhile.
+ * Returns the start position if it must be committed, because a later lookup could find another one
+ * and skip records.
  */
 function startToCommit({ owned, start: { reset } }: PartitionStart): OffsetCommit | undefined {
   if (!reset || owned.commits > 0 || owned.position < 0) return undefined;

@@ -18,11 +18,11 @@ export interface PartitionRecoveryContext extends SessionContext {
 
 const RETRY_DELAY_MS = 250;
 
-/** Determines how a partition continues that cannot be read at its position. */
+/** Determines how a partition continues if it cannot be read at its position. */
 export class PartitionRecovery {
   constructor(private readonly context: PartitionRecoveryContext) {}
 
-  /** Continues as `offsetReset` defines for an offset that is not in the log. */
+  /** Continues where `offsetReset` says, because the offset is not in the log. */
   async outOfRange(owned: OwnedPartition): Promise<void> {
     const from = owned.position;
     owned.isSuspended = true;
@@ -47,7 +47,10 @@ export class PartitionRecovery {
     }
   }
 
-  /** Continues as `offsetReset` defines, at the end of the common part of the log. */
+  /**
+   * Continues after the log was truncated, at the end of the unchanged part if `offsetReset` allows
+   * it.
+   */
   async truncated(owned: OwnedPartition, end: number): Promise<void> {
     const { starts, lifecycle, logger, wake } = this.context;
     const from = owned.position;
@@ -61,7 +64,7 @@ export class PartitionRecovery {
     wake();
   }
 
-  /** Waits until the topic exists again; a recreated topic stops the partition until a seek. */
+  /** Waits until the topic exists. If it was recreated, the partition is stopped until a seek. */
   async topicChanged(owned: OwnedPartition): Promise<void> {
     owned.isSuspended = true;
     const signal = this.context.signal;

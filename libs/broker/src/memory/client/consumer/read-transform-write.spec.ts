@@ -13,7 +13,7 @@ const listener = {
 };
 
 /**
- * Reads, transforms and writes as the README shows; `meanwhile` runs while records are being
+ * Reads, transforms and writes as the README shows. `meanwhile` runs while records are being
  * handled.
  */
 async function transform(
@@ -48,7 +48,7 @@ async function transform(
 }
 
 it.each(['classic', 'consumer'] as const)(
-  'read-transform-write produces one output per input, also when another member joins meanwhile, with the %s protocol',
+  'a read-transform-write loop produces one output per input, also when another member joins, with the %s protocol',
   async (groupProtocol) => {
     const driver = memory();
     const admin = driver.admin();

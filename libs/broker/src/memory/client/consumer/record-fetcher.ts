@@ -11,7 +11,9 @@ import type { SessionContext } from './session-context.js';
 
 type Read = Extract<FetchedPartition, { kind: 'read' }>;
 
-/** Fetches records ahead, one response at a time, for the partitions that have none buffered. */
+/**
+ * Fetches records ahead, one response at a time, for the partitions that have no buffered records.
+ */
 export class RecordFetcher {
   readonly #chunks = new RecordChunks();
   readonly #headerNames = new HeaderNameCache();
@@ -49,7 +51,7 @@ export class RecordFetcher {
     }
   }
 
-  /** Ends a waiting fetch that does not contain a newly wanted position. */
+  /** Ends a waiting fetch if it does not contain a position that is wanted now. */
   wake(): void {
     this.context.notifier.notify();
     const isNew = (each: OwnedPartition): boolean => this.#requested.get(each) !== each.position;
@@ -100,8 +102,8 @@ export class RecordFetcher {
   }
 
   /**
-   * Applies the parts of the response that still match the current positions; returns an error that
-   * requires a delay.
+   * Applies the parts of the response that still match the current positions. Returns an error
+   * after which the next fetch must be delayed.
    */
   #apply(
     wanted: readonly OwnedPartition[],
@@ -152,7 +154,7 @@ export class RecordFetcher {
     );
   }
 
-  /** Handles a refusal; returns the error if only waiting helps. */
+  /** Handles an error of one partition. Returns the error if only waiting helps. */
   #handleRefusal(partition: OwnedPartition, refusal: Refusal): Error | undefined {
     switch (refusal.reason) {
       case 'OFFSET_OUT_OF_RANGE':

@@ -9,7 +9,8 @@ import type { OwnedPartition } from './owned-partition.js';
 import type { SessionContext } from './session-context.js';
 
 /**
- * Returns fetched records to one caller at a time; a served partition goes to the end of the queue.
+ * Returns fetched records to one caller at a time. A partition whose records were returned moves to
+ * the end of the queue.
  */
 export class RecordPoller {
   #isPolling = false;
@@ -18,7 +19,7 @@ export class RecordPoller {
   constructor(
     private readonly context: SessionContext,
     private readonly network: Network,
-    /** Called when a partition has no buffered records left. */
+    /** Called when a partition has no more buffered records. */
     private readonly onDrained: () => void,
   ) {}
 
@@ -40,7 +41,7 @@ export class RecordPoller {
     }
   }
 
-  /** Makes every later poll reject with the first given reason. */
+  /** Makes every later poll reject. The reason of the first call is used. */
   end(reason: Error): void {
     this.#ended ??= reason;
     this.context.notifier.notify();

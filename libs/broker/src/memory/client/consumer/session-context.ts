@@ -9,22 +9,22 @@ import type { ConsumerStatus } from './consumer-status.js';
 export interface SessionContext {
   readonly ownership: Ownership;
   readonly status: ConsumerStatus;
-  /** Notifies when records arrived, or when other records are wanted. */
+  /** Notifies the waiting code when records arrived, or when a fetch is needed. */
   readonly notifier: Notifier;
-  /** Ends a waiting fetch that does not contain a newly wanted position. */
+  /** Ends a waiting fetch if it does not contain a position that is wanted now. */
   wake(): void;
-  /** Commits start positions; never rejects. */
+  /** Commits start positions. Never rejects. */
   commitStarts(starts: readonly OffsetCommit[]): Promise<void>;
   /** Stops a partition until a seek, and calls `onStopped`. */
   stop(partition: OwnedPartition, error: PartitionError): void;
   /** Handles a position that is not in the log, as `offsetReset` defines. */
   outOfRange(partition: OwnedPartition): void;
-  /** Handles a log that was truncated below the position and is the same up to `end` only. */
+  /** Handles a log that was truncated below the position. The log is unchanged up to `end`. */
   truncated(partition: OwnedPartition, end: number): void;
   /** Handles a topic that was deleted or recreated. */
   topicChanged(partition: OwnedPartition): void;
   /** Ends the session after a permanent error. */
   fail(error: Error): void;
-  /** Waits; ends early, without throwing, when the signal aborts. */
+  /** Waits. Returns early, without an error, when the signal aborts. */
   delay(milliseconds: number, signal: AbortSignal): Promise<void>;
 }

@@ -13,7 +13,7 @@ import { partitionName } from '../../../port/topic-partition.js';
 import type { GroupClient } from './group-client.js';
 import type { PartitionGrowth } from './partition-growth.js';
 
-/** The start position, and what to report about it. */
+/** The start position of a partition, and the reset or error to report. */
 export interface StartPosition {
   readonly position: number;
   readonly reset?: PositionReset;
@@ -24,13 +24,14 @@ interface Bounds {
   readonly low: number;
   readonly high: number;
   /**
-   * The start for 'latest': the last stable offset with read_committed, else the high watermark.
+   * The start position for 'latest': the last stable offset with read_committed, otherwise the high
+   * watermark.
    */
   readonly latest: number;
 }
 
 /**
- * Determines the start position: the committed offset or, if it is missing, the one that
+ * Determines the start position: the committed offset or, if there is none, the offset that
  * `offsetReset` defines.
  */
 export class StartPositions {
@@ -48,8 +49,8 @@ export class StartPositions {
     const answers = await this.group.committed(partitions, signal);
     return answers.map((answer) => {
       if (answer.kind === 'none') return null;
-      // A transaction may commit a newer offset; starting at the old one would read its records
-      // twice.
+      // An open transaction may commit a newer offset. A start at the old one would return its
+      // records twice.
       if (answer.kind === 'unstable')
         throw new Refusal(
           'UNSTABLE_OFFSET_COMMIT',
@@ -82,7 +83,7 @@ export class StartPositions {
     return this.#reset(partition, { from: null, reason: 'no-offset' }, bounds);
   }
 
-  /** Handles an offset that is not in the log: it is reported, never skipped silently. */
+  /** Handles an offset that is not in the log. The change of the position is always reported. */
   async outOfRange(
     partition: TopicPartition,
     from: number,
@@ -95,7 +96,7 @@ export class StartPositions {
   }
 
   /**
-   * Handles a log that was truncated below the position: the records from `end` on were never read.
+   * Handles a log that was truncated below the position. The records from `end` on were never read.
    */
   truncated({ topic, partition }: TopicPartition, from: number, end: number): StartPosition {
     const { offsetReset: policy } = this.options;

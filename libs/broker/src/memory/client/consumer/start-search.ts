@@ -13,7 +13,9 @@ export interface PartitionStart {
   readonly start: StartPosition;
 }
 
-/** Determines the start positions of new partitions, as long as one of them stays assigned. */
+/**
+ * Determines the start positions of new partitions. Stops when none of them is assigned any more.
+ */
 export class StartSearch {
   constructor(
     private readonly context: SessionContext,
@@ -22,7 +24,7 @@ export class StartSearch {
     private readonly topics: TopicWatch,
   ) {}
 
-  /** Returns the start positions; empty if all partitions were released before. */
+  /** Returns the start positions; empty if all partitions were released during the search. */
   async find(owned: readonly OwnedPartition[]): Promise<readonly PartitionStart[]> {
     if (owned.length === 0) return [];
     const { status, delay, fail } = this.context;

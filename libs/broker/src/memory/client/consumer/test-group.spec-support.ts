@@ -88,7 +88,7 @@ export class TestGroup {
     return polled.result ?? [];
   }
 
-  /** Advances time until the condition is true; fails after ten virtual minutes. */
+  /** Advances the time until the condition is true. Fails after ten virtual minutes. */
   async until(condition: () => boolean): Promise<void> {
     const deadline = this.runtime.monotonic() + 600_000;
     await this.runtime.settle();

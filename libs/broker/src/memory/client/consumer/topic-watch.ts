@@ -21,7 +21,7 @@ export class TopicWatch {
     return this.#ids.get(topic) ?? null;
   }
 
-  /** Waits until all topics exist, and reports the missing one as a status. */
+  /** Waits until all topics exist, and reports a missing topic as a status. */
   async untilAllExist(signal: AbortSignal): Promise<void> {
     const backoff = new Backoff(this.connection.cluster.runtime, { initialMs: 50, maxMs: 2_000 });
     while (!signal.aborted) {
@@ -31,7 +31,7 @@ export class TopicWatch {
     }
   }
 
-  /** Returns the current topic ids; a missing topic is reported as a status. */
+  /** Returns the current topic ids, and reports a missing topic as a status. */
   async refresh(signal: AbortSignal): Promise<ReadonlyMap<string, string>> {
     const found = await this.connection.metadata(this.topics, { signal });
     for (const topic of this.topics) this.#ids.delete(topic);
@@ -42,7 +42,10 @@ export class TopicWatch {
     return this.#ids;
   }
 
-  /** Resolves when the metadata differs from that of the leader's plan; never for other members. */
+  /**
+   * Resolves when the metadata differ from those of the leader's plan. Never resolves for other
+   * members.
+   */
   async untilChanged(plan: LeaderPlan, signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       await this.context.delay(this.maxAgeMs, signal);

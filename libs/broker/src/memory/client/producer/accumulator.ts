@@ -25,9 +25,9 @@ interface UnqueuedRecord {
 }
 
 /**
- * Puts records into the queues of their partitions, immediately if possible. A record may have to
- * wait for the metadata of its topic, in one line per topic, and then for buffer memory, in a
- * single line. Both keep the order of the calls.
+ * Puts records into the queues of their partitions. A record may have to wait for the metadata of
+ * its topic, in one line per topic, and then for buffer memory, in a single line. Both lines keep
+ * the order of the calls.
  */
 export class Accumulator {
   readonly #queues = new Map<string, PartitionQueue>();
@@ -77,7 +77,7 @@ export class Accumulator {
     for (const queue of this.#queues.values()) queue.flush();
   }
 
-  /** Fails all records that are not queued yet, and stops sending. */
+  /** Fails all records that are in no queue yet, and stops sending. */
   end(error: Error): void {
     this.#unsubscribe();
     for (const unqueued of this.#unqueued())
@@ -137,7 +137,7 @@ export class Accumulator {
     while (placed < line.length && this.#enqueue(line[placed])) placed += 1;
     if (placed > 0) this.#awaitingBuffer = line.slice(placed);
     if (this.#awaitingBuffer.length === 0) return;
-    // Buffer memory is released only by completed batches, so waiting batches are sent now.
+    // Buffer memory is released only when batches are completed, so waiting batches are sent now.
     this.flush();
   }
 

@@ -17,17 +17,17 @@ export interface BatchSink {
     batch: Buffer,
     call: RequestLimits,
   ): Promise<AppendResult>;
-  /** Converts an error into the one that the user gets. */
+  /** Converts an error into the error that the caller of `send` gets. */
   errorOf(error: unknown, topic: string): BrokerError;
 }
 
 /**
- * Identity of a producer without idempotence: the log cannot distinguish a repeated batch from a
- * new one.
+ * The identity of a producer without idempotence. The log cannot distinguish its repeated batches
+ * from new ones.
  */
 const NO_PRODUCER: ProducerIdentity = { producerId: -1, epoch: -1 };
 
-/** Writes with at-least-once delivery. */
+/** Writes batches at least once. */
 export class PlainSink implements BatchSink {
   readonly transactional = false;
 

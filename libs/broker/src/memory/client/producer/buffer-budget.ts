@@ -1,4 +1,4 @@
-/** The limit of bytes that are waiting or in flight. */
+/** The limit of bytes that wait or are in flight. */
 export class BufferBudget {
   #used = 0;
   readonly #listeners = new Set<() => void>();
@@ -16,7 +16,9 @@ export class BufferBudget {
     for (const listener of [...this.#listeners]) listener();
   }
 
-  /** Calls back when memory was released. Returns the function that stops it. */
+  /**
+   * Calls the listener when memory was released. Returns the function that removes the listener.
+   */
   onFreed(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);

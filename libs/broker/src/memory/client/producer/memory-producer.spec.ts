@@ -40,7 +40,7 @@ const statesOf = (error: unknown) =>
 const causeOf = (error: unknown) => (error as SendError).cause;
 
 describe('MemoryProducer.send', () => {
-  it('collects records for the linger time', async () => {
+  it('collects records until lingerMs has passed', async () => {
     const { runtime, send, log } = setUp({ lingerMs: 5 });
     const [one, other] = [send('a'), send('b')];
     await runtime.advance(4);
@@ -59,7 +59,7 @@ describe('MemoryProducer.send', () => {
     expect(log().high).toBe(2);
   });
 
-  it('encodes at the call: later changes of the record have no effect', async () => {
+  it('encodes records at the call, so that later changes have no effect', async () => {
     const { runtime, producer, log, send } = setUp({ lingerMs: 50 });
     send('first');
     await runtime.advance(50);
@@ -71,7 +71,7 @@ describe('MemoryProducer.send', () => {
     expect(log().batchesFrom(1)[0]?.bytes.includes('before')).toBe(true);
   });
 
-  it('writes a record once although the response was lost', async () => {
+  it('writes a record once if the response is lost and it is sent again', async () => {
     const { runtime, faults, send, log } = setUp({ requestTimeoutMs: 1_000 });
     const fault = faults.loseAnswers({ operation: 'produce' }, { times: 2 });
     const sent = send('a');
@@ -90,7 +90,7 @@ describe('MemoryProducer.send', () => {
     expect(log().batchesFrom(0)[0]).toMatchObject({ producerId: -1, baseSequence: -1 });
   });
 
-  it('reports "unknown" if the deadline passes without a response, and continues afterwards', async () => {
+  it('reports "unknown" if the deadline passes without a response, and later sends succeed', async () => {
     const { runtime, faults, send, log } = setUp({ deliveryTimeoutMs: 2_000 });
     const fault = faults.failAfter({ operation: 'produce' }, new RequestTimeoutError('lost'));
     const sent = send('a');
@@ -114,7 +114,7 @@ describe('MemoryProducer.send', () => {
     expect(log().high).toBe(0);
   });
 
-  it('reports "unknown" for refusals that can follow a write', async () => {
+  it('reports "unknown" for a refusal that the broker can send after it has written', async () => {
     const { runtime, faults, send } = setUp({ deliveryTimeoutMs: 1_000 });
     faults.refuse({ operation: 'produce' }, 'NOT_ENOUGH_REPLICAS_AFTER_APPEND');
     const sent = send('a');
@@ -122,7 +122,7 @@ describe('MemoryProducer.send', () => {
     expect(statesOf(sent.error)).toEqual(['unknown']);
   });
 
-  it('reports "not-written" if no connection could be established', async () => {
+  it('reports "not-written" if no connection could be opened', async () => {
     const { runtime, faults, send } = setUp({ deliveryTimeoutMs: 1_000 });
     send('first');
     await runtime.settle();
@@ -132,7 +132,7 @@ describe('MemoryProducer.send', () => {
     expect(statesOf(sent.error)).toEqual(['not-written']);
   });
 
-  it('keeps the order after a repeated batch', async () => {
+  it('keeps the order of records after a batch was sent twice', async () => {
     const { runtime, faults, send } = setUp();
     faults.refuse({ operation: 'produce' }, 'NOT_LEADER_OR_FOLLOWER', { times: 3 });
     const sends = ['a', 'b', 'c'].map((value) => send(value));
@@ -140,7 +140,7 @@ describe('MemoryProducer.send', () => {
     expect(sends.map(({ result }) => result?.[0]?.offset)).toEqual([0, 1, 2]);
   });
 
-  it('waits for buffer memory, and reports if there was none in time', async () => {
+  it('waits for buffer memory, and fails at the deadline if none was released', async () => {
     const { runtime, faults, producer } = setUp({ bufferBytes: 3_000, batchBytes: 1_000 });
     const fault = faults.delayRequests({ operation: 'produce' }, 60_000);
     const records = Array.from({ length: 8 }, () => ({ ...to, value: 'x'.repeat(700) }));
@@ -156,7 +156,7 @@ describe('MemoryProducer.send', () => {
     expect(patient.result).toHaveLength(8);
   });
 
-  it("rejects a record above the producer's limit before anything is sent", async () => {
+  it("rejects a record above the producer's size limit before any record is sent", async () => {
     const { runtime, send, log } = setUp({ maxRequestBytes: 1_000, batchBytes: 500 });
     const sent = send('small', 'x'.repeat(2_000));
     await runtime.advance(100);
@@ -184,7 +184,7 @@ describe('MemoryProducer.send', () => {
     expect(log().high).toBe(0);
   });
 
-  it('keeps records without a key together, then switches to another partition', async () => {
+  it('keeps records without a key in one partition until a batch is full, and then switches to another one', async () => {
     const { runtime, producer, cluster } = setUp({ batchBytes: 1_000 }, 3);
     for (let index = 0; index < 60; index++) {
       sending(producer, [{ topic: 't', value: 'x'.repeat(80) }]);
@@ -195,7 +195,7 @@ describe('MemoryProducer.send', () => {
     expect(counts.filter((count) => count > 0).length).toBeGreaterThan(1);
   });
 
-  it('sends waiting records when the producer closes, and reports those that it cannot send', async () => {
+  it('sends waiting records when the producer closes, and reports those that cannot be sent', async () => {
     const { runtime, faults, producer, send } = setUp({ requestTimeoutMs: 3_000 });
     faults.loseRequests({ operation: 'produce' });
     const sent = send('a');
@@ -208,7 +208,7 @@ describe('MemoryProducer.send', () => {
   });
 });
 
-describe('a transaction', () => {
+describe('a transaction of a memory producer', () => {
   const noMember = { groupId: 'g', memberId: '', generation: -1 };
   const transactional = (options: ProducerOptions = {}) =>
     setUp({ transactionalId: 'tx', ...options });
@@ -224,7 +224,7 @@ describe('a transaction', () => {
     await expect(transaction.commit()).rejects.toBeInstanceOf(RefusedError);
   });
 
-  it('does not prevent the next one after an abort', async () => {
+  it('can be followed by another one after its abort', async () => {
     const { producer, log } = transactional();
     const first = await producer.transaction();
     await first.send([{ ...to, value: 'a' }]);
@@ -247,7 +247,7 @@ describe('a transaction', () => {
     await transaction.abort();
   });
 
-  it('is aborted without waiting for a record that the broker does not accept', async () => {
+  it('can be aborted at once, even if the broker does not accept one of its records', async () => {
     const { runtime, faults, producer, log } = transactional();
     const transaction = await producer.transaction();
     await transaction.send([{ ...to, value: 'a' }]);
@@ -273,7 +273,7 @@ describe('a transaction', () => {
     await transaction.abort();
   });
 
-  it('is committed once although the response to the commit was lost', async () => {
+  it('is committed once even if the response to the commit is lost', async () => {
     const { runtime, faults, producer, log } = transactional();
     const transaction = await producer.transaction();
     await transaction.send([{ ...to, value: 'a' }]);
@@ -311,7 +311,7 @@ describe('a transaction', () => {
     });
   });
 
-  it('is aborted before the next one begins if its abort failed', async () => {
+  it('is aborted again before the next one begins if its abort failed', async () => {
     const { runtime, faults, producer, log } = transactional({ deliveryTimeoutMs: 500 });
     const transaction = await producer.transaction();
     await transaction.send([{ ...to, value: 'a' }]);
@@ -339,7 +339,7 @@ describe('a transaction', () => {
     });
   });
 
-  it("rejects a timeout beyond the broker's limit, with advice", async () => {
+  it("rejects a timeout above the broker's limit, with advice", async () => {
     const { producer } = transactional({ transactionTimeoutMs: 16 * 60_000 });
     await expect(producer.transaction()).rejects.toThrow(/transaction.max.timeout.ms/);
   });

@@ -19,7 +19,8 @@ import { asProducerFencedError } from './producer-fenced.js';
 export type ProducerState =
   | { readonly kind: 'ready'; readonly identity: ProducerIdentity }
   /**
-   * The outcome of the last transaction is unknown: the broker is asked to abort it if it is open.
+   * The outcome of the last transaction is unknown. The broker must abort it before the next one if
+   * it is still open.
    */
   | { readonly kind: 'stale'; readonly identity: ProducerIdentity }
   | { readonly kind: 'fenced'; readonly error: ProducerFencedError };
@@ -123,7 +124,7 @@ export class MemoryTransaction implements TransactionOperations {
     return { kind: 'fenced', error: fenced, mayHaveEnded };
   }
 
-  /** Retries a request. The coordinator gives the same answer to a repetition. */
+  /** Retries a request. The coordinator answers a repeated request in the same way. */
   async #retry<T>(signal: AbortSignal, attempt: () => Promise<T>): Promise<T> {
     const { runtime } = this.context.connection.cluster;
     const deadline = runtime.monotonic() + this.context.deliveryTimeoutMs;

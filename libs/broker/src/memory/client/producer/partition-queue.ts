@@ -16,7 +16,7 @@ export interface QueueContext {
   readonly budget: BufferBudget;
   readonly runtime: Runtime;
   readonly options: ResolvedProducerOptions;
-  /** Aborts when the producer is closed by force. */
+  /** Aborts when the producer is closed before its batches are completed. */
   readonly signal: AbortSignal;
   /** Invalidates the metadata of the topic. */
   onTopicMissing(): void;
@@ -24,7 +24,7 @@ export interface QueueContext {
 
 const SEQUENCES = 2 ** 31;
 
-/** Refusals after which no record of the batch can be in the log. */
+/** The refusals after which no record of the batch can be in the log. */
 const NOT_WRITTEN: ReadonlySet<RefusalName> = new Set<RefusalName>([
   'LEADER_NOT_AVAILABLE',
   'NOT_ENOUGH_REPLICAS',
@@ -41,7 +41,7 @@ const NOT_WRITTEN: ReadonlySet<RefusalName> = new Set<RefusalName>([
   'INVALID_TXN_STATE',
 ]);
 
-/** The batches of one partition. Only one is in flight at a time, which preserves the order. */
+/** The batches of one partition. Only one is in flight at a time, so that the order is kept. */
 export class PartitionQueue {
   #batches: PendingBatch[] = [];
   #linger: Timer | undefined;
@@ -65,7 +65,7 @@ export class PartitionQueue {
     batch.add(entry);
   }
 
-  /** Sends ready batches now, or after the linger time. */
+  /** Sends full batches now, and others after the linger time. */
   sendReady(): void {
     if (this.context.options.lingerMs === 0) return this.flush();
     this.#drain();
@@ -83,7 +83,7 @@ export class PartitionQueue {
     this.#drain();
   }
 
-  /** Drops the batches of the call that were not sent yet. */
+  /** Drops the batches of the call that are not sent yet. */
   cancel(call: SendCall, error: Error): void {
     const given = this.#batches.filter((batch) => batch.call === call);
     this.#batches = this.#batches.filter((batch) => batch.call !== call);
@@ -179,8 +179,8 @@ export class PartitionQueue {
   }
 
   /**
-   * Gives up a batch. If it is in the log after all, its sequence was used there, so only a new
-   * producer id can continue.
+   * Fails a batch. If the batch may be in the log, its sequence number may be used, so the
+   * partition needs a new producer id.
    */
   #giveUp(batch: PendingBatch, error: unknown, isUncertain: boolean): void {
     if (isUncertain && !this.context.sink.transactional) this.#resetSequence();
@@ -223,7 +223,7 @@ function neverSentError(): RequestTimeoutError {
   );
 }
 
-/** Returns whether the batch may be in the log although no response confirmed it. */
+/** Returns whether the batch may be in the log although no response has confirmed it. */
 function mayBeWritten(error: unknown): boolean {
   if (error instanceof ConnectionRefusedError) return false;
   return !(error instanceof Refusal && NOT_WRITTEN.has(error.reason));

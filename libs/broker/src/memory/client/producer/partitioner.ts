@@ -1,5 +1,5 @@
 import type { OutgoingRecord } from '../../../port/record.js';
-import { partitionForKey } from '../../../records/index.js';
+import { partitionOfKey } from '../../../records/index.js';
 import type { Runtime } from '../../../runtime/index.js';
 
 interface StickyPartition {
@@ -8,8 +8,8 @@ interface StickyPartition {
 }
 
 /**
- * Chooses by the key, as Java does. Without a key, a number of bytes goes to one partition before
- * another is chosen at random.
+ * Chooses the partition by the key, as Java does. Records without a key stay in one partition for a
+ * number of bytes, and then another one is chosen at random.
  */
 export class Partitioner {
   readonly #sticky = new Map<string, StickyPartition>();
@@ -25,8 +25,7 @@ export class Partitioner {
     led: readonly number[],
     bytes: number,
   ): number {
-    if (key !== null && key !== undefined)
-      return partitionForKey(typeof key === 'string' ? Buffer.from(key) : key, partitionCount);
+    if (key !== null && key !== undefined) return partitionOfKey(key, partitionCount);
     const stay = this.#sticky.get(topic);
     if (stay && stay.bytes < this.bytesPerStay && led.includes(stay.partition)) {
       stay.bytes += bytes;

@@ -16,8 +16,8 @@ export interface BatchEntry {
 }
 
 /**
- * Records of one partition that are sent together. Encoded when they are added, so that later
- * changes have no effect.
+ * Records of one partition that are sent together. Each record is encoded when it is added, so that
+ * later changes have no effect.
  */
 export class PendingBatch {
   readonly entries: BatchEntry[] = [];

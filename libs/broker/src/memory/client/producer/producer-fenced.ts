@@ -2,7 +2,7 @@ import { ProducerFencedError } from '../../../port/errors.js';
 import { isRefusal } from '../../broker/faults/refusal.js';
 
 /**
- * Returns an error if the broker knows a newer producer with the id; undefined for all other
+ * Returns an error if another producer has taken over the transactional id; undefined for all other
  * errors.
  */
 export function asProducerFencedError(

@@ -2,7 +2,7 @@ import { BrokerError, SendError } from '../../../port/errors.js';
 import type { OutgoingRecord, RecordOutcome, WrittenRecord } from '../../../port/record.js';
 import { Deferred } from '../../../runtime/index.js';
 
-/** A `send` call: the outcomes of its records, and its result when all are known. */
+/** A call of `send`: the outcomes of its records, and the promise for all of them. */
 export class SendCall {
   /** The reason why unsent records of the call are dropped. */
   cancellation: Error | undefined;
@@ -12,7 +12,7 @@ export class SendCall {
 
   constructor(
     readonly records: readonly OutgoingRecord[],
-    /** The sender's clock at the call. */
+    /** The producer's clock at the call. */
     readonly calledAt: number,
     /** The time of the call on the monotonic clock. */
     readonly startedAt: number,

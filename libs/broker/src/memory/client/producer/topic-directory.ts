@@ -14,8 +14,8 @@ export interface TopicLookup {
 }
 
 /**
- * The metadata of topics that a producer writes to, looked up at first use and again when it is too
- * old.
+ * The metadata of the topics that a producer writes to. A topic is looked up at first use, and
+ * again when its metadata are too old.
  */
 export class TopicDirectory {
   readonly #topics = new Map<string, { readonly known: TopicDescription; until: number }>();
@@ -46,7 +46,7 @@ export class TopicDirectory {
     if (entry) entry.until = -Infinity;
   }
 
-  /** Looks the topic up repeatedly while `isWanted`; calls back after each lookup. */
+  /** Looks the topic up repeatedly until `isWanted` returns false. Calls back after each lookup. */
   watch(topic: string, isWanted: () => boolean, onLooked: (looked: TopicLookup) => void): void {
     if (this.#lookups.has(topic)) return;
     const watching = this.#watch(topic, isWanted, onLooked).finally(() => {

@@ -1,8 +1,9 @@
 import { MalformedBytesError } from '../../malformed-bytes-error.js';
 
 /**
- * A bit stream that is read from its end to its start. The highest set bit of the last byte marks
- * where it begins. A read beyond the start returns zeros, so a caller must check `left` at the end.
+ * A bit stream that is read backwards, from its end to its start. The highest set bit of the last
+ * byte marks the first bit to read. A read beyond the start returns zeros, so the caller must check
+ * `left` at the end.
  */
 export class BackwardBits {
   /** The number of unread bits; negative after a read beyond the start. */
@@ -12,7 +13,7 @@ export class BackwardBits {
   /** The position of the last complete 32-bit word. */
   private readonly lastWord: number;
 
-  /** The stream has exactly the bytes from `start` to `end`. */
+  /** Creates a stream of the bytes from `start` to `end`. */
   constructor(
     private readonly bytes: Uint8Array,
     start: number,
@@ -33,7 +34,7 @@ export class BackwardBits {
     return value;
   }
 
-  /** Returns up to 25 bits as a number of `size` bits, without consuming them. */
+  /** Returns the next bits (up to 25) as a number of `size` bits, without consuming them. */
   peek(size: number): number {
     const from = this.left - size;
     return from >= 0 ? this.bitsAt(from, size) : this.bitsBeforeStart(size);

@@ -12,7 +12,7 @@ import {
 
 const MAGIC = 0xfd2fb528;
 /**
- * Skippable frames with arbitrary content have 16 magic numbers, which differ in the last four
+ * Skippable frames contain arbitrary bytes. Their 16 magic numbers differ only in the last four
  * bits.
  */
 const SKIPPABLE_MAGIC = 0x184d2a50;
@@ -42,7 +42,7 @@ interface FrameHeader {
 }
 
 /**
- * Inflates the frame that starts at `at`; returns the position after it. The checksum is not
+ * Inflates the frame that starts at `at`. Returns the position after the frame. The checksum is not
  * verified, because the record batch has its own.
  */
 export function inflateZstdFrame(
@@ -83,7 +83,7 @@ function readHeader(reader: FrameReader, start: number): FrameHeader {
   }
   at += dictionaryBytes;
   const sizeBytes = contentSizeBytes(descriptor >>> 6, isSingle);
-  // Sizes of two bytes are stored minus 256, because smaller ones fit into one byte.
+  // A size of two bytes is stored minus 256, because smaller sizes fit into one byte.
   const stated = reader.number(at, sizeBytes) + (sizeBytes === 2 ? 256 : 0);
   const contentSize = sizeBytes === 0 ? undefined : stated;
   return {
@@ -187,7 +187,7 @@ class FrameBlocks {
 class FrameReader {
   constructor(readonly bytes: Uint8Array) {}
 
-  /** Reads a little-endian number, rounded if it is larger than any valid size. */
+  /** Reads a little-endian number. It may be rounded only if it exceeds every valid size. */
   number(at: number, size: number): number {
     let value = 0;
     for (let byte = this.end(at, size) - 1; byte >= at; byte--) {
@@ -196,7 +196,7 @@ class FrameReader {
     return value;
   }
 
-  /** Returns the end of a piece of this size; throws if it is truncated. */
+  /** Returns the end of a part with this size. Throws if the part is truncated. */
   end(at: number, size: number): number {
     if (size > this.bytes.length - at) throw new MalformedBytesError('a frame is cut off');
     return at + size;

@@ -2,14 +2,14 @@ import { MalformedBytesError } from '../../malformed-bytes-error.js';
 import type { BackwardBits } from './backward-bits.js';
 
 /**
- * A finite state entropy table: each state has a symbol and describes how the next state is read.
+ * A finite state entropy table. Each state has a symbol, and the rule for reading the next state.
  */
 export interface FseTable {
-  /** The number of bits of the first state. */
+  /** The number of bits with which the first state is read. */
   readonly accuracy: number;
   /**
-   * The states: the symbol in bits 0 to 7, the number of bits from bit 8 on, and their baseline
-   * from bit 16 on.
+   * One number per state. Bits 0 to 7: its symbol. From bit 8: how many bits to read for the next
+   * state. From bit 16: the value to which those bits are added.
    */
   readonly states: Uint32Array;
 }
@@ -18,7 +18,7 @@ const MIN_ACCURACY = 5;
 /** A probability below one: the symbol has a single state, at the end of the table. */
 const LESS_THAN_ONE = -1;
 
-/** Returns a table with `symbol` only, which is read without any bit. */
+/** Returns a table with one symbol only. No bits are read to decode it. */
 export function fseTableOfOne(symbol: number): FseTable {
   return { accuracy: 0, states: Uint32Array.of(symbol) };
 }
@@ -42,7 +42,10 @@ export function fseTableOf(shares: readonly number[], accuracy: number): FseTabl
   return { accuracy, states };
 }
 
-/** Assigns a symbol to each state: rare symbols from the end down, the others in wide steps. */
+/**
+ * Assigns a symbol to each state. Symbols with LESS_THAN_ONE get the last states, and the others
+ * are spread in wide steps.
+ */
 function spreadSymbols(shares: readonly number[], size: number): Uint8Array {
   const symbols = new Uint8Array(size);
   let end = size;
@@ -90,8 +93,8 @@ export function readFseTable(
 }
 
 /**
- * Reads a number up to `left`, or LESS_THAN_ONE. Small numbers take one bit less if the range is
- * not a power of two.
+ * Reads a number up to `left`, or LESS_THAN_ONE. If the range is not a power of two, small numbers
+ * have one bit less.
  */
 function readProbability(bits: ForwardBits, left: number): number {
   const width = 32 - Math.clz32(left + 1);
@@ -105,7 +108,9 @@ function readProbability(bits: ForwardBits, left: number): number {
   return (value > (1 << (width - 1)) - 1 ? value - spare : value) - 1;
 }
 
-/** Reads runs of up to three symbols without a state; after a run of three another run follows. */
+/**
+ * Reads how many of the next symbols have no state. A count of three is followed by another count.
+ */
 function readZeros(bits: ForwardBits, shares: number[], maxSymbol: number): void {
   let run: number;
   do {

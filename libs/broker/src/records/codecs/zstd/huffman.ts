@@ -3,8 +3,8 @@ import { BackwardBits } from './backward-bits.js';
 import { FseState, readFseTable } from './fse.js';
 
 /**
- * A lookup table: for each string of `width` bits, its first symbol and the number of bits of that
- * symbol.
+ * A lookup table. For each string of `width` bits it contains the first symbol and the number of
+ * bits of that symbol.
  */
 export interface HuffmanTable {
   readonly width: number;
@@ -15,13 +15,13 @@ export interface HuffmanTable {
 const MAX_WIDTH = 11;
 const MAX_WEIGHTS = 255;
 /**
- * A first byte of at least this value contains the number of weights, which follow with four bits
- * each.
+ * If the first byte has at least this value, it contains the number of weights, which follow with
+ * four bits each.
  */
 const DIRECT_WEIGHTS = 128;
 const WEIGHT_LIMITS = { maxAccuracy: 6, maxSymbol: 12 } as const;
 
-/** Reads the tree at `start`, which ends before `limit`. */
+/** Reads the tree that starts at `start` and ends before `limit`. */
 export function readHuffmanTable(
   bytes: Uint8Array,
   start: number,
@@ -46,8 +46,8 @@ function directWeights(bytes: Uint8Array, start: number, count: number): number[
 }
 
 /**
- * Decodes the weights with two alternating states. When one state finds no bits left, the other
- * gives the last weight.
+ * Decodes the weights with two alternating states. If one state has no more bits to read, the other
+ * state gives the last weight.
  */
 function compressedWeights(bytes: Uint8Array, start: number, end: number): number[] {
   const { table, end: streamStart } = readFseTable(bytes, start, end, WEIGHT_LIMITS);
@@ -66,8 +66,8 @@ function compressedWeights(bytes: Uint8Array, start: number, end: number): numbe
 }
 
 /**
- * Builds the table. The weight of the last symbol is not stored: it completes the sum to a power of
- * two.
+ * Builds the table. The weight of the last symbol is not stored, because it completes the sum to a
+ * power of two.
  */
 function tableOf(given: readonly number[]): HuffmanTable {
   const total = given.reduce((sum, weight) => sum + (weight > 0 ? 2 ** (weight - 1) : 0), 0);

@@ -16,7 +16,10 @@ const COMPRESSED = 2;
 
 const JUMP_TABLE_BYTES = 6;
 
-/** Headers of compressed literals by size format: bytes, bits of each of the two sizes, streams. */
+/**
+ * The headers of compressed literals by size format: number of bytes, bits of each of the two
+ * sizes, number of streams.
+ */
 const COMPRESSED_HEADERS = [
   { bytes: 3, bits: 10, streams: 1 },
   { bytes: 3, bits: 10, streams: 4 },
@@ -109,8 +112,8 @@ function inflateLiterals(
 }
 
 /**
- * Inflates four streams. The lengths of the first three precede them. Each stream gives a quarter,
- * rounded up, and the last one gives the rest.
+ * Inflates four streams. The lengths of the first three are stored before the streams. Each of the
+ * first three has a quarter of the output, rounded up, and the last one has the remaining bytes.
  */
 function inflateFourStreams(
   table: HuffmanTable,

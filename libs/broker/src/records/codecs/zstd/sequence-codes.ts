@@ -1,13 +1,13 @@
 import { fseTableOf, type FseLimits, type FseTable } from './fse.js';
 
-/** The coding of one of the three numbers of a sequence. */
+/** The coding of one of the three numbers of a sequence (literal length, match length, offset). */
 export interface SequenceCode {
-  /** The table for blocks that do not define one. */
+  /** The table for blocks that define no table. */
   readonly predefined: FseTable;
   readonly limits: FseLimits;
 }
 
-/** The number of a code is its baseline plus the value of so many extra bits. */
+/** The numbers that the codes stand for: a baseline per code, plus the value of its extra bits. */
 export interface CodeNumbers {
   readonly baselines: readonly number[];
   readonly bits: readonly number[];
@@ -50,8 +50,8 @@ export const MATCH_LENGTHS: CodeNumbers = numbersOf(
 );
 
 /**
- * Computes baselines: each code continues where the previous one ends. The first `short` codes
- * stand for one number each, the others for ranges.
+ * Computes the baselines. Each code starts where the previous one ends. The first `short` codes
+ * stand for one number each, and the others for ranges.
  */
 function numbersOf(first: number, short: number, wide: readonly number[]): CodeNumbers {
   const bits = [...Array<number>(short).fill(0), ...wide];

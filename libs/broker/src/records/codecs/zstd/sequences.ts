@@ -30,11 +30,14 @@ const PREDEFINED = 0;
 const ONE_SYMBOL = 1;
 const DESCRIBED = 2;
 
-/** The largest supported offset code: farther back than the largest block that can be returned. */
+/**
+ * The largest supported offset code. A larger offset would exceed the largest block that can be
+ * returned.
+ */
 const LARGEST_OFFSET_CODE = 30;
 const BITS_AT_ONCE = 16;
 
-/** Reads what precedes the sequences of a block: their number and their tables. */
+/** Reads the start of a sequences section: the number of sequences and their tables. */
 export function readSequenceSection(
   bytes: Uint8Array,
   start: number,
@@ -98,7 +101,7 @@ class TableReader {
   }
 }
 
-/** The last three distances of a frame, which sequences reference by number. */
+/** The last three distances of a frame. A sequence can refer to one of them by its number. */
 export class RecentOffsets {
   private first = 1;
   private second = 4;
@@ -127,8 +130,8 @@ export class RecentOffsets {
 }
 
 /**
- * Writes literals and matches in turn, then the remaining literals. Matches may reach back to
- * `floor`.
+ * Writes literals and matches in turn, and then the remaining literals. Matches may reference bytes
+ * from `floor` on.
  */
 export function inflateSequences(
   bits: BackwardBits,

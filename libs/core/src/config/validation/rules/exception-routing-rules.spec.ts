@@ -10,7 +10,7 @@ const at = (rule: string, key: string, message: string) =>
   `${rule} bindings.orders.exceptionRouting[0].${key}: ${message}`;
 
 describe('exceptionRouting', () => {
-  it('accepts the four routings, and classes for names', () => {
+  it('accepts the four routings, and a class instead of a name', () => {
     const routes = [
       { match: 'Timeout', routing: 'SKIP_TO_TIER', tier: 3 },
       { match: { status: 409 }, routing: 'NEXT_TIER' },
@@ -22,7 +22,7 @@ describe('exceptionRouting', () => {
     expect(Object.isFrozen(exceptionRouting)).toBe(true);
   });
 
-  it('requires an error and a routing', () => {
+  it('refuses an entry without an error or without a routing', () => {
     const message =
       "is missing: an entry names an error and where its records go. Write { match: 'TimeoutError', routing: 'NEXT_TIER' }.";
     expect(complaints({ routing: 'NEXT_TIER' })).toEqual([at('REQUIRED', 'match', message)]);
@@ -52,7 +52,7 @@ describe('exceptionRouting', () => {
     },
   );
 
-  it('refuses an unknown name of an error', () => {
+  it('refuses the name of an error that is neither known nor registered', () => {
     expect(complaints({ match: 'Zzz', routing: 'NEXT_TIER' })).toEqual([
       at(
         'UNKNOWN_ERROR_TYPE',
@@ -100,7 +100,7 @@ describe('exceptionRouting', () => {
     ]);
   });
 
-  it('accepts an error that is not retryable in memory: one option decides how often, the other where', () => {
+  it('accepts an error that nonRetryableExceptions lists: that option decides the number of calls, this one the destination', () => {
     const retry = { nonRetryableExceptions: [Timeout] };
     const exceptionRouting = [{ match: Timeout, routing: 'NEXT_TIER' }] as const;
     expect(complaintsOf(() => resolvedOrders({ retry, exceptionRouting }))).toEqual([]);
@@ -113,7 +113,7 @@ describe('The option classifier', () => {
     ['a class', class MyClassifier {}, 'the class MyClassifier'],
     ['a function', () => undefined, 'a function'],
     ['an object without classify', {}, 'an object'],
-  ])('cannot be %s', (_, classifier, shown) => {
+  ])('is refused if it is %s', (_, classifier, shown) => {
     expect(complaintsOf(() => resolvedOrders({ classifier: classifier as never }))).toEqual([
       `REFERENCE bindings.orders.classifier: must be an object with a method classify(error, currentTier); got ${shown}.`,
     ]);

@@ -7,7 +7,7 @@ const complaints = (properties: object) => complaintsOf(() => resolvedOrders(pro
 describe('UNTRUSTED_TYPE', () => {
   const types = { 'com.shop.Order': Order, 'org.shop.Order': Order, Order };
 
-  it('refuses a type whose records would all be dead-lettered', () => {
+  it('refuses a type outside trustedPackages, because all its records would be dead-lettered', () => {
     expect(complaints({ typedJson: { types, trustedPackages: ['com.shop'] } })).toEqual([
       'UNTRUSTED_TYPE bindings.orders.typedJson.types: has types that no record may name: org.shop.Order, Order; typedJson.trustedPackages is a list of com.shop (from the options). Add their packages to typedJson.trustedPackages, or take them out.',
     ]);
@@ -20,13 +20,13 @@ describe('UNTRUSTED_TYPE', () => {
     },
   );
 
-  it('ignores values that are not read as typed JSON', () => {
+  it('refuses no type if the values are not read as typed JSON', () => {
     const typedJson = { types, trustedPackages: ['com.shop'] };
     const violations = complaints({ deserializer: 'json', typedJson });
     expect(violations.filter((complaint) => complaint.startsWith('UNTRUSTED_TYPE'))).toEqual([]);
   });
 
-  it('names the preset that trusts only its own packages', () => {
+  it('names the preset if its trustedPackages exclude the type', () => {
     const [violation] = complaints({ preset: 'brokers', typedJson: { types } });
     expect(violation).toContain("is a list of com.extractor.unraveldocs.* (from preset 'brokers')");
   });

@@ -17,7 +17,7 @@ describe('The option idempotency', () => {
     expect(Object.isFrozen(store)).toBe(false);
   });
 
-  it('takes every key from the highest layer, also beside a function', () => {
+  it('takes each key from the highest layer that sets it, also if another key is a function', () => {
     const options = { defaults: { idempotency: { store, ttlMs: '7d', leaseMs: '2m' } } };
     const byId = () => 'id';
     expect(idempotencyOf({ key: byId, leaseMs: '3m' }, options)).toEqual({
@@ -79,14 +79,14 @@ describe('The option idempotency', () => {
     expect(complaints(given)).toEqual([message]);
   });
 
-  it('is refused without a store, because it would have no effect', () => {
+  it('is refused if it sets keys but no store, because they would have no effect', () => {
     expect(complaints({ ttlMs: '1h' })).toEqual([
       'REQUIRED bindings.orders.idempotency.store: is missing: idempotency.ttlMs (from the options) has no effect without one. Add store: memoryIdempotencyStore(), or a store that all processes share.',
     ]);
     expect(complaints({})).toEqual([]);
   });
 
-  it('can be disabled for a binding, whatever the defaults set', () => {
+  it('can be disabled for a binding if the defaults enable it', () => {
     const options = { defaults: { idempotency: { store, ttlMs: '7d' } } };
     expect(complaints({ store: 'none' }, {}, options)).toEqual([]);
   });
@@ -112,7 +112,7 @@ describe('IDEMPOTENCY_LEASE', () => {
     expect(complaints({ store }, { ...batch, listenerType: 'SINGLE' })).toEqual([]);
   });
 
-  it('ignores a lease that is not used', () => {
+  it('is skipped if idempotency is not used', () => {
     expect(complaints({}, { expectedProcessingMs: '2m', maxPollRecords: 1 })).toEqual([]);
   });
 });

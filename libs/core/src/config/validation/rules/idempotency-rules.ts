@@ -26,8 +26,8 @@ export const idempotencyRules: readonly BindingRule[] = [
 ];
 
 /**
- * Returns how long a claim must last: for one record, or for a whole slice, since a batch handler
- * claims all its records before the call.
+ * Returns how long a claim must last: for one record, or for a whole slice if the handler is a
+ * batch handler, which claims all records before the call.
  */
 function longestClaim({ retry, ...binding }: ResolvedBinding) {
   const isBatch = binding.listenerType === 'BATCH';

@@ -3,7 +3,7 @@ import { complaintsOf, resolvedOrders } from '../../configuration.spec-support.j
 const complaints = (properties: object) => complaintsOf(() => resolvedOrders(properties));
 
 describe('STRICT_PROCESSING', () => {
-  it('refuses STRICT ordering if processing keeps no order', () => {
+  it('refuses STRICT ordering with processing that does not keep the order of a partition', () => {
     const strict = { orderingMode: 'STRICT' };
     expect(complaints({ ...strict, processing: { by: 'none' } })).toEqual([
       "STRICT_PROCESSING bindings.orders.processing.by: keeps no order at all, which STRICT asks for: processing.by is 'none' (from the options), orderingMode is 'STRICT' (from the options). Set processing.by to 'key' or 'partition', or orderingMode to 'RELAXED_IN_RETRY'.",
@@ -19,7 +19,7 @@ describe('STRICT_COMMITS', () => {
   const strict = { commit: { strict: true } };
   const byNone = { processing: { by: 'none' } } as const;
 
-  it('refuses strict commits if records do not wait for each other', () => {
+  it('refuses commit.strict if the records of a partition do not wait for each other', () => {
     expect(complaints({ ...strict, ...byNone })).toEqual([refusal('the options', 'the options')]);
     expect(complaints({ ...strict, processing: { by: 'key' } })).toEqual([]);
     expect(complaints({ ...strict, processing: { by: 'partition' } })).toEqual([]);
@@ -27,7 +27,7 @@ describe('STRICT_COMMITS', () => {
     expect(complaints(byNone)).toEqual([]);
   });
 
-  it('refuses a strict commit from the defaults until the binding itself overrides it', () => {
+  it('refuses commit.strict from the defaults unless the binding overrides it', () => {
     const all = 'the defaults of the options';
     const within = (properties: object, defaults: object) =>
       complaintsOf(() => resolvedOrders(properties, { defaults }));
@@ -47,7 +47,7 @@ describe('BATCH_PROCESSING', () => {
 });
 
 describe('PROCESSING', () => {
-  it('refuses a concurrency without effect', () => {
+  it('refuses a processing.maxConcurrency that has no effect', () => {
     const refused =
       "PROCESSING bindings.orders.processing.maxConcurrency: has no effect while processing.by is 'partition': each partition has one handler at a time. Set processing.by to 'key' (order per key) or 'none', or leave it out.";
     expect(complaints({ processing: { maxConcurrency: 8 } })).toEqual([refused]);
@@ -56,13 +56,13 @@ describe('PROCESSING', () => {
     expect(complaints({ processing: { by: 'partition' } })).toEqual([]);
   });
 
-  it('lets a binding choose processing by partition regardless of common options', () => {
+  it('accepts processing by partition in a binding if the defaults set maxConcurrency', () => {
     const defaults = { processing: { by: 'key', maxConcurrency: 8 } } as const;
     const properties = { processing: { by: 'partition' } } as const;
     expect(complaintsOf(() => resolvedOrders(properties, { defaults }))).toEqual([]);
   });
 
-  it.each([0, 10_001, 2.5])('refuses the concurrency %s', (maxConcurrency) => {
+  it.each([0, 10_001, 2.5])('refuses %s as processing.maxConcurrency', (maxConcurrency) => {
     expect(complaints({ processing: { by: 'none', maxConcurrency } })).toEqual([
       `NUMBER bindings.orders.processing.maxConcurrency: must be a whole number from 1 to 10000; got ${maxConcurrency}.`,
     ]);

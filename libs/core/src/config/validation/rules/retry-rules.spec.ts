@@ -14,7 +14,7 @@ describe('STRICT_TIERS', () => {
     ]);
   });
 
-  it("refuses retry topics of the application's defaults, too", () => {
+  it('refuses retry topics in the defaults with STRICT ordering, too', () => {
     const [complaint] = complaints({ orderingMode: 'STRICT' }, { defaults: { retry: tiers(1) } });
     expect(complaint).toContain('retry.tiers is a list of 1 (from the defaults of the options)');
   });
@@ -61,14 +61,14 @@ describe('EXCEPTION_OVERLAP', () => {
     ['a class and itself', Timeout, Timeout],
     ['a class and its name', Timeout, 'Timeout'],
     ['a name and { name }', 'Timeout', { name: 'Timeout' }],
-  ])('refuses %s in both lists', (_, one, other) => {
+  ])('refuses %s in retryableExceptions and nonRetryableExceptions', (_, one, other) => {
     const retry = { retryableExceptions: [one], nonRetryableExceptions: ['Fine', other] };
     expect(complaints({ retry })).toEqual([
       'EXCEPTION_OVERLAP bindings.orders.retry.nonRetryableExceptions: Timeout is also in retry.retryableExceptions, which says the opposite. Remove it from one of the two.',
     ]);
   });
 
-  it('refuses an error that is never retried and yet skips to a tier', () => {
+  it('refuses an error of nonRetryableExceptions that skipToTierMapping sends to a tier', () => {
     const retry = {
       nonRetryableExceptions: [{ code: 503 }],
       skipToTierMapping: [{ match: { code: 503 }, tier: 1 }],
@@ -78,12 +78,12 @@ describe('EXCEPTION_OVERLAP', () => {
     ]);
   });
 
-  it('accepts a class and its subclass, because the more specific one decides', () => {
+  it('accepts a class in one list and its subclass in the other: the more specific one decides', () => {
     const retry = { retryableExceptions: [ReadTimeout], nonRetryableExceptions: [Timeout] };
     expect(complaints({ retry })).toEqual([]);
   });
 
-  it('does not compare functions', () => {
+  it('does not report equal predicate functions in the two lists', () => {
     const retry = { retryableExceptions: [{ matches }], nonRetryableExceptions: [{ matches }] };
     expect(complaints({ retry })).toEqual([]);
   });
@@ -107,7 +107,7 @@ describe('SKIP_TO_TIER', () => {
     ]);
   });
 
-  it('refuses an entry without an error or without a tier', () => {
+  it('refuses an entry of skipToTierMapping without an error or without a tier', () => {
     const retry = { skipToTierMapping: [{ tier: 1 }, { match: 'Timeout' }] };
     expect(complaints({ retry })).toEqual([
       "REQUIRED bindings.orders.retry.skipToTierMapping[0].match: is missing: an entry names an error and the tier it skips to. Write { match: 'TimeoutError', tier: 1 }.",

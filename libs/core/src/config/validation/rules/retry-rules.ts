@@ -12,7 +12,8 @@ export const retryRules: readonly BindingRule[] = [
     rule: 'STRICT_TIERS',
     reads: ['orderingMode', 'retry.tiers'],
     check: ({ binding: { orderingMode, retry }, is }) => {
-      // Default tiers are left out under STRICT before any rule runs, so these tiers were configured.
+      // With STRICT ordering the default tiers are removed before any rule runs, so these tiers
+      // were configured.
       if (orderingMode !== 'STRICT' || retry.tiers.length === 0) return [];
       const message = `cannot be used with STRICT ordering, because a record in a retry topic is overtaken: ${is('orderingMode', orderingMode)}, ${is('retry.tiers', `a list of ${retry.tiers.length}`)}. Set retry.tiers to [] or orderingMode to 'RELAXED_IN_RETRY'.`;
       return [{ key: 'retry.tiers', value: retry.tiers, message }];
@@ -81,8 +82,9 @@ export const retryRules: readonly BindingRule[] = [
 ];
 
 /**
- * Finds errors in two lists with opposite meanings. A class in one list and its subclass in the other
- * are no contradiction, because the more specific one decides ("retry nothing but timeouts").
+ * Finds errors that are in both of two lists with opposite meanings. A class in one list and its
+ * subclass in the other do not contradict each other, because the more specific entry decides
+ * ("retry nothing but timeouts").
  */
 function overlap(
   refused: readonly ErrorMatcher[],

@@ -8,19 +8,19 @@ describe('SESSION_TIMEOUT', () => {
     expect(complaints({ sessionTimeoutMs: '30s', heartbeatIntervalMs: '10s' })).toEqual([]);
   });
 
-  it('refuses fewer heartbeats, and names the sources of the values', () => {
+  it('refuses fewer than three heartbeats per session, and names the sources of both values', () => {
     expect(complaints({ sessionTimeoutMs: 29_999 }, { defaults: { preset: 'brokers' } })).toEqual([
       "SESSION_TIMEOUT bindings.orders.sessionTimeoutMs: must be at least three times heartbeatIntervalMs, so that two lost heartbeats do not end the membership: sessionTimeoutMs is 29999 (from the options), heartbeatIntervalMs is 10000 (from preset 'brokers'). Raise the first to 30000 or lower the second to 9999.",
     ]);
   });
 
-  it('suggests no heartbeat interval of 0 ms', () => {
+  it('never suggests a heartbeat interval of 0 ms', () => {
     expect(complaints({ sessionTimeoutMs: 2, heartbeatIntervalMs: 1 })).toEqual([
       'SESSION_TIMEOUT bindings.orders.sessionTimeoutMs: must be at least three times heartbeatIntervalMs, so that two lost heartbeats do not end the membership: sessionTimeoutMs is 2 (from the options), heartbeatIntervalMs is 1 (from the options). Raise the first to 3.',
     ]);
   });
 
-  it('is skipped if one of the two values is invalid', () => {
+  it('is skipped if sessionTimeoutMs or heartbeatIntervalMs is invalid', () => {
     const violations = complaints({ sessionTimeoutMs: 'soon', heartbeatIntervalMs: '40s' });
     expect(violations.map((line) => line.split(' ')[0])).toEqual(['DURATION']);
   });
@@ -59,19 +59,19 @@ describe('RETRY_BUDGET', () => {
     expect(complaints(properties)).toHaveLength(1);
   });
 
-  it('applies to presets as well', () => {
+  it('also refuses the retries of a preset', () => {
     expect(complaints({ preset: 'brokers', retry: { mode: 'in-line' } })).toEqual([
       "RETRY_BUDGET bindings.orders.maxPollRecords: at worst one slice takes 7000 ms x 500 records = 3500000 ms, which must be less than 70 % of maxPollIntervalMs (420000 ms): maxPollRecords is 500 (from preset 'brokers'), maxPollIntervalMs is 600000 (from the library's defaults), retry.mode is 'in-line' (from the options). Lower maxPollRecords to 59, or raise maxPollIntervalMs to 5000001, or set retry.mode to 'seek', or retry less often or with shorter waits.",
     ]);
   });
 
-  it('includes the expected time of the handler: expectedProcessingMs', () => {
+  it('counts retry.expectedProcessingMs for each call of the handler', () => {
     expect(complaints({ expectedProcessingMs: '2699ms' })).toEqual([]);
     const [complaint] = complaints({ expectedProcessingMs: '2700ms' });
     expect(complaint).toContain('at worst one slice takes 8400 ms x 50 records = 420000 ms');
   });
 
-  it('lists no remedy that would not help', () => {
+  it('leaves out a remedy that would not help', () => {
     const seek = { maxAttempts: 2, initialBackoffMs: '10m', maxBackoffMs: '10m' };
     const [complaint] = complaints({ retry: { mode: 'seek', tier0: seek } });
     expect(complaint).toBe(
@@ -89,7 +89,7 @@ describe('PUBLISH_TIMEOUT', () => {
     ]);
   });
 
-  it('allows a shorter write timeout', () => {
+  it('allows a write timeout that is shorter than the poll interval', () => {
     const dlt = { publishTimeoutMs: '5s' };
     expect(complaints({ ...quick, maxPollIntervalMs: '30001ms' })).toEqual([]);
     expect(complaints({ ...quick, dlt, maxPollIntervalMs: '30s' })).toEqual([]);
@@ -97,7 +97,7 @@ describe('PUBLISH_TIMEOUT', () => {
 });
 
 describe('BREAKER_WINDOW', () => {
-  it('refuses a minimum that is larger than the window', () => {
+  it('refuses a minimum number of calls that is larger than the window', () => {
     expect(complaints({ circuitBreaker: { slidingWindowSize: 5 } })).toEqual([
       "BREAKER_WINDOW bindings.orders.circuitBreaker.minimumNumberOfCalls: is more than the window holds, so that the circuit could never open: circuitBreaker.minimumNumberOfCalls is 10 (from the library's defaults), circuitBreaker.slidingWindowSize is 5 (from the options). Lower the first or raise the second.",
     ]);

@@ -3,7 +3,7 @@ import { complaintsOf, resolvedOrders } from '../../configuration.spec-support.j
 const complaints = (properties: object) => complaintsOf(() => resolvedOrders(properties));
 
 describe('TIER_SUFFIX', () => {
-  it('requires {n} if there are several tiers', () => {
+  it('refuses a suffix without {n} if there are several tiers', () => {
     const tiers = [{ topicSuffix: 'soon' }, { topicSuffix: 'later-{n}' }];
     expect(complaints({ retry: { tiers } })).toEqual([
       "TIER_SUFFIX bindings.orders.retry.tiers[0].topicSuffix: 'soon' has no {n}, so that the 2 tiers cannot be told apart. Write it with {n}, such as 'retry-{n}', or use a single tier.",
@@ -19,13 +19,13 @@ describe('TIER_SUFFIX with a naming strategy', () => {
     deadLetterTopic: () => 'dead',
   });
 
-  it('is skipped if the names differ', () => {
+  it('is skipped if the names of the tiers differ', () => {
     const names = naming((tier) => `again-${tier}`);
     expect(complaints({ preset: 'brokers', retry, naming: names })).toEqual([]);
     expect(complaints({ preset: 'brokers', retry })).toHaveLength(3);
   });
 
-  it('leaves equal names to TOPIC_COLLISION', () => {
+  it('is skipped for equal names, which TOPIC_COLLISION reports', () => {
     const violations = complaints({ preset: 'brokers', retry, naming: naming(() => 'again') });
     expect(violations).toEqual([
       "TOPIC_COLLISION bindings.orders.retry.tiers[1].topicSuffix: makes 'again', the name that retry.tiers[0].topicSuffix has already. The main topic, each retry topic and the dead-letter topic need names of their own.",

@@ -1,5 +1,5 @@
 import type { ResolvedBinding } from '../../resolving/resolved-binding.js';
-import { TOPIC_NAME, isTopicName } from '../../resolving/topic-name.js';
+import { TOPIC_NAME, isTopicName } from '../../resolving/legal-topic-name.js';
 import { formatValue } from '../../reading/format-value.js';
 import { longestDelayMs } from '../../resolving/tier-delay.js';
 import type { BindingRule } from './binding-rule.js';
@@ -9,7 +9,7 @@ export const topicRules: readonly BindingRule[] = [
     rule: 'TIER_SUFFIX',
     reads: ['retry.tiers', 'naming'],
     check: ({ binding: { retry, naming } }) => {
-      // A naming strategy does not use the suffixes.
+      // Skips the rule if there is a naming strategy, because the suffixes are then not used.
       if (retry.tiers.length < 2 || naming) return [];
       return retry.tiers
         .filter(({ topicSuffix }) => !topicSuffix.includes('{n}'))
@@ -50,7 +50,8 @@ export const topicRules: readonly BindingRule[] = [
     reads: ['retry.tiers', 'topics', 'provisioning', 'orderingMode'],
     check: ({ binding: { provisioning, retry, topics }, is }) => {
       const { retentionDays } = topics.retry;
-      // Existing topics are compared with their real configuration at startup.
+      // Checks only topics that the bus creates. Existing topics are checked at startup with their
+      // real configuration.
       if (provisioning !== 'create' || retentionDays === 0) return [];
       const tier = retry.tiers.find((each) => longestDelayMs(each) >= retentionDays * DAY_MS);
       if (!tier) return [];

@@ -27,7 +27,7 @@ describe('TRANSACTION_ACK', () => {
 });
 
 describe('The option transactions', () => {
-  it('refuses an id prefix without effect', () => {
+  it('refuses an idPrefix if transactions are disabled, because it has no effect', () => {
     const refused =
       'TRANSACTIONS bindings.orders.transactions.idPrefix: has no effect while transactions.enabled is false. Set it to true, or leave the prefix out.';
     expect(complaints({ transactions: { idPrefix: 'one-' } })).toEqual([refused]);
@@ -35,7 +35,7 @@ describe('The option transactions', () => {
     expect(complaints({ transactions: { enabled: true, idPrefix: 'one-' } })).toEqual([]);
   });
 
-  it('can be disabled against the defaults, whatever prefix they set', () => {
+  it('can be disabled in a binding if the defaults set an idPrefix', () => {
     const defaults = { transactions: { enabled: true, idPrefix: 'one-' } };
     expect(complaints({ transactions: { enabled: false } }, { defaults })).toEqual([]);
   });
@@ -45,7 +45,7 @@ describe('The option transactions', () => {
     ['a b', 'a b'],
     ['ä', 'ä'],
     ['x'.repeat(101), `${'x'.repeat(60)}…`],
-  ])('refuses the id prefix %j', (idPrefix, shown) => {
+  ])('refuses %j as idPrefix', (idPrefix, shown) => {
     expect(complaints({ transactions: { enabled: true, idPrefix } })).toEqual([
       `TEXT bindings.orders.transactions.idPrefix: must be 1 to 100 of the characters a-z, A-Z, 0-9, '.', '_' and '-'; got '${shown}'.`,
     ]);

@@ -66,7 +66,10 @@ function isLabelled(value: object, label: string): boolean {
 
 type Codes = ReadonlySet<string | number | undefined>;
 
-/** Excludes P2003 and P2025 on purpose: the referenced row may still be on its way. */
+/**
+ * Codes of Prisma for a dependency fault. P2003 and P2025 are in no list on purpose, because the
+ * referenced row may be written later.
+ */
 const PRISMA_DOWN: Codes = new Set([
   'P1001',
   'P1002',
@@ -92,5 +95,5 @@ const PRISMA_REFUSED: Codes = new Set([
 
 const SQLITE_BUSY = /^SQLITE_(BUSY|LOCKED|FULL|IOERR|CANTOPEN)(_|$)/;
 
-/** Excludes foreign keys. */
+/** Constraints of SQLite, without foreign keys, because the referenced row may be written later. */
 const SQLITE_REFUSED = /^SQLITE_CONSTRAINT_(CHECK|NOTNULL|PRIMARYKEY|UNIQUE|DATATYPE)$/;

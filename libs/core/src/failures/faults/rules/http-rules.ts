@@ -1,8 +1,8 @@
 import type { FaultRule } from '../fault.js';
 
 /**
- * Statuses of Nest's exceptions and of HTTP clients. Excluded on purpose: 404 (the resource may still
- * be on its way), 409 and 412 (a concurrent change; the next attempt reads again), 500 and 501 (the
+ * Statuses of Nest's exceptions and of HTTP clients. Excluded on purpose: 404 (the resource may be
+ * created later), 409 and 412 (a concurrent change; the next attempt reads again), 500 and 501 (the
  * server has a bug, perhaps for this request only).
  */
 export const httpRules: readonly FaultRule[] = [
@@ -19,7 +19,7 @@ export const httpRules: readonly FaultRule[] = [
     matches: ({ httpStatus }) => BUSY.has(httpStatus),
   },
   {
-    // Includes 401 and 403: by the specification no call can help against failed authentication.
+    // The rule includes 401 and 403: no further call can help against failed authentication.
     name: 'HTTP 400, 401, 403, 405, 406, 410, 413, 414, 415, 422: this request is never accepted',
     fault: 'message',
     matches: ({ httpStatus }) => REFUSED.has(httpStatus),

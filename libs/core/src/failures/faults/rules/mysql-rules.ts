@@ -2,8 +2,8 @@ import type { FaultRule } from '../fault.js';
 import type { Thrown } from '../thrown.js';
 
 /**
- * Rules by error number. mysql2 uses MySQL's names, and MariaDB gives some numbers to other errors.
- * Excluded on purpose, as for PostgreSQL: 1452 and 1451, the foreign keys.
+ * Rules by error number. mysql2 has the names of MySQL, but MariaDB uses some of the numbers for
+ * other errors. Excluded on purpose, as for PostgreSQL: the foreign keys, 1452 and 1451.
  */
 export const mysqlRules: readonly FaultRule[] = [
   {
@@ -80,11 +80,14 @@ const REFUSED: Numbers = new Map([
   ['ER_DUP_ENTRY_WITH_KEY_NAME', 1586],
   ['ER_INVALID_JSON_TEXT', 3140],
   ['ER_CHECK_CONSTRAINT_VIOLATED', 3819],
-  // MariaDB's number. mysql2 gives it another name.
+  // MariaDB uses this number for a violated constraint. mysql2 has another name for it.
   ['ER_CONSTRAINT_FAILED', 4025],
 ]);
 
-/** A number counts only together with an SQLSTATE: other errors have the number of the operating system. */
+/**
+ * Returns whether the error has one of these numbers. An SQLSTATE is required, because errors of
+ * the operating system have numbers as well.
+ */
 function isAmong(numbers: Numbers, { code, errno, sqlState }: Thrown): boolean {
   if (errno !== undefined && sqlState !== undefined) return [...numbers.values()].includes(errno);
   return typeof code === 'string' && numbers.has(code);

@@ -1,6 +1,6 @@
 import type { FaultRule } from '../fault.js';
 
-/** Causes of fetch's TypeError('fetch failed'). */
+/** Errors of network connections. fetch has them as the cause of its TypeError('fetch failed'). */
 export const networkRules: readonly FaultRule[] = [
   {
     name: 'the network failed',
@@ -23,7 +23,7 @@ export const networkRules: readonly FaultRule[] = [
     matches: ({ code }) => EXHAUSTED.has(code),
   },
   {
-    // AbortError is excluded: nothing says who cancelled the work, and why.
+    // AbortError is excluded, because nothing says who cancelled the work and why.
     name: 'a timeout',
     fault: 'dependency',
     matches: ({ names }) => names.has('TimeoutError'),
@@ -48,14 +48,14 @@ const NETWORK: Codes = new Set([
   'EPROTO',
   'ESOCKETTIMEDOUT',
   'ETIMEDOUT',
-  // The code of axios.
+  // Code of a network error in axios.
   'ERR_NETWORK',
   'ERR_SOCKET_CLOSED',
   'ERR_SOCKET_CONNECTION_TIMEOUT',
   'ERR_STREAM_PREMATURE_CLOSE',
 ]);
 
-/** Codes of undici. Its other codes report wrong arguments, which is a bug. */
+/** Codes of undici. Its other codes report wrong arguments, which are a bug. */
 const UNDICI: Codes = new Set([
   'UND_ERR_BODY_TIMEOUT',
   'UND_ERR_CLOSED',

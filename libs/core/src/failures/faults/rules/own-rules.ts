@@ -36,7 +36,8 @@ export const ownRules: readonly FaultRule[] = [
   {
     name: 'the handler says that another call may help',
     fault: 'unknown',
-    // The error does not say what it waits for: an event that is still on its way, or a database.
+    // The error does not say why another call may help: another event may be missing, or a database
+    // may be down. A cause that says so overrides this rule.
     yieldsTo: 'dependency',
     matches: ({ value }) => value instanceof RetryableException,
   },
@@ -47,7 +48,7 @@ export const ownRules: readonly FaultRule[] = [
     matches: ({ value, names, code }) =>
       value instanceof CircuitBreakerOpenException ||
       names.has('BrokenCircuitError') ||
-      // The code of opossum.
+      // Code of an open circuit in opossum.
       code === 'EOPENBREAKER',
   },
   {
@@ -77,7 +78,7 @@ export const ownRules: readonly FaultRule[] = [
     matches: ({ value }) => value instanceof BrokerError && value.retriable,
   },
   {
-    // Rights and connection belong to the application, and every record needs them.
+    // Permissions and connections belong to the application, and all its records need them.
     name: 'Kafka refuses the application, or was closed',
     fault: 'dependency',
     matches: ({ value }) => isOneOf(value, REFUSALS),

@@ -1,9 +1,9 @@
 import type { FaultRule } from '../fault.js';
 
 /**
- * Rules by SQLSTATE, so that other databases with SQLSTATEs match as well. Excluded on purpose:
- * 23503 (the referenced row may still be on its way from another topic) and class 42 (a table or a
- * column is missing: a migration has not run yet, or never will).
+ * Rules by SQLSTATE, so that they also match other databases with SQLSTATEs. Excluded on purpose:
+ * 23503 (another topic may still deliver the referenced row) and class 42 (a table or a column is
+ * missing, because a migration has not run yet, or never will).
  */
 export const postgresRules: readonly FaultRule[] = [
   {
@@ -18,7 +18,7 @@ export const postgresRules: readonly FaultRule[] = [
       UNAVAILABLE.has(sqlState) || isOf(sqlState, ['08', '53', '57', '58']),
   },
   {
-    // The login belongs to the application, not to the message: no record can be handled.
+    // The login belongs to the application and not to the message, so no record can be handled.
     name: 'SQL: the database refuses the login (28)',
     fault: 'dependency',
     matches: ({ sqlState }) => isOf(sqlState, ['28']),
@@ -44,10 +44,14 @@ type States = ReadonlySet<string | undefined>;
 
 const CONFLICTS: States = new Set(['40001', '40003', '40P01', '55006', '55P03']);
 
-/** Idle in a transaction for too long; or the server is a replica and not the primary. */
+/**
+ * 25P03: a transaction was idle for too long. 25006: the server is a replica and not the primary.
+ */
 const UNAVAILABLE: States = new Set(['25006', '25P03']);
 
-/** Missing value, duplicate, check and exclusion; 40002 reports one of them at the commit. */
+/**
+ * A missing value, a duplicate, a check or an exclusion. 40002 reports one of them at the commit.
+ */
 const REFUSED: States = new Set(['23502', '23505', '23514', '23P01', '40002']);
 
 const isOf = (sqlState: string | undefined, classes: readonly string[]): boolean =>

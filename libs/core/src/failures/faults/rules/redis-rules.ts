@@ -25,6 +25,8 @@ const WORDS: ReadonlySet<string> = new Set([
   "Stream isn't writeable and enableOfflineQueue options is false",
 ]);
 
-/** First words of error replies. Other words, such as WRONGTYPE, report bugs. */
+/**
+ * First words of error replies for a dependency fault. Other words, such as WRONGTYPE, report bugs.
+ */
 const REPLIES =
   /^(BUSY|CLUSTERDOWN|LOADING|MASTERDOWN|MISCONF|NOAUTH|NOREPLICAS|OOM|READONLY|TRYAGAIN|UNBLOCKED|WRONGPASS)\b/;

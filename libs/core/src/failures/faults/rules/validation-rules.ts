@@ -14,7 +14,7 @@ export const validationRules: readonly FaultRule[] = [
     matches: ({ value }) => hasIssues(value),
   },
   {
-    // Names used by ajv, Joi, yup and Mongoose; CastError is Mongoose's.
+    // ajv, Joi, yup and Mongoose use these names. CastError is Mongoose's.
     name: 'a validator refuses the data',
     fault: 'message',
     matches: ({ names }) => names.has('ValidationError') || names.has('CastError'),

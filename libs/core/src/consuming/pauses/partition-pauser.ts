@@ -12,16 +12,16 @@ import type { Decision } from '../../model/outcomes/decision.js';
 import type { UndecidedRecord } from '../lanes/lane-parts.js';
 import type { Lanes } from '../lanes/lanes.js';
 import type { PartitionLane } from '../lanes/partition-lane.js';
-import type { PauseLedger } from './pause-ledger.js';
+import type { PauseReasonSets } from './pause-reason-sets.js';
 import { PAUSE_REASONS, type PauseReason } from './pause-reason.js';
 
-export interface LaneGateParts {
+export interface PartitionPauserParts {
   readonly session: Pick<ConsumerSession, 'pause' | 'resume' | 'seek' | 'position'>;
-  readonly ledger: PauseLedger;
+  readonly pauseReasons: PauseReasonSets;
   readonly lanes: Lanes;
   readonly runtime: Runtime;
   readonly logger: DriverLogger;
-  /** Called when a partition begins or ends to wait. */
+  /** Called when a partition begins to wait, and when its wait ends. */
   onChange(): void;
 }
 
@@ -29,7 +29,10 @@ export interface TimedPause {
   readonly reason: Extract<PauseReason, 'backoff' | 'delay'>;
   readonly delayMs: number;
   readonly error?: Error;
-  /** The pause ends with a pause of the whole session, because nobody asked for this delay. */
+  /**
+   * True if a pause of the whole session ends this pause as well, because no handler asked for the
+   * delay.
+   */
   readonly endsOnResume: boolean;
 }
 
@@ -46,35 +49,35 @@ interface StoppedReading {
 const POISON_RETRY_MS = 30_000;
 const RETRIED: readonly PauseReason[] = ['backoff'];
 
-/** Pauses and resumes partitions as the ledger says, at the driver and at their lanes. */
-export class LaneGate {
+/** Pauses and resumes partitions according to their pause reasons, at the driver and at their lanes. */
+export class PartitionPauser {
   readonly #timedPauses = new Map<PartitionLane, RunningPause[]>();
   readonly #stops = new Map<PartitionLane, StoppedReading>();
   readonly #undecided = new Map<PartitionLane, UndecidedRecord>();
   readonly #failing: FailingPartitions;
 
-  constructor(private readonly parts: LaneGateParts) {
+  constructor(private readonly parts: PartitionPauserParts) {
     this.#failing = new FailingPartitions(parts.runtime, parts.logger);
   }
 
   /** Sets the pauses of a new lane. The driver keeps those of an earlier assignment. */
   onLaneAdded(lane: PartitionLane): void {
-    if (this.parts.ledger.stopsHandout(lane.name)) this.#pauseLane(lane);
+    if (this.parts.pauseReasons.stopsHandout(lane.name)) this.#pauseLane(lane);
     else this.parts.session.resume([lane]);
   }
 
-  /** Ends the timers and the pause reasons of a lane with its assignment. */
+  /** Removes the timers and the pause reasons of a lane when its assignment ends. */
   onLaneRemoved(lane: PartitionLane): void {
     for (const { timer } of this.#timedPauses.get(lane) ?? []) timer.cancel();
     this.#timedPauses.delete(lane);
     this.#undecided.delete(lane);
     this.#clearStop(lane);
-    this.parts.ledger.forget(lane.name);
+    this.parts.pauseReasons.forget(lane.name);
   }
 
-  /** Pauses a lane for good: no timer and no resume opens it again. */
+  /** Pauses a lane for good. No timer and no resume makes it hand out again. */
   stopHandout(lane: PartitionLane): void {
-    this.parts.ledger.add('shutdown', lane.name);
+    this.parts.pauseReasons.add('shutdown', lane.name);
     this.#apply(lane);
   }
 
@@ -83,7 +86,7 @@ export class LaneGate {
     for (const lane of this.parts.lanes) this.#apply(lane);
   }
 
-  /** Ends the pauses whose delay nobody asked for. */
+  /** Ends the pauses with `endsOnResume`, whose delay no handler asked for. */
   endPausesOnResume(): void {
     for (const [lane, waits] of this.#timedPauses)
       for (const wait of waits) if (wait.endsOnResume) this.#endPause(lane, wait);
@@ -96,29 +99,33 @@ export class LaneGate {
     const timer = this.parts.runtime.setTimer(() => this.#endPause(lane, waiting), wait.delayMs);
     const waiting: RunningPause = { ...wait, timer };
     this.#timedPauses.set(lane, [...(this.#timedPauses.get(lane) ?? []), waiting]);
-    this.parts.ledger.add(wait.reason, lane.name);
+    this.parts.pauseReasons.add(wait.reason, lane.name);
     this.#apply(lane);
     this.parts.onChange();
   }
 
-  /** Pauses a partition until somebody decides. No timer and no resume ends this pause. */
+  /** Pauses a partition until an operator decides. No timer and no resume ends this pause. */
   pauseUntilDecided(lane: PartitionLane, record: UndecidedRecord): void {
     if (!this.parts.lanes.owns(lane)) return;
     const earlier = this.#undecided.get(lane);
-    // Keeps the lowest offset. Higher ones are redelivered once it is decided.
+    // Keeps the record with the lowest offset. Later ones are redelivered after the decision about
+    // it.
     if (!earlier || record.offset < earlier.offset) this.#undecided.set(lane, record);
-    this.parts.ledger.add('strict', lane.name);
+    this.parts.pauseReasons.add('strict', lane.name);
     this.#apply(lane);
     this.parts.onChange();
   }
 
-  /** Returns false if no record waits for a decision, or another one than meant. */
+  /**
+   * Returns false if no record waits for a decision, or if the waiting record is not the one with
+   * this offset.
+   */
   decide(lane: PartitionLane, decision: Decision, offset?: number): boolean {
     const record = this.#undecided.get(lane);
     if (!record) return offset !== undefined && this.#decideFailed(lane, decision, offset);
     if (record.offset !== (offset ?? record.offset)) return false;
     this.#undecided.delete(lane);
-    this.parts.ledger.remove('strict', lane.name);
+    this.parts.pauseReasons.remove('strict', lane.name);
     lane.decide(record.offset, decision);
     this.#apply(lane);
     this.parts.onChange();
@@ -127,11 +134,11 @@ export class LaneGate {
 
   /**
    * Decides about a record that waits for its next attempt or for its circuit. The caller has to
-   * name the offset, so that nobody skips another record by mistake.
+   * name the offset, so that no other record is skipped by mistake.
    */
   #decideFailed(lane: PartitionLane, decision: Decision, offset: number): boolean {
     const isNext = lane.isPaused && offset === lane.tracker.next;
-    const isSetBack = lane.hasFailed(offset) || this.parts.ledger.has('backoff', lane.name);
+    const isSetBack = lane.hasFailed(offset) || this.parts.pauseReasons.has('backoff', lane.name);
     if (!isNext || !isSetBack) return false;
     lane.decide(offset, decision);
     const backoff = this.#timedPauses.get(lane)?.find(({ reason }) => reason === 'backoff');
@@ -140,30 +147,33 @@ export class LaneGate {
   }
 
   /**
-   * Updates the status when records begin or end to wait. The lane stays open, since its other
-   * records go on.
+   * Updates the status when records begin or end to wait. The lane is not paused, because its other
+   * records continue.
    */
   onWaitingChanged(lane: PartitionLane): void {
     this.#failing.update(lane);
     this.parts.onChange();
   }
 
-  /** Stops fetching for a lane whose buffer is full. Other lanes go on. */
+  /** Stops fetching for a lane whose buffer is full. Other lanes are still fetched. */
   applyBackpressure(lane: PartitionLane): void {
     if (lane.isBackpressured) return;
     lane.isBackpressured = true;
-    this.parts.ledger.add('backpressure', lane.name);
+    this.parts.pauseReasons.add('backpressure', lane.name);
     this.parts.session.pause([lane]);
   }
 
   releaseBackpressure(lane: PartitionLane): void {
     lane.isBackpressured = false;
     if (!this.parts.lanes.owns(lane)) return;
-    this.parts.ledger.remove('backpressure', lane.name);
+    this.parts.pauseReasons.remove('backpressure', lane.name);
     if (!lane.isPaused && !lane.hasEnded) this.parts.session.resume([lane]);
   }
 
-  /** Records why the driver cannot read on. Records that were read before go on. */
+  /**
+   * Remembers why the driver cannot read the partition any further. Records that were read before
+   * are still handled.
+   */
   onReadingStopped(lane: PartitionLane, error: PartitionError): void {
     this.#stops.get(lane)?.timer?.cancel();
     const isWorthRetrying = error instanceof PoisonBatchError;
@@ -174,7 +184,7 @@ export class LaneGate {
     this.parts.onChange();
   }
 
-  /** Clears the stop once the partition delivers records again. */
+  /** Removes that error once the partition delivers records again. */
   onRecordsReceived(lane: PartitionLane): void {
     if (this.#stops.size === 0 || !this.#stops.has(lane)) return;
     this.#clearStop(lane);
@@ -186,7 +196,7 @@ export class LaneGate {
     try {
       this.parts.session.seek(lane, offset);
     } catch (error) {
-      // The partition was revoked in this very moment. Its next owner starts at the committed
+      // The partition was revoked at the same moment. Its next owner starts at the committed
       // offset.
       const isExpected = error instanceof FencedError;
       this.parts.logger[isExpected ? 'debug' : 'error']('A partition could not be sought', {
@@ -221,47 +231,48 @@ export class LaneGate {
   }
 
   /**
-   * A lane that waits for due records keeps its buffer, so it is not paused itself. The lane's own
-   * reasons are added here.
+   * Returns the pause reasons of a partition, with those that only its lane knows. A lane that
+   * waits for a due time is not paused itself, so that it keeps its buffer.
    */
   #reasonsOf(lane: PartitionLane): readonly PauseReason[] {
-    const { ledger } = this.parts;
+    const { pauseReasons } = this.parts;
     const { waiting } = lane;
     const isDelayed = lane.waitsForDueTime || waiting?.has('delay');
     const isBackedOff = waiting?.has('backoff') || lane.trouble !== undefined;
-    if (!isDelayed && !isBackedOff) return ledger.reasons(lane.name);
+    if (!isDelayed && !isBackedOff) return pauseReasons.reasons(lane.name);
     return PAUSE_REASONS.filter(
       (reason) =>
         (isDelayed && reason === 'delay') ||
         (isBackedOff && reason === 'backoff') ||
-        ledger.has(reason, lane.name),
+        pauseReasons.has(reason, lane.name),
     );
   }
 
   #apply(lane: PartitionLane): void {
     if (lane.hasEnded) return;
-    if (this.parts.ledger.stopsHandout(lane.name)) return this.#pauseLane(lane);
+    if (this.parts.pauseReasons.stopsHandout(lane.name)) return this.#pauseLane(lane);
     if (!lane.isPaused) return;
     this.#seekToNext(lane);
     lane.resume();
     this.parts.session.resume([lane]);
   }
 
-  /** A pause drops the buffer, so backpressure ends. */
+  /** Pauses the lane. A pause drops the buffer, so backpressure ends. */
   #pauseLane(lane: PartitionLane): void {
     this.parts.session.pause([lane]);
     lane.pause();
     lane.isBackpressured = false;
-    this.parts.ledger.remove('backpressure', lane.name);
+    this.parts.pauseReasons.remove('backpressure', lane.name);
   }
 
   /**
-   * Seeks to the first record after those that are completed or in flight. A driver that is there
-   * already keeps its fetched records.
+   * Seeks to the next record that is neither completed nor in flight. A driver that has this
+   * position already keeps its fetched records.
    */
   #seekToNext(lane: PartitionLane): void {
     const stopped = this.#stops.get(lane)?.error;
-    // The offsets of another topic mean nothing here, so an operator has to decide.
+    // The topic was recreated, and its offsets belong to other records, so an operator has to
+    // decide.
     if (stopped && !(stopped instanceof PoisonBatchError)) return;
     const position = this.parts.session.position(lane);
     if (position === lane.tracker.next && !stopped) return;
@@ -270,8 +281,8 @@ export class LaneGate {
   }
 
   /**
-   * Reads again from where the lane goes on, which may be before the batch. A paused lane is sought
-   * when it resumes.
+   * Reads again from the position of the lane, which may be before the batch. For a paused lane the
+   * seek follows when it resumes.
    */
   #retryReading(lane: PartitionLane): void {
     if (lane.isPaused || !this.parts.lanes.owns(lane)) return;
@@ -287,7 +298,7 @@ export class LaneGate {
 
   #endPause(lane: PartitionLane, wait: RunningPause): void {
     this.#removePause(lane, wait);
-    this.parts.ledger.remove(wait.reason, lane.name);
+    this.parts.pauseReasons.remove(wait.reason, lane.name);
     this.#apply(lane);
     this.parts.onChange();
   }

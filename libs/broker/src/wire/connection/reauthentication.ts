@@ -1,33 +1,18 @@
 import { AuthenticationError, BrokerError, ConnectionError } from '../../port/errors.js';
 import type { Runtime } from '../../runtime/index.js';
-import { oauthBearer, type TokenProvider } from './oauth-bearer.js';
 import type { KafkajsConnection } from './kafkajs-connection.js';
 
-export interface SaslSettings {
-  readonly mechanism: string;
-  readonly oauthBearerProvider?: TokenProvider;
-  readonly authenticationProvider?: unknown;
-}
-
 /**
- * The share of the session after which it is renewed, the same as in Java. The rest allows for
- * network delay and clock differences.
+ * The part of the session after which it is renewed, as in Java: 85 % to 95 %. The remaining time
+ * allows for network delay and clock differences.
  */
 const RENEWAL_POINT = { least: 0.85, random: 0.1 };
 
-/** Replaces kafkajs's OAUTHBEARER provider by our own, unless the user has a custom provider. */
-export function saslForKafkajs(sasl: SaslSettings): SaslSettings {
-  const { mechanism, oauthBearerProvider, authenticationProvider } = sasl;
-  if (authenticationProvider !== undefined || mechanism.toUpperCase() !== 'OAUTHBEARER')
-    return sasl;
-  return { ...sasl, authenticationProvider: oauthBearer(oauthBearerProvider) };
-}
-
 /**
- * The authentication of one connection. It is renewed before the broker's session ends (KIP-368),
- * because the broker then closes the connection at the next request.
+ * The authentication of one connection. It is renewed before the broker's session expires
+ * (KIP-368), because the broker would then close the connection at the next request.
  */
-export class Authentication {
+export class Reauthentication {
   /**
    * The time of the next authentication. kafkajs would renew 10 s early, and with short sessions
    * before every request.
@@ -46,7 +31,8 @@ export class Authentication {
   }
 
   async perform(): Promise<void> {
-    // kafkajs would otherwise skip the renewal, because the present authentication is still valid.
+    // Without this line kafkajs would skip the renewal, because the current authentication is still
+    // valid.
     this.inner.authenticatedAt = null;
     try {
       await this.inner.authenticate();
@@ -62,15 +48,15 @@ export class Authentication {
 
   #toBrokerError(error: Error): BrokerError {
     if (error instanceof ConnectionError) return error;
-    // kafkajs reports "authentication failed" as well when the broker closes the connection during
-    // the authentication.
+    // kafkajs reports "authentication failed" also if the broker closes the connection during the
+    // authentication.
     if (!this.inner.isConnected())
       return new ConnectionError(
         `${this.address} closed the connection during the authentication: ${error.message}.`,
         { cause: error },
       );
     // A broker may refuse a renewal for reasons other than the credentials. A new connection shows
-    // whether they are valid.
+    // whether the credentials are valid.
     if (this.#isRenewal)
       return new ConnectionError(
         `${this.address} did not renew the authentication: ${error.message}. A new connection authenticates again.`,

@@ -7,12 +7,8 @@ import type {
 } from '../../config/properties/idempotency-properties.js';
 import type { ResolvedBinding } from '../../config/resolving/resolved-binding.js';
 import { IdempotencyKeyException } from '../../errors/idempotency-errors.js';
-import { EVENTBUS_HEADERS } from '../../model/records/event-bus-headers.js';
 import type { EventRecord } from '../../model/records/event-record.js';
-import { headerText } from '../../model/records/header-text.js';
-import { EVENTBUS_POSITION, headerPosition } from '../../model/records/original-position.js';
-import { isReplay } from '../../model/records/retry-history.js';
-import { positionKey } from '../context/dedup-key.js';
+import { storeKeyOf } from '../context/dedup-key.js';
 import type { RecordCall } from '../record-call.js';
 import { isPromiseLike } from '../and-then.js';
 
@@ -20,15 +16,15 @@ import { isPromiseLike } from '../and-then.js';
 export type RecordKeys = (call: RecordCall) => string;
 
 /**
- * Text that every store keeps unchanged: no collation folds it, no store refuses a character, no
- * column is too short.
+ * Text that every store keeps unchanged: no collation maps it to another text, no store refuses a
+ * character, and no column is too short.
  */
 const PLAIN_TEXT = /^[\x21-\x7e]{1,250}$/;
 
 /**
- * Creates the function that names a record in the store. Other bindings and groups may share the
- * store. The key therefore contains the cluster, the group and the binding, because each group has
- * to handle the record itself.
+ * Creates the function that returns the key of a record in the store. Other bindings and groups may
+ * share the store, so the key contains the cluster, the group and the binding: each group has to
+ * handle the record itself.
  */
 export function createRecordKeys({
   name,
@@ -44,32 +40,10 @@ export function createRecordKeys({
 }
 
 function keyFunctionOf(key: ResolvedIdempotencyKey, topic: string, binding: string): RecordKeys {
-  if (key === 'position')
-    return ({ delivery }) => plainText(keyFromPosition(delivery.record, topic));
+  if (key === 'position') return ({ delivery }) => plainText(storeKeyOf(delivery.record, topic));
   return 'header' in key
     ? (call) => keyFromHeader(call, key.header, binding)
     : (call) => plainText(keyFromFunction(key.of, call, binding));
-}
-
-/**
- * Names a record by its position and its timestamp. The timestamp distinguishes it from an earlier
- * record with the same offset, if the topic was recreated or the log was truncated: the mark of the
- * earlier one must not hide it. Headers about the original position count only for the topic of
- * this binding, and on the main topic only for a replay. An application that copies headers from
- * one event to another must not make two records one.
- */
-function keyFromPosition(record: BrokerRecord, topic: string): string {
-  const { headers, offset, partition } = record;
-  const own = `${record.topic}-${partition}-${offset}`;
-  const isSame =
-    record.topic === topic
-      ? isReplay(record)
-      : headerText(headers, EVENTBUS_HEADERS.originalTopic) === topic;
-  const said = isSame ? headerPosition(headers, EVENTBUS_POSITION) : undefined;
-  const original = said ? positionKey(said) : own;
-  return original === own
-    ? `${own}@${record.timestamp}`
-    : `${original}@${headerText(headers, EVENTBUS_HEADERS.originalTimestamp) ?? ''}`;
 }
 
 /**
@@ -91,7 +65,7 @@ function keyFromFunction(key: KeyFunction, { record }: RecordCall, binding: stri
     throw missingKey(record, binding, 'the function idempotency.key threw', cause);
   }
   if (typeof answer === 'string' && answer !== '') return answer;
-  // The promise has no reader, and it must not become an unhandled rejection.
+  // Nobody awaits the promise, so its rejection is ignored.
   if (isPromiseLike(answer)) answer.then(undefined, () => undefined);
   throw missingKey(record, binding, 'the function idempotency.key did not give a text');
 }
@@ -109,8 +83,8 @@ function missingKey(
 }
 
 /**
- * Returns the text, or its digest if a store could not keep it unchanged. Plain text has no space,
- * so it never equals a digest.
+ * Returns the text, or its digest if a store could not keep the text unchanged. A digest contains a
+ * space and plain text does not, so they are never equal.
  */
 function plainText(text: string): string {
   return PLAIN_TEXT.test(text) ? text : `sha256 ${digestOf(text)}`;

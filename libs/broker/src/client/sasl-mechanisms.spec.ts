@@ -1,5 +1,5 @@
 import { InvalidOptionError } from '../port/errors.js';
-import { validateSaslOptions, type SaslOptions } from './sasl-options.js';
+import { validateSaslOptions, type SaslOptions } from './sasl-mechanisms.js';
 
 const SECRET = 'hunter2';
 const provider = (): never => {
@@ -14,7 +14,7 @@ describe('validateSaslOptions()', () => {
     { mechanism: 'oauthbearer', oauthBearerProvider: provider },
     { mechanism: 'x-token', authenticationProvider: provider },
     { mechanism: 'plain', authenticationProvider: provider },
-  ])('returns a copy: %p', (sasl) => {
+  ])('returns a copy of valid options: %p', (sasl) => {
     expect(validateSaslOptions(sasl)).toEqual(sasl);
     expect(validateSaslOptions(sasl)).not.toBe(sasl);
   });

@@ -3,18 +3,15 @@ import type { HandlerHost } from '../exploring/handler-host.js';
 import { ENHANCER_KEYS } from '../exploring/nest-metadata.js';
 import { declaredParameters } from '../decorators/parameters.js';
 
-/** `'local'` applies the enhancers of the class and the method, `'all'` the global enhancers as well. */
-export type EnhancerScope = 'local' | 'all';
-
 interface DeclaredEnhancer {
   readonly kind: string;
-  /** A class, which Nest instantiates, or an instance. */
+  /** Either a class, which Nest instantiates, or an instance. */
   readonly enhancer: unknown;
 }
 
 /**
- * Returns true if an enhancer or a custom parameter is declared, so that Nest's context creator
- * must make the call.
+ * Returns true if the method has enhancers or a custom parameter. Then Nest's context creator must
+ * make the call.
  */
 export function isEnhanced(host: HandlerHost, method: string): boolean {
   return (
@@ -24,8 +21,8 @@ export function isEnhanced(host: HandlerHost, method: string): boolean {
 }
 
 /**
- * Finds enhancers that would be skipped silently: Nest instantiates only those of classes that it
- * constructs itself. A guard that is skipped would let every record pass.
+ * Finds enhancers that Nest would not call, without an error: Nest instantiates only the enhancers
+ * of classes that it constructs itself. A guard that is not called would let every record pass.
  */
 export function missingEnhancers(
   container: NestContainer,
@@ -42,8 +39,8 @@ export function missingEnhancers(
 }
 
 /**
- * Returns the kinds of request-scoped global enhancers. Nest instantiates them for controllers, but
- * not for a static provider.
+ * Returns the kinds of request-scoped global enhancers. Nest instantiates such enhancers for
+ * controllers, but not for a provider that is a singleton.
  */
 export function scopedGlobals({ applicationConfig }: NestContainer): readonly string[] {
   const byKind = {

@@ -1,6 +1,6 @@
 import { AuthenticationError, ConnectionError } from '../../port/errors.js';
 import { VirtualRuntime } from '../../runtime/index.js';
-import { Authentication, saslForKafkajs } from './authentication.js';
+import { Reauthentication } from './reauthentication.js';
 import type { KafkajsConnection } from './kafkajs-connection.js';
 
 const ADDRESS = 'kafka-1:9092';
@@ -26,22 +26,22 @@ class ScriptedConnection {
   }
 }
 
-describe('Authentication', () => {
+describe('Reauthentication', () => {
   let inner: ScriptedConnection;
   let runtime: VirtualRuntime;
-  let authentication: Authentication;
+  let authentication: Reauthentication;
 
   beforeEach(() => {
     inner = new ScriptedConnection();
     runtime = new VirtualRuntime();
     const given = inner as unknown as KafkajsConnection;
-    authentication = new Authentication(given, ADDRESS, runtime);
+    authentication = new Reauthentication(given, ADDRESS, runtime);
   });
 
   const performing = (): Promise<unknown> =>
     authentication.perform().catch((error: unknown) => error);
 
-  it('is due at first, and never again if the session has no end', async () => {
+  it('is due before the first request, and never again if the session does not expire', async () => {
     expect(authentication.isDue).toBe(true);
     await authentication.perform();
     await runtime.advance(10 * 365 * 86_400_000);
@@ -52,7 +52,7 @@ describe('Authentication', () => {
     [0, 850],
     [1, 950],
   ])(
-    'is due again before the session ends (random %d: after %d of 1,000 ms)',
+    'is due again before the session expires (random %d: after %d of 1,000 ms)',
     async (chance, at) => {
       jest.spyOn(runtime, 'random').mockReturnValue(chance);
       inner.sessionMs = 1_000;
@@ -74,13 +74,13 @@ describe('Authentication', () => {
     expect(String(error)).toMatch(/kafka-1:9092 .*Invalid username.* Check the sasl mechanism/);
   });
 
-  it('rejects with a retriable error if the broker closes the connection meanwhile', async () => {
+  it('rejects with a retriable error if the broker closes the connection during the authentication', async () => {
     inner.refusal = new Error('SASL PLAIN authentication failed: Closed connection');
     inner.connected = false;
     expect(await performing()).toBeInstanceOf(ConnectionError);
   });
 
-  it('rejects a failed renewal with a retriable error, because a new connection shows whether the credentials are valid', async () => {
+  it('rejects a failed renewal with a retriable error, because a new connection then shows if the credentials are valid', async () => {
     await authentication.perform();
     inner.refusal = new Error('Illegal SASL state');
     expect(await performing()).toBeInstanceOf(ConnectionError);
@@ -88,21 +88,8 @@ describe('Authentication', () => {
     expect(await performing()).toBeInstanceOf(ConnectionError);
   });
 
-  it('rejects a missing token with a retriable error, at first and later', async () => {
+  it('rejects with a retriable error if the provider returns no token, also at a renewal', async () => {
     inner.refusal = new ConnectionError('The token endpoint is down.');
     expect(await performing()).toBe(inner.refusal);
-  });
-});
-
-describe('saslForKafkajs()', () => {
-  it.each(['oauthbearer', 'OAUTHBEARER'])('adds our own provider for %s', (mechanism) => {
-    expect(saslForKafkajs({ mechanism }).authenticationProvider).toBeInstanceOf(Function);
-  });
-
-  it.each([
-    { mechanism: 'scram-sha-512', username: 'u', password: 'p' },
-    { mechanism: 'oauthbearer', authenticationProvider: () => undefined },
-  ])('leaves other options unchanged: %j', (sasl) => {
-    expect(saslForKafkajs(sasl)).toBe(sasl);
   });
 });

@@ -7,7 +7,7 @@ import type { EventRecord } from '../../model/records/event-record.js';
 import { bindingOf, deliveryOf, type DeliveredRecord } from '../pipeline.spec-support.js';
 import type { RecordCall } from '../record-call.js';
 import { ReceivedRecord } from '../context/received-record.js';
-import { createRecordKeys } from './record-key.js';
+import { createRecordKeys } from './store-key.js';
 
 interface Given extends DeliveredRecord {
   readonly topic?: string;
@@ -54,13 +54,13 @@ const hop = (headers: Readonly<Record<string, string>> = {}): Given => ({
 });
 
 describe('The position key of a record', () => {
-  it('contains its position, its time, and the binding', () => {
+  it('contains its original position, its timestamp and the binding', () => {
     expect(keyOf({ offset: 42 })).toBe(
       'default/order-service/orders/orders.events-1-42@1600000000000',
     );
   });
 
-  it('stays the same through a retry topic', () => {
+  it('stays the same in a retry topic', () => {
     expect(keyOf(hop())).toBe(keyOf({ offset: 42 }));
     expect(keyOf({ ...hop(), topic: 'orders.events.retry-2', offset: 3 })).toBe(keyOf(hop()));
   });
@@ -73,7 +73,7 @@ describe('The position key of a record', () => {
     ['another topic', { 'x-eventbus-original-topic': 'payments' }],
     ['half a position', { 'x-eventbus-original-offset': '' }],
     ['a position that is none', { 'x-eventbus-original-offset': 'x' }],
-  ])('ignores headers that name %s', (_what, headers) => {
+  ])('does not depend on headers that name %s', (_what, headers) => {
     expect(keyOf(hop(headers))).toBe(
       'default/order-service/orders/orders.events.retry-1-1-700@1600000099000',
     );
@@ -84,13 +84,13 @@ describe('The position key of a record', () => {
     expect(keyOf(replayed)).toBe(keyOf({ offset: 42 }));
   });
 
-  it('is a new one for an event that was published with the headers of a retried one', () => {
+  it('has the position of the new record if an event was published with copied retry headers', () => {
     expect(keyOf({ ...hop(), topic: 'orders.events' })).toBe(
       'default/order-service/orders/orders.events-1-700@1600000099000',
     );
   });
 
-  it('stays the same through hops that do not keep the original timestamp', () => {
+  it('stays the same in retry topics if the header of the original timestamp is missing', () => {
     const { 'x-eventbus-original-timestamp': _, ...headers } = hop().headers ?? {};
     const first = keyOf({ ...hop(), headers });
     expect(keyOf({ ...hop(), headers, offset: 9, timestamp: 1 })).toBe(first);
@@ -106,7 +106,7 @@ describe('The key of a record in another scope', () => {
     expect(keyOf({}, 'position', binding)).not.toBe(keyOf());
   });
 
-  it('differs whatever the names of groups and bindings are', () => {
+  it('differs even if names contain the separators of the key', () => {
     expect(keyOf({}, 'position', { groupId: 'a/b', name: 'c' })).not.toBe(
       keyOf({}, 'position', { groupId: 'a', name: 'b/c' }),
     );
@@ -130,14 +130,14 @@ describe('The header key of a record', () => {
     ['without it', {}],
     ['where it is empty', { headers: { 'message-id': '' } }],
     ['where it has no value', { bytes: { key: 'message-id', value: null } }],
-  ])('does not exist %s', (_what, given) => {
+  ])('is undefined %s', (_what, given) => {
     expect(() => keyOf(given, key)).toThrow(IdempotencyKeyException);
     expect(() => keyOf(given, key)).toThrow(
       "orders.events-1-0 cannot be told from a second delivery of the same: it has no header 'message-id' with a value. Correct what its producer writes, or give binding 'orders' another idempotency.key.",
     );
   });
 
-  it('distinguishes bytes that decode to the same text', () => {
+  it('differs for bytes that decode to the same text', () => {
     const of = (...bytes: readonly number[]) =>
       keyOf({ bytes: { key: 'message-id', value: Buffer.from(bytes) } }, key);
     expect(of(0xff, 0xfe)).not.toBe(of(0xfe, 0xff));
@@ -153,7 +153,7 @@ describe('The header key of a record', () => {
     },
   );
 
-  it('never has more than 512 printable characters', () => {
+  it('has at most 512 characters, all of them printable', () => {
     const binding = { groupId: 'ü'.repeat(400), name: 'n'.repeat(100), cluster: 'c'.repeat(100) };
     const long = keyOf({ headers: { 'message-id': 'm'.repeat(250) } }, key, binding);
     expect(long).toMatch(/^[\x20-\x7e]{1,512}$/);
@@ -171,11 +171,11 @@ describe('The key of a record from a function', () => {
     ['an empty text', () => ''],
     ['a number', () => 7],
     ['a promise', () => Promise.reject(new Error('late'))],
-  ])('does not exist if the function returns %s', (_what, of) => {
+  ])('is undefined if the function returns %s', (_what, of) => {
     expect(() => keyOf({}, byFunction(of))).toThrow(/idempotency\.key did not give a text/);
   });
 
-  it('does not exist if the function throws, and the cause is kept', () => {
+  it('is undefined if the function throws, and the error keeps the cause', () => {
     const cause = new TypeError('no id');
     const of = byFunction(() => {
       throw cause;

@@ -1,15 +1,31 @@
-import type { OutgoingHeader } from '@nest-event-bus/broker';
+import type { OutgoingHeader, OutgoingRecord } from '@nest-event-bus/broker';
 import { EventPublishException } from '../errors/publish-errors.js';
 import { hasEventBusPrefix } from '../model/records/event-bus-headers.js';
 import type { PublishOptions, PublishTarget } from './event-publisher.js';
+import type { SerializedForm } from './serialize-event.js';
 import { traceHeaders } from './trace-headers.js';
 
+/** Creates the record of an event. An event without a key gets the key null. */
+export function outgoingRecord(
+  target: PublishTarget,
+  { value, headers }: SerializedForm,
+  options: PublishOptions,
+): OutgoingRecord {
+  return {
+    topic: target.topic,
+    key: options.key ?? null,
+    value,
+    headers: headersOf(target, options, headers),
+    timestamp: options.timestamp,
+  };
+}
+
 /**
- * Returns the headers of an event: first those of the format and the trace, then the caller's, which
- * win over the others by name. Headers that the bus wrote on another record are dropped, because a new
- * event that carries them would be taken for a replay of that record.
+ * Returns the headers of an event: first those of the format and the trace, then the caller's,
+ * which replace others with the same name. Headers that the bus has written to another record are
+ * dropped, because the new event would be taken for a replay of that record.
  */
-export function headersOf(
+function headersOf(
   target: PublishTarget,
   { headers = {}, type, cause }: PublishOptions,
   ofFormat: Readonly<Record<string, string>> = {},

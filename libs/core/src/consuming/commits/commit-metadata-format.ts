@@ -1,14 +1,14 @@
 import type { OffsetRange } from './offset-tracker.js';
 
 /**
- * Completed records beyond a committed offset. The claim holds for one log only: the log of this
- * topic id, in which the record at the offset was written in `leaderEpoch`. No completed record was
- * written in a later epoch than `lastEpoch`.
+ * Completed records beyond a committed offset. The ranges are valid for one log only. That log has
+ * this topic id, its record at the committed offset was written in `leaderEpoch`, and no completed
+ * record was written in a later epoch than `lastEpoch`.
  */
 export interface CompletedRanges {
   readonly leaderEpoch: number;
   readonly lastEpoch: number;
-  /** null if the broker knows no topic ids. */
+  /** Topic id; null if the broker knows no topic ids. */
   readonly topicId: string | null;
   /** Ascending, disjoint, and all beyond the offset. */
   readonly ranges: readonly OffsetRange[];
@@ -16,18 +16,18 @@ export interface CompletedRanges {
 
 export interface EncodedMetadata {
   readonly text: string;
-  /** False if not all ranges fit. */
+  /** False if not all ranges fit into the metadata. */
   readonly isComplete: boolean;
 }
 
-/** Prefix `eb` and the version. A reader of another version ignores the metadata. */
+/** Prefix `eb` and the version of the format. A reader of another version ignores the metadata. */
 const VERSION = 'eb1';
 const DIGITS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
-/** A digit has six bits: five bits of the number, and one that says whether more follow. */
+/** Bits of a number in one digit. The sixth bit of the digit says whether more digits follow. */
 const BITS = 5;
 const MORE = 1 << BITS;
 
-/** Encodes as many ranges as fit, from the first on; returns undefined if none fits. */
+/** Encodes as many ranges as fit, beginning with the first. Returns undefined if none fits. */
 export function encodeMetadata(
   offset: number,
   { leaderEpoch, lastEpoch, topicId, ranges }: CompletedRanges,
@@ -45,7 +45,7 @@ export function encodeMetadata(
   return end === offset ? undefined : { text, isComplete: true };
 }
 
-/** Returns undefined for text that `encodeMetadata` has not written. */
+/** Returns undefined for text that `encodeMetadata` of this version has not written. */
 export function decodeMetadata(offset: number, text: string | null): CompletedRanges | undefined {
   const match = /^eb1 (-1|\d{1,10})\/(-1|\d{1,10}) (\S{0,100}) ([\w-]+)$/.exec(text ?? '');
   if (!match) return undefined;
@@ -76,7 +76,7 @@ function rangesOf(offset: number, digits: string): readonly OffsetRange[] | unde
 function numberText(value: number): string {
   let text = '';
   let rest = value;
-  // Offsets have more than the 32 bits that a shift handles.
+  // Division instead of a shift, because offsets have more than the 32 bits that a shift handles.
   while (rest >= MORE) {
     text += DIGITS[MORE + (rest % MORE)];
     rest = Math.floor(rest / MORE);

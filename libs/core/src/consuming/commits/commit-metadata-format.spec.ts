@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { decodeMetadata, type CompletedRanges, encodeMetadata } from './commit-metadata.js';
+import { decodeMetadata, type CompletedRanges, encodeMetadata } from './commit-metadata-format.js';
 import { MetadataBudget } from './metadata-budget.js';
 import type { OffsetRange } from './offset-tracker.js';
 
@@ -29,7 +29,7 @@ const metadata = fc.record({
 });
 
 describe('encodeMetadata and decodeMetadata', () => {
-  it('keep for every record beyond the offset whether it is completed', () => {
+  it('keep, for every record from the offset on, whether it is completed', () => {
     fc.assert(
       fc.property(metadata, ({ offset, ranges: of, ...rest }) => {
         const written: CompletedRanges = { ...rest, ranges: of(offset) };
@@ -40,7 +40,7 @@ describe('encodeMetadata and decodeMetadata', () => {
     );
   });
 
-  it('never exceed the maximal length, and then keep the first ranges only', () => {
+  it('never exceed the maximal length: the later ranges are left out', () => {
     fc.assert(
       fc.property(metadata, fc.nat(400), ({ offset, ranges: of, ...rest }, maxLength) => {
         const written: CompletedRanges = { ...rest, ranges: of(offset) };
@@ -69,7 +69,7 @@ describe('encodeMetadata and decodeMetadata', () => {
     expect(encoded?.text.length).toBeLessThan(2_020);
   });
 
-  it('write nothing if no record is completed beyond the offset, or if no range fits', () => {
+  it('write no metadata if no record is completed beyond the offset, or if no range fits', () => {
     const empty = { leaderEpoch: 1, lastEpoch: 1, topicId: 'id', ranges: [] };
     expect(encodeMetadata(5, empty, 4_096)).toBeUndefined();
     const one = { ...empty, ranges: [{ from: 6, to: 7 }] };
@@ -89,11 +89,14 @@ describe('encodeMetadata and decodeMetadata', () => {
     ['one without the last epoch', 'eb1 3 id BB'],
     ['foreign digits', 'eb1 3/3 id B+'],
     ['offsets beyond what is exact', `eb1 3/3 id B${'_'.repeat(12)}B`],
-  ])('return nothing for text of another writer: %s', (_, text) => {
-    expect(decodeMetadata(5, text)).toBeUndefined();
-  });
+  ])(
+    'decodeMetadata() returns undefined for text that this version did not write: %s',
+    (_, text) => {
+      expect(decodeMetadata(5, text)).toBeUndefined();
+    },
+  );
 
-  it('read what the first version wrote', () => {
+  it('decodeMetadata() reads the metadata that the first version wrote', () => {
     expect(decodeMetadata(5, 'eb1 3/4 bXktdG9waWM BBCgB')).toEqual({
       leaderEpoch: 3,
       lastEpoch: 4,
@@ -107,7 +110,7 @@ describe('encodeMetadata and decodeMetadata', () => {
 });
 
 describe('MetadataBudget', () => {
-  it('is halved by each refusal, down to none', () => {
+  it('is halved by each refusal of the broker, until it is zero', () => {
     const budget = new MetadataBudget();
     expect(budget.units).toBe(4_096);
     expect([budget.shrink(1_000), budget.units]).toEqual([true, 500]);

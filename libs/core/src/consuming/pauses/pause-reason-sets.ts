@@ -1,20 +1,21 @@
 import { PAUSE_REASONS, type PauseReason } from './pause-reason.js';
 
 /**
- * Backpressure only stops fetching, and buffered records go on. Every other reason stops the hand-
- * out.
+ * Backpressure stops only the fetching, and buffered records are still handed out. Every other
+ * reason stops the hand-out as well.
  */
 const SLOWS_ONLY: PauseReason = 'backpressure';
 
 /**
- * Pause reasons of the session and of each partition. Removing a reason never removes another one.
+ * Pause reasons of the session and of each partition. Removing one reason never removes another.
  */
-export class PauseLedger {
+export class PauseReasonSets {
   readonly #session = new Set<PauseReason>();
   readonly #partitions = new Map<string, Set<PauseReason>>();
 
   /**
-   * Adds a reason to a partition, or to the whole session. Returns false if it was there already.
+   * Adds a reason to a partition, or to the whole session. Returns false if the reason exists
+   * already.
    */
   add(reason: PauseReason, partition?: string): boolean {
     const reasons = partition === undefined ? this.#session : this.#reasonsOf(partition);
@@ -23,7 +24,7 @@ export class PauseLedger {
     return true;
   }
 
-  /** Returns false if the reason was not there. */
+  /** Removes a reason. Returns false if it does not exist. */
   remove(reason: PauseReason, partition?: string): boolean {
     if (partition === undefined) return this.#session.delete(reason);
     const reasons = this.#partitions.get(partition);
@@ -49,8 +50,8 @@ export class PauseLedger {
   }
 
   /**
-   * Returns whether no record of this partition may reach a handler, by its own reasons or by those
-   * of the session.
+   * Returns whether records of this partition must not reach a handler, because of its own reasons
+   * or those of the session.
    */
   stopsHandout(partition: string): boolean {
     return stops(this.#session) || stops(this.#partitions.get(partition));

@@ -12,7 +12,10 @@ export type SaslOptions =
     }
   | {
       readonly mechanism: 'oauthbearer';
-      /** Called for each authentication. The provider should cache its token until it expires. */
+      /**
+       * Called for each authentication. The provider should cache its token until the token
+       * expires.
+       */
       readonly oauthBearerProvider: () => Promise<BearerToken>;
     }
   | {
@@ -42,8 +45,8 @@ const REQUIRED_KEYS: Readonly<Record<string, readonly (readonly [key: string, ty
 const CUSTOM_PROVIDER_KEYS = [['authenticationProvider', 'function']] as const;
 
 /**
- * Rejects options that can only fail. Messages name keys and never values, so that no secret is
- * logged. Returns a copy, because kafkajs writes into its options.
+ * Rejects options that can only fail. The messages contain keys and never values, so that no secret
+ * is logged. Returns a copy, because kafkajs writes into its options.
  */
 export function validateSaslOptions(sasl: SaslOptions): SaslOptions {
   const given: Readonly<Record<string, unknown>> = { ...sasl };

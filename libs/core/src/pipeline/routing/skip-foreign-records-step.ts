@@ -1,0 +1,33 @@
+import type { BrokerRecord } from '@nest-event-bus/broker';
+import type { Outcome } from '../../model/outcomes/outcome.js';
+import type { PipelineStep } from '../pipeline-step.js';
+import type { RecordCall } from '../record-call.js';
+import type { RetryTopicRules } from './failure-routing-step.js';
+
+const foreign: Outcome = Object.freeze({ kind: 'discarded', reason: 'foreign' });
+
+/**
+ * Discards the records of a shared retry topic that another group has written. The step is the first
+ * of all, because neither the handler nor the router of this binding may see such a record.
+ */
+export class SkipForeignRecordsStep implements PipelineStep {
+  constructor(
+    private readonly next: PipelineStep,
+    private readonly retryTopic: Pick<RetryTopicRules, 'isForeign'>,
+  ) {}
+
+  process(call: RecordCall): Outcome | Promise<Outcome> {
+    return this.#isForeign(call.delivery.record) ? foreign : this.next.process(call);
+  }
+
+  /** Processes the records up to the next foreign one, or that one alone. */
+  async processSlice(slice: readonly RecordCall[]): Promise<readonly Outcome[]> {
+    const end = slice.findIndex(({ delivery }) => this.#isForeign(delivery.record));
+    if (end === 0) return [foreign];
+    return this.next.processSlice(end === -1 ? slice : slice.slice(0, end));
+  }
+
+  #isForeign(record: BrokerRecord): boolean {
+    return this.retryTopic.isForeign(record);
+  }
+}
