@@ -112,7 +112,10 @@ export class LifecycleManager {
   }
 
   /** Stops a running binding and removes it, even if parts of the stop fail. */
-  destroy<Name extends AnyBindingName>(ref: CheckedBindingRef<Name>, note: CommandNote = {}): Promise<BindingSnapshot> {
+  destroy<Name extends AnyBindingName>(
+    ref: CheckedBindingRef<Name>,
+    note: CommandNote = {},
+  ): Promise<BindingSnapshot> {
     return this.#command('destroy', ref, note);
   }
 
@@ -129,12 +132,20 @@ export class LifecycleManager {
   }
 
   /** Removes the pause of `pauseTier`. Other pauses of the tier remain. */
-  resumeTier<Name extends AnyBindingName>(ref: CheckedBindingRef<Name>, tier: number, note: CommandNote = {}): Promise<BindingSnapshot> {
+  resumeTier<Name extends AnyBindingName>(
+    ref: CheckedBindingRef<Name>,
+    tier: number,
+    note: CommandNote = {},
+  ): Promise<BindingSnapshot> {
     return this.#commandTier('resume', ref, tier, note);
   }
 
   /** Adds a pause reason; other reasons remain. Adding a reason twice changes nothing. */
-  addPause<Name extends AnyBindingName>(ref: CheckedBindingRef<Name>, pause: BindingPause, note: CommandNote = {}): Promise<BindingSnapshot> {
+  addPause<Name extends AnyBindingName>(
+    ref: CheckedBindingRef<Name>,
+    pause: BindingPause,
+    note: CommandNote = {},
+  ): Promise<BindingSnapshot> {
     return this.#locked(ref, async (registration) => {
       if (!isLive(registration.state)) throw notLive(registration, 'pause');
       if (registration.pauses.includes(pause)) return snapshotOf(registration);
