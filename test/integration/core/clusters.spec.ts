@@ -103,7 +103,8 @@ describeWithKafka('the clusters of an application', (kafka) => {
   });
 
   it('are asked for what sasl says: a broker that knows no such mechanism refuses, and nothing tells the password', async () => {
-    const sasl = { mechanism: 'scram-sha-512', username: 'anna', password: 'hunter2-secret' };
+    const password = 'hunter2-secret';
+    const sasl = { mechanism: 'scram-sha-512', username: 'anna', password } as const;
     said.length = 0;
     const application = await startWith({ brokers: kafka.brokers, sasl }, kafka.unique('shop'));
     const health = () => application.get(EventBusConnector).health();
