@@ -157,6 +157,11 @@ describe('A preset', () => {
     expect(resolvedOrders({ preset: 'brokers', typedJson: own }).typedJson).toEqual(own);
   });
 
+  it('brokers stops retrying after 90 s', () => {
+    expect(resolvedOrders({ preset: 'brokers' }).retry.tier0.maxElapsedMs).toBe(90_000);
+    expect(resolvedOrders({ preset: 'strategy' }).retry.tier0.maxElapsedMs).toBe(0);
+  });
+
   it('brokers never retries the errors that S3 does not retry', () => {
     expect(resolvedOrders({ preset: 'brokers' }).retry.nonRetryableExceptions).toEqual([
       'IllegalArgumentException',

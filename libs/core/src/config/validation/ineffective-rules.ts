@@ -163,6 +163,7 @@ export const INEFFECTIVE_RULES: readonly IneffectiveRule[] = [
       'retry.tier0.initialBackoffMs',
       'retry.tier0.multiplier',
       'retry.tier0.maxBackoffMs',
+      'retry.tier0.maxElapsedMs',
       'retry.tier0.jitter',
     ],
     because: 'retry.tier0.maxAttempts',

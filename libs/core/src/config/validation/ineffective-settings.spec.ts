@@ -245,6 +245,7 @@ const WARNINGS: readonly (readonly [string, object, string, object])[] = [
     initialBackoffMs: 1,
     multiplier: 3,
     maxBackoffMs: '3s',
+    maxElapsedMs: '3s',
     jitter: 'none',
   }).map(
     ([name, value]) =>

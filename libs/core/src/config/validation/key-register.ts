@@ -144,6 +144,7 @@ export const KEY_REGISTER: readonly RegisteredKey[] = deepFreeze([
   binding('retry.tier0.initialBackoffMs', 'pipeline/resilience/retry-decision.spec.ts'),
   binding('retry.tier0.multiplier', 'pipeline/resilience/retry-decision.spec.ts'),
   binding('retry.tier0.maxBackoffMs', 'pipeline/resilience/retry-decision.spec.ts'),
+  binding('retry.tier0.maxElapsedMs', 'pipeline/resilience/retry-decision.spec.ts'),
   binding('retry.tier0.jitter', 'pipeline/resilience/retry-decision.spec.ts'),
   binding('retry.tiers[].delayMs', ROUTING),
   binding('retry.tiers[].multiplier', 'failures/retry-topics/retry-topic-filter.spec.ts'),

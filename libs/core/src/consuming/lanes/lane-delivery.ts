@@ -36,6 +36,8 @@ export interface DeliveryHistory {
   readonly failures: number;
   readonly calls: number;
   readonly failureSummary?: FailureSummary;
+  /** When the first call failed, by the monotonic clock. */
+  readonly failingSince?: number;
   readonly decision?: RecordDecision;
   /** The failure by which it is to leave, once it can be written to where it belongs. */
   readonly pendingRouting?: FailedOutcome;
@@ -97,6 +99,10 @@ export class LaneDelivery implements Delivery {
 
   get failureSummary(): FailureSummary | undefined {
     return this.history.failureSummary;
+  }
+
+  get failingSince(): number | undefined {
+    return this.history.failingSince;
   }
 
   get decision(): RecordDecision | undefined {
@@ -170,12 +176,13 @@ export class LaneDelivery implements Delivery {
     // The wait belongs to the delivery that is over.
     delete (next as { wait?: RecordWait }).wait;
     if (!failure) return next;
-    const { attempts = 1, failureSummary, pendingRouting } = failure;
+    const { attempts = 1, failureSummary, failingSince, pendingRouting } = failure;
     return {
       ...next,
       failures: history.failures + (attempts > 0 ? 1 : 0),
       calls: history.calls + attempts,
       ...(failureSummary && { failureSummary }),
+      ...(failingSince !== undefined && { failingSince }),
       ...(pendingRouting && { pendingRouting }),
       // Failures without a handler call do not replace the last handler failure.
       ...(attempts > 0 && { lastFailure: pendingRouting ?? failure }),

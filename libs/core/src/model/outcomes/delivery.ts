@@ -26,6 +26,8 @@ export interface Delivery {
   readonly calls?: number;
   /** How they failed. */
   readonly failureSummary?: FailureSummary;
+  /** When the first of those calls failed, by the monotonic clock. Left out: none did, or their time is not limited. */
+  readonly failingSince?: number;
   /** It failed for good in an earlier delivery and could not be written to where it belongs; the handler is not called. */
   readonly pendingRouting?: FailedOutcome;
   /** What somebody decided about a record whose partition waited for a decision; the handler is not called. */

@@ -29,6 +29,8 @@ export interface FailedOutcome {
   readonly hasVaried?: boolean;
   /** When the first of them failed: milliseconds since 1970. Left out where that is now. */
   readonly failedSince?: number;
+  /** When the first call of the record failed in this topic, by the monotonic clock. Left out: the time is not limited. */
+  readonly failingSince?: number;
   /** For the next delivery, where the record stays in its place. */
   readonly failureSummary?: FailureSummary;
   /** Until the record is delivered again. Left out where intake's own backoff decides. */

@@ -30,6 +30,7 @@ export class DeliveryRetry extends DeliveryPolicy<IRetryContext> {
     let firstWay: string | undefined;
     let hasVaried = false;
     let failedSince: number | undefined;
+    let failingSince = this.delivery.failingSince;
     for (let attempt = 1; ; attempt++) {
       try {
         return await call({ attempt, signal });
@@ -37,9 +38,11 @@ export class DeliveryRetry extends DeliveryPolicy<IRetryContext> {
         if (thrown instanceof StopRetrying) throw thrown;
         const error = toError(thrown);
         failedSince ??= this.runtime.now();
+        if (this.config.maxElapsedMs > 0) failingSince ??= this.runtime.monotonic();
         firstWay ??= failureSignature(error);
         hasVaried ||= failureSignature(error) !== firstWay;
         await this.#waitFor(attempt, error, signal, {
+          ...(failingSince !== undefined && { failingSince }),
           ...(attempt > 1 && { failedSince }),
           ...(hasVaried && { hasVaried }),
         });
@@ -51,12 +54,22 @@ export class DeliveryRetry extends DeliveryPolicy<IRetryContext> {
     call: number,
     error: Error,
     signal: AbortSignal,
-    history: Pick<FailedOutcome, 'failedSince' | 'hasVaried'>,
+    history: Pick<FailedOutcome, 'failedSince' | 'failingSince' | 'hasVaried'>,
   ): Promise<void> {
     const { config, delivery, runtime } = this;
     // What a handler throws because its work was called off is no failure.
     if (delivery.signal.aborted) throw new StopRetrying(handedBack);
-    const decision = decideRetry(config, failedCall({ config, delivery, runtime, error, call }));
+    const decision = decideRetry(
+      config,
+      failedCall({
+        config,
+        delivery,
+        runtime,
+        error,
+        call,
+        failingSince: history.failingSince,
+      }),
+    );
     switch (decision.kind) {
       case 'end':
         throw new StopRetrying({
@@ -81,18 +94,22 @@ export function failedCall({
   runtime,
   error,
   call,
+  failingSince = delivery.failingSince,
 }: {
   readonly config: RetryConfig;
   readonly delivery: Delivery;
   readonly runtime: Runtime;
   readonly error: Error;
   readonly call: number;
+  /** When the first call failed, by the monotonic clock. Left out: with an earlier delivery, or now. */
+  readonly failingSince?: number | undefined;
 }): FailedCall {
   return {
     judgement: config.judge(error),
     call,
     failures: delivery.failures ?? delivery.redeliveries,
     elapsedMs: elapsedMsOf(delivery, runtime),
+    failingMs: failingSince === undefined ? 0 : runtime.monotonic() - failingSince,
     chance: runtime.random(),
   };
 }

@@ -180,7 +180,10 @@ export class ResilienceDecorator implements HandlerStep {
       config,
       failedCall({ config, delivery, runtime: this.#runtime, error, call: 1 }),
     );
-    return decision.kind === 'end' ? failedOutcomeOf(error, 1, decision) : failedWith(error);
+    if (decision.kind !== 'end') return failedWith(error);
+    const outcome = failedOutcomeOf(error, 1, decision);
+    if (config.maxElapsedMs === 0) return outcome;
+    return { ...outcome, failingSince: delivery.failingSince ?? this.#runtime.monotonic() };
   }
 
   /**

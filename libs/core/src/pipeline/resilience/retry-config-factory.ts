@@ -10,6 +10,8 @@ export interface RetryConfig {
   /** When a call may still begin, from the poll on. */
   readonly limitMs: number;
   readonly expectedProcessingMs: number;
+  /** Limits the time from the first failed call to the next one; 0 means no limit. */
+  readonly maxElapsedMs: number;
   readonly judge: ErrorJudge;
   /** Between call n and the next; `chance` is 0 <= x < 1. */
   waitAfter(call: number, chance: number): number;
@@ -28,6 +30,7 @@ export class RetryConfigFactory {
       maxAttempts: retry.tier0.maxAttempts,
       limitMs: (maxPollIntervalMs * 7) / 10,
       expectedProcessingMs,
+      maxElapsedMs: retry.tier0.maxElapsedMs,
       judge: createErrorJudge(binding, logger),
       waitAfter: (call: number, chance: number) => waitAfter(retry.tier0, call, chance),
     });

@@ -18,6 +18,7 @@ const failed = (given: Partial<FailedCall> = {}): FailedCall => ({
   call: 1,
   failures: 0,
   elapsedMs: 0,
+  failingMs: 0,
   chance: 0,
   ...given,
 });
@@ -133,6 +134,20 @@ describe('after a call that failed', () => {
       expect(decideRetry(config, failed(given))).toEqual(decision);
     },
   );
+
+  it.each<[string, Partial<FailedCall>, object]>([
+    ['the next call begins in time', { failingMs: 900 }, again(100)],
+    ['the next call would begin too late', { failingMs: 901 }, end('exhausted')],
+    ['the time is over already', { failingMs: 9_000 }, end('exhausted')],
+  ])('maxElapsedMs limits the time since the first failure: %s', (_case, given, decision) => {
+    const limited = { maxElapsedMs: 1_000 };
+    expect(decideRetry(configOf(limited), failed(given))).toEqual(decision);
+    const seek = decideRetry(configOf(limited, 'seek'), failed(given));
+    expect(seek).toMatchObject({
+      ending: given.failingMs === 900 ? 'delivered-again' : 'exhausted',
+    });
+    expect(decideRetry(configOf(), failed(given))).toEqual(again(100));
+  });
 
   it('the time that the next call is expected to take must fit, too', () => {
     const config = configOf({}, 'in-line', { maxPollIntervalMs: 1_000, expectedProcessingMs: 300 });

@@ -19,6 +19,8 @@ export interface FailedCall {
   readonly failures: number;
   /** Since the slice came out of its poll. */
   readonly elapsedMs: number;
+  /** Since the first call of the record failed in this topic. */
+  readonly failingMs: number;
   /** 0 <= x < 1 */
   readonly chance: number;
 }
@@ -36,22 +38,36 @@ export function decideRetry(config: RetryConfig, failed: FailedCall): RetryDecis
 }
 
 /** One call for each delivery; intake makes the wait, and others of the partition are not held up by a sleep. */
-function decideSeek(config: RetryConfig, { failures, chance }: FailedCall): RetryDecision {
+function decideSeek(
+  config: RetryConfig,
+  { failures, failingMs, chance }: FailedCall,
+): RetryDecision {
   const call = failures + 1;
   if (call >= config.maxAttempts) return { kind: 'end', ending: 'exhausted' };
-  return { kind: 'end', ending: 'delivered-again', delayMs: config.waitAfter(call, chance) };
+  const delayMs = config.waitAfter(call, chance);
+  return isTooLate(config, failingMs + delayMs)
+    ? { kind: 'end', ending: 'exhausted' }
+    : { kind: 'end', ending: 'delivered-again', delayMs };
 }
 
 /**
  * The budget is min(configured duration, maxPollIntervalMs x 0.7 - elapsed). The configured
  * duration is the sum of the waits, which they cannot exceed, so the clock decides alone.
  */
-function decideInLine(config: RetryConfig, { call, elapsedMs, chance }: FailedCall): RetryDecision {
+function decideInLine(
+  config: RetryConfig,
+  { call, elapsedMs, failingMs, chance }: FailedCall,
+): RetryDecision {
   if (call >= config.maxAttempts) return { kind: 'end', ending: 'exhausted' };
   const waitMs = config.waitAfter(call, chance);
+  if (isTooLate(config, failingMs + waitMs)) return { kind: 'end', ending: 'exhausted' };
   const isAffordable = elapsedMs + waitMs + config.expectedProcessingMs <= config.limitMs;
   return isAffordable ? { kind: 'call-again', waitMs } : { kind: 'end', ending: 'over-budget' };
 }
+
+/** A call that would begin after `maxElapsedMs` is not made: the calls are used up, however many are left. */
+const isTooLate = ({ maxElapsedMs }: RetryConfig, failingMs: number): boolean =>
+  maxElapsedMs > 0 && failingMs > maxElapsedMs;
 
 export function failedOutcomeOf(
   error: Error,
