@@ -160,7 +160,7 @@ describe('a handler that fails', () => {
     await start({
       retry: {
         mode: 'in-line',
-        tier0: { maxAttempts: 2, initialBackoffMs: 1, multiplier: 1, maxBackoffMs: 1 },
+        tier0: { maxAttempts: 3, initialBackoffMs: 1, multiplier: 1, maxBackoffMs: 1 },
         retryableExceptions: [Error],
         nonRetryableExceptions: [TypeError],
       },

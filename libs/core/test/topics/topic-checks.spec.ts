@@ -56,7 +56,8 @@ describe('a binding that starts', () => {
 
   it('says nothing of a dead-letter topic that exists', async () => {
     await world.topic('orders.graveyard');
-    await world.startOrders([Handlers], { dlt: { verifyTopic: true, topic: 'orders.graveyard' } });
+    const dlt = { verifyTopic: true, topic: 'orders.graveyard' };
+    await world.startOrders([Handlers], { provisioning: 'none', dlt });
     expect(warnings('dead-letter')).toEqual([]);
   });
 
@@ -106,7 +107,7 @@ describe('the topics for the failures of a binding', () => {
   const create = async (name: string, config: Record<string, string> = {}): Promise<void> => {
     await world.done(world.outside.admin().createTopics([{ name, partitions: 1, config }]));
   };
-  const TIER = { retry: { tiers: [{ delayMs: '2h', multiplier: 2, maxAttempts: 3 }] } };
+  const TIER = { retry: { tiers: [{ delayMs: '1h', multiplier: 2, maxDelayMs: '2h' }] } };
   const startWith = async (
     configs: Record<'orders' | 'orders.retry-1' | 'orders.DLT', Record<string, string>>,
     properties: object = TIER,
