@@ -12,7 +12,7 @@ export class CircuitBreakerProperties {
    * `defaults` contain a section `circuitBreaker`. An explicit `false` wins. The values of a preset
    * switch nothing on, unless it sets `enabled`.
    *
-   * @defaultValue `true` with a section `circuitBreaker`, otherwise `false`
+   * @defaultValue `false`; `true` with a section `circuitBreaker`
    */
   @IsFlag()
   enabled?: boolean;
