@@ -5,13 +5,14 @@ const BINDING = 'bindings.*.';
 const broken = process.env['BREAK_OPTION'] ?? '';
 
 /** Options whose effect is a check at startup. */
-const IN_THE_CHECKS = new Set(['expectedProcessingMs']);
+const IN_THE_CHECKS = new Set(['expectedProcessingMs', 'typedJson.trustedPackages']);
 
 /** Values for options that cannot be left out. */
 const OTHER_VALUES = new Map(
   Object.entries({
     topic: 'another-topic',
     groupId: 'another-group',
+    'circuitBreaker.enabled': false,
     'exceptionRouting[].match': { name: 'AnotherError' },
     'exceptionRouting[].routing': 'NEXT_TIER',
     'exceptionRouting[].tier': 1,
@@ -36,8 +37,7 @@ export const areViolationsAccepted = () => acceptsViolations;
  */
 export function resolveWithout(resolve, name, given, context) {
   const key = broken.startsWith(BINDING) ? broken.slice(BINDING.length) : '';
-  const draft = resolve(name, given, context);
-  if (key === '' || draft.binding === undefined) return draft;
+  if (key === '') return resolve(name, given, context);
   const layers = given.map((/** @type {any} */ layer) => ({
     ...layer,
     properties: without(layer.properties, key, OTHER_VALUES.get(key)),
@@ -47,6 +47,8 @@ export function resolveWithout(resolve, name, given, context) {
     values: without(layer.values, key, OTHER_VALUES.get(key)),
   }));
   if (IN_THE_CHECKS.has(key)) return resolve(name, layers, { ...context, defaults });
+  const draft = resolve(name, given, context);
+  if (draft.binding === undefined) return draft;
   acceptsViolations = true;
   try {
     return { ...draft, binding: resolve(name, layers, { ...context, defaults }).binding };

@@ -3,14 +3,15 @@ import { tmpdir } from 'node:os';
 import { basename, join, relative } from 'node:path';
 
 const HOOK = join(import.meta.dirname, 'break-option.mjs');
-const RESOLVING = 'libs/core/src/config/resolving';
+const SOURCES = 'libs/core/src';
+const RESOLVING = 'config/resolving';
 const COPIED = ['libs', 'test', 'tools', 'jest.config.mjs', 'package.json', 'tsconfig.base.json'];
 const LEFT_OUT = new Set(['node_modules', 'dist', 'coverage']);
 
 /** Changes of the sources in the copy: the file, the text that occurs once in it, and its replacement. */
 const CHANGES = [
   {
-    file: 'resolve-binding.ts',
+    file: 'config/resolving/resolve-binding.ts',
     text: 'export function draftBinding(',
     replacement: `import { areViolationsAccepted, resolveWithout } from './break-option.js';
 
@@ -21,19 +22,25 @@ export function draftBinding(name: string, given: readonly BindingLayer[], conte
 function draftWhole(`,
   },
   {
-    file: 'resolve-binding.ts',
+    file: 'config/resolving/resolve-binding.ts',
     text: 'violations.all.length === 0 ? deepFreeze(binding)',
     replacement: 'violations.all.length === 0 || areViolationsAccepted() ? deepFreeze(binding)',
   },
   {
-    file: 'resolve-options.ts',
+    file: 'config/resolving/resolve-options.ts',
     text: 'return [own, ...loaded];',
     replacement: `return rootsWithout([own, ...loaded]) as readonly Layer[];`,
   },
   {
-    file: 'resolve-options.ts',
+    file: 'config/resolving/resolve-options.ts',
     text: 'function rootLayers(',
     replacement: `import { rootsWithout } from './break-option.js';\n\nfunction rootLayers(`,
+  },
+  {
+    // The bus needs its clock before it resolves the options.
+    file: 'nest/event-bus-providers.ts',
+    text: 'options?.runtime ?? realRuntime',
+    replacement: `(process.env['BREAK_OPTION'] === 'runtime' ? undefined : options?.runtime) ?? realRuntime`,
   },
 ];
 
@@ -51,7 +58,7 @@ export async function createBrokenTree(root) {
     });
   }
   await symlink(join(root, 'node_modules'), join(path, 'node_modules'), 'dir');
-  await cp(HOOK, join(path, RESOLVING, 'break-option.ts'));
+  await cp(HOOK, join(path, SOURCES, RESOLVING, 'break-option.ts'));
   for (const change of CHANGES) await applyChange(path, change);
   return { path, remove: () => rm(path, { recursive: true, force: true }) };
 }
@@ -61,7 +68,7 @@ export async function createBrokenTree(root) {
  * @param {(typeof CHANGES)[number]} change
  */
 async function applyChange(tree, { file, text, replacement }) {
-  const path = join(tree, RESOLVING, file);
+  const path = join(tree, SOURCES, file);
   const source = await readFile(path, 'utf8');
   if (source.split(text).length !== 2)
     throw new Error(`${file} must contain '${text}' once: adapt tools/break-options to it.`);

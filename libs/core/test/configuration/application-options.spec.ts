@@ -1,14 +1,14 @@
 import type { BrokerDriver, ProducerOptions } from '@nest-event-bus/broker';
 import { memory } from '@nest-event-bus/broker/memory';
-import { Deferred } from '@nest-event-bus/broker/runtime';
+import { Deferred, sleep } from '@nest-event-bus/broker/runtime';
 import { Injectable } from '@nestjs/common';
 import { ContainerRegistry } from '../../src/containers/container-registry.js';
 import { EventHandler } from '../../src/discovery/decorators/event-handler.js';
 import type { EventRecord } from '../../src/model/records/event-record.js';
 import { EventPublisher } from '../../src/publisher/event-publisher.js';
-import { World } from '../support/application.spec-support.js';
+import { TestBus } from '../support/test-bus.spec-support.js';
 
-let world: World;
+let testBus: TestBus;
 let handled: number[];
 let gate: Deferred | undefined;
 
@@ -22,15 +22,15 @@ class Orders {
 }
 
 beforeEach(async () => {
-  world = new World();
+  testBus = new TestBus();
   handled = [];
   gate = undefined;
-  await world.topic('orders', 4);
+  await testBus.topic('orders', 4);
 });
 
 afterEach(async () => {
   gate?.resolve();
-  await world.end();
+  await testBus.end();
 });
 
 /** Returns a driver with another way to create consumers or producers. */
@@ -38,7 +38,7 @@ function observed<K extends 'consumer' | 'producer'>(
   method: K,
   wrap: (create: BrokerDriver[K]) => BrokerDriver[K],
 ): BrokerDriver {
-  const driver = memory({ broker: world.broker, clientId: 'bus' });
+  const driver = memory({ broker: testBus.broker, clientId: 'bus' });
   const create = driver[method].bind(driver) as BrokerDriver[K];
   return Object.assign(Object.create(driver) as BrokerDriver, { [method]: wrap(create) });
 }
@@ -47,40 +47,42 @@ const orders = { topic: 'orders', groupId: 'shop' };
 
 describe('driver', () => {
   it('reaches the topics of the default cluster', async () => {
-    await world.startOrders([Orders]);
-    await world.write('orders', '1');
+    await testBus.startOrders([Orders]);
+    await testBus.write('orders', '1');
     expect(handled).toEqual([0]);
   });
 });
 
 describe('runtime', () => {
   it('is the clock of the application', async () => {
-    const application = await world.startOrders([Orders]);
+    const application = await testBus.startOrders([Orders]);
     const { since } = application.get(ContainerRegistry).require('orders');
-    expect(Math.abs(since - world.runtime.now())).toBeLessThan(60_000);
+    expect(Math.abs(since - testBus.runtime.now())).toBeLessThan(60_000);
   });
 });
 
 describe('startup.concurrency', () => {
   it.each([1, 3])('%i limits the sessions that join at the same time', async (concurrency) => {
-    const startedAt: number[] = [];
+    let joining = 0;
+    let most = 0;
     const driver = observed('consumer', (create) => (options) => {
       const session = create(options);
       const start = session.start.bind(session);
-      session.start = (...given) => {
-        startedAt.push(world.runtime.monotonic());
-        return start(...given);
+      session.start = async (...given) => {
+        most = Math.max(most, ++joining);
+        // A session keeps its place for 100 ms at the longest.
+        await sleep(testBus.runtime, 50);
+        joining--;
+        await start(...given);
       };
       return session;
     });
     const bindings = { orders: { ...orders, concurrency: 4, retry: { tiers: [] } } };
-    const imports = [world.bus({ driver, startup: { concurrency }, bindings })];
-    await world.start({ imports, providers: [Orders] });
-    await world.runtime.advance(60_000);
-    // A session that waits for its group gives its place to another one after 100 ms.
-    const first = startedAt.filter((at) => at - startedAt[0]! < 50);
-    expect(first).toHaveLength(concurrency);
-    expect(await world.members()).toHaveLength(4);
+    const imports = [testBus.module({ driver, startup: { concurrency }, bindings })];
+    await testBus.start({ imports, providers: [Orders] });
+    await testBus.runtime.advance(60_000);
+    expect(most).toBe(concurrency);
+    expect(await testBus.members()).toHaveLength(4);
   });
 });
 
@@ -98,24 +100,24 @@ describe('clusters.*.producer', () => {
       return create(options);
     });
     const imports = [
-      world.bus({
+      testBus.module({
         driver: undefined,
         clusters: { default: { driver, producer } },
         bindings: { orders },
       }),
     ];
-    const application = await world.start({ imports, providers: [Orders] });
-    await world.done(application.get(EventPublisher).publish('orders', { value: 1 }));
+    const application = await testBus.start({ imports, providers: [Orders] });
+    await testBus.done(application.get(EventPublisher).publish('orders', { value: 1 }));
     expect(created).toContainEqual(expect.objectContaining(producer));
   });
 });
 
 describe('groupId', () => {
   it('names the group that commits', async () => {
-    await world.startOrders([Orders], { groupId: 'warehouse' });
-    await world.write('orders', '1');
-    await world.runtime.advance(1_000);
-    expect(await world.committed('warehouse')).toBe(1);
+    await testBus.startOrders([Orders], { groupId: 'warehouse' });
+    await testBus.write('orders', '1');
+    await testBus.runtime.advance(1_000);
+    expect(await testBus.committed('warehouse')).toBe(1);
   });
 });
 
@@ -125,11 +127,11 @@ describe('listenerType', () => {
     ['BATCH', 0],
   ] as const)('%s commits with each record, or with the slice', async (listenerType, committed) => {
     gate = new Deferred();
-    await world.write('orders', '1', '2');
-    await world.startOrders([Orders], { listenerType });
-    await world.runtime.advance(1_000);
+    await testBus.write('orders', '1', '2');
+    await testBus.startOrders([Orders], { listenerType });
+    await testBus.runtime.advance(1_000);
     expect(handled).toEqual([0]);
-    expect(await world.committed()).toBe(committed);
+    expect(await testBus.committed()).toBe(committed);
   });
 });
 
@@ -138,9 +140,25 @@ describe('ack', () => {
     ['auto', 1],
     ['manual', 0],
   ] as const)('%s decides whether a record is done after its handler', async (ack, committed) => {
-    await world.write('orders', '1');
-    await world.startOrders([Orders], { ack });
-    await world.runtime.advance(1_000);
-    expect(await world.committed()).toBe(committed);
+    await testBus.write('orders', '1');
+    await testBus.startOrders([Orders], { ack });
+    await testBus.runtime.advance(1_000);
+    expect(await testBus.committed()).toBe(committed);
+  });
+});
+
+describe('staticMembership and groupInstanceId', () => {
+  it('give each member of the group its id', async () => {
+    const ids: (string | undefined)[] = [];
+    const driver = observed('consumer', (create) => (options) => {
+      ids.push(options.groupInstanceId);
+      return create(options);
+    });
+    const identity = { staticMembership: true, groupInstanceId: 'shop-{index}' };
+    const binding = { ...orders, ...identity, concurrency: 2, retry: { tiers: [] } };
+    const imports = [testBus.module({ driver, bindings: { orders: binding } })];
+    await testBus.start({ imports, providers: [Orders] });
+    expect(ids.toSorted()).toEqual(['shop-0', 'shop-1']);
+    expect(await testBus.members()).toHaveLength(2);
   });
 });

@@ -3,11 +3,11 @@ import { sleep } from '@nest-event-bus/broker/runtime';
 import { ContainerRegistry } from '../../src/containers/container-registry.js';
 import { EventHandler } from '../../src/discovery/decorators/event-handler.js';
 import type { EventRecord } from '../../src/model/records/event-record.js';
-import { World } from '../support/application.spec-support.js';
+import { TestBus } from '../support/test-bus.spec-support.js';
 
 const SECOND = 1_000;
 
-let world: World;
+let testBus: TestBus;
 
 /** A call that succeeds, that fails, or that succeeds after so many seconds. */
 type Call = 'good' | 'bad' | number;
@@ -16,18 +16,18 @@ type Call = 'good' | 'bad' | number;
 class Orders {
   @EventHandler('orders')
   async onOrder({ value: payload }: EventRecord<Call>): Promise<void> {
-    if (typeof payload === 'number') await sleep(world.runtime, payload * SECOND);
+    if (typeof payload === 'number') await sleep(testBus.runtime, payload * SECOND);
     if (payload === 'bad') throw new Error('nobody has seen this before');
   }
 }
 
 beforeEach(async () => {
-  world = new World();
-  await world.topic('orders');
-  await world.topic('orders.DLT');
+  testBus = new TestBus();
+  await testBus.topic('orders');
+  await testBus.topic('orders.DLT');
 });
 
-afterEach(() => world.end());
+afterEach(() => testBus.end());
 
 const times = (count: number, call: Call): readonly Call[] =>
   Array.from({ length: count }, () => call);
@@ -39,17 +39,17 @@ async function stateAfter(
   later: { readonly seconds?: number; readonly calls?: readonly Call[] } = {},
 ): Promise<string | undefined> {
   const retry = { tiers: [], tier0: { maxAttempts: 1 } };
-  const application = await world.startOrders([Orders], { retry, circuitBreaker });
+  const application = await testBus.startOrders([Orders], { retry, circuitBreaker });
   await writeAndHandle(calls);
-  if (later.seconds) await world.runtime.advance(later.seconds * SECOND);
+  if (later.seconds) await testBus.runtime.advance(later.seconds * SECOND);
   await writeAndHandle(later.calls ?? []);
   return application.get(ContainerRegistry).require('orders').circuitBreaker.current?.state;
 }
 
 async function writeAndHandle(calls: readonly Call[]): Promise<void> {
   for (const call of calls) {
-    await world.write('orders', JSON.stringify(call));
-    await world.runtime.advance(typeof call === 'number' ? call * SECOND : 0);
+    await testBus.write('orders', JSON.stringify(call));
+    await testBus.runtime.advance(typeof call === 'number' ? call * SECOND : 0);
   }
 }
 

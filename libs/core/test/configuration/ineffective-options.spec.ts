@@ -4,9 +4,9 @@ import { EventHandler } from '../../src/discovery/decorators/event-handler.js';
 import { EXCEPTION_CLASSIFIER } from '../../src/discovery/decorators/tokens.js';
 import { EventBusConnector } from '../../src/containers/lifecycle/event-bus-connector.js';
 import { fromEnvironment } from '../../src/presets/from-environment.js';
-import { errorOf, World } from '../support/application.spec-support.js';
+import { errorOf, TestBus } from '../support/test-bus.spec-support.js';
 
-let world: World;
+let testBus: TestBus;
 
 @Injectable()
 class Orders {
@@ -15,23 +15,23 @@ class Orders {
 }
 
 beforeEach(() => {
-  world = new World();
+  testBus = new TestBus();
 });
 
-afterEach(() => world.end());
+afterEach(() => testBus.end());
 
 const classifierProvider = {
   provide: EXCEPTION_CLASSIFIER,
   useValue: { classify: () => undefined },
 };
 const warnings = (): readonly string[] =>
-  world.said.warnings.filter((line) => line.includes('has no effect'));
+  testBus.log.warnings.filter((line) => line.includes('has no effect'));
 
 describe('A circuit breaker that only the environment configures', () => {
   it('watches the binding', async () => {
     const variable = 'EVENTBUS_DEFAULTS_CIRCUIT_BREAKER_FAILURE_RATE_THRESHOLD';
     const loaders = [fromEnvironment({ [variable]: '30' })];
-    const application = await world.startOrders([Orders], {}, { loaders });
+    const application = await testBus.startOrders([Orders], {}, { loaders });
     const { circuitBreaker } = application.get(ContainerRegistry).require('orders');
     expect(circuitBreaker.current?.state).toBe('CLOSED');
   });
@@ -39,7 +39,7 @@ describe('A circuit breaker that only the environment configures', () => {
 
 describe('An option without effect', () => {
   it('is named in a warning at start', async () => {
-    await world.startOrders([Orders], { dlt: { verifyTopic: true } });
+    await testBus.startOrders([Orders], { dlt: { verifyTopic: true } });
     expect(warnings()).toEqual([
       "bindings.orders.dlt.verifyTopic (the options) has no effect: provisioning is not 'none', and checks the dead-letter topic anyway: leave verifyTopic out.",
     ]);
@@ -47,24 +47,24 @@ describe('An option without effect', () => {
 
   it('is named if a provider of the application replaces the rules', async () => {
     const exceptionRouting = [{ match: RangeError, routing: 'DEAD_LETTER' }];
-    await world.startOrders([Orders, classifierProvider], { exceptionRouting });
+    await testBus.startOrders([Orders, classifierProvider], { exceptionRouting });
     expect(warnings()).toEqual([
       expect.stringContaining('bindings.orders.exceptionRouting (the options) has no effect'),
     ]);
   });
 
   it('stops the start if it is certainly a mistake', async () => {
-    const started = world.startOrders([Orders], { schemaRegistry: { timeoutMs: '1s' } });
+    const started = testBus.startOrders([Orders], { schemaRegistry: { timeoutMs: '1s' } });
     expect(String(await errorOf(started))).toContain(
       'bindings.orders.schemaRegistry.timeoutMs: has no effect: schemaRegistry.url is missing',
     );
   });
 
   it('is named for a binding that is registered at run time', async () => {
-    const application = await world.startOrders([Orders]);
+    const application = await testBus.startOrders([Orders]);
     const properties = { topic: 'late', groupId: 'late', retry: { poisonAfter: 1_000 } };
     const connector = application.get(EventBusConnector);
-    await world.done(connector.register('late', properties, () => undefined));
+    await testBus.done(connector.register('late', properties, () => undefined));
     expect(warnings()).toEqual([
       expect.stringContaining('bindings.late.retry.poisonAfter (the registration) has no effect'),
     ]);

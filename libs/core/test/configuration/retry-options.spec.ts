@@ -2,38 +2,38 @@ import { Injectable } from '@nestjs/common';
 import { EventHandler } from '../../src/discovery/decorators/event-handler.js';
 import type { EventContext } from '../../src/model/records/event-context.js';
 import type { EventRecord } from '../../src/model/records/event-record.js';
-import { World } from '../support/application.spec-support.js';
+import { TestBus } from '../support/test-bus.spec-support.js';
 
 const SECOND = 1_000;
 
-let world: World;
+let testBus: TestBus;
 let calls: { readonly at: number; readonly call: number; readonly delivery: number }[];
 
 @Injectable()
 class Orders {
   @EventHandler('orders')
   onOrder(_: EventRecord, { attempt: { call, delivery } }: EventContext): never {
-    calls.push({ at: world.runtime.now(), call, delivery });
+    calls.push({ at: testBus.runtime.now(), call, delivery });
     throw new Error('nobody has seen this before');
   }
 }
 
 beforeEach(async () => {
-  world = new World();
+  testBus = new TestBus();
   calls = [];
-  for (const topic of ['orders', 'orders.retry-1', 'orders.DLT']) await world.topic(topic);
+  for (const topic of ['orders', 'orders.retry-1', 'orders.DLT']) await testBus.topic(topic);
 });
 
-afterEach(() => world.end());
+afterEach(() => testBus.end());
 
 const waits = (): readonly number[] =>
   calls.slice(1).map(({ at }, index) => (at - calls[index]!.at) / SECOND);
 
 async function failWith(retry: object): Promise<void> {
-  await world.startOrders([Orders], { retry, maxPollRecords: 1 });
-  await world.write('orders', '1');
-  await world.runtime.advance(1_200 * SECOND);
-  expect(await world.records('orders.DLT')).toHaveLength(1);
+  await testBus.startOrders([Orders], { retry, maxPollRecords: 1 });
+  await testBus.write('orders', '1');
+  await testBus.runtime.advance(1_200 * SECOND);
+  expect(await testBus.records('orders.DLT')).toHaveLength(1);
 }
 
 describe('retry.tier0', () => {

@@ -1,11 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import type { TopicBindingProperties } from '../../src/config/properties/topic-binding-properties.js';
 import { EventHandler } from '../../src/discovery/decorators/event-handler.js';
-import { World } from '../support/application.spec-support.js';
+import { TestBus } from '../support/test-bus.spec-support.js';
 
 const SECOND = 1_000;
 
-let world: World;
+let testBus: TestBus;
 let calls: number[];
 let takesMs: number;
 
@@ -13,18 +13,18 @@ let takesMs: number;
 class Orders {
   @EventHandler('orders')
   async onOrder(): Promise<never> {
-    calls.push(Math.round(world.runtime.monotonic() / SECOND));
-    await new Promise<void>((resolve) => world.runtime.setTimer(resolve, takesMs));
+    calls.push(Math.round(testBus.runtime.monotonic() / SECOND));
+    await new Promise<void>((resolve) => testBus.runtime.setTimer(resolve, takesMs));
     throw new Error('the service did not answer');
   }
 }
 
 beforeEach(() => {
-  world = new World();
+  testBus = new TestBus();
   calls = [];
 });
 
-afterEach(() => world.end());
+afterEach(() => testBus.end());
 
 /** Returns how many calls the record gets before it becomes a dead letter. */
 async function callsUntilDeadLetter(
@@ -32,11 +32,11 @@ async function callsUntilDeadLetter(
   properties: Partial<TopicBindingProperties>,
 ): Promise<number> {
   takesMs = handlerMs;
-  await world.topic('orders');
-  await world.topic('orders-dlq');
-  await world.startOrders([Orders], { maxPollRecords: 1, ...properties });
-  await world.write('orders', { value: '1' });
-  while ((await world.records('orders-dlq')).length === 0) await world.runtime.advance(SECOND);
+  await testBus.topic('orders');
+  await testBus.topic('orders-dlq');
+  await testBus.startOrders([Orders], { maxPollRecords: 1, ...properties });
+  await testBus.write('orders', { value: '1' });
+  while ((await testBus.records('orders-dlq')).length === 0) await testBus.runtime.advance(SECOND);
   return calls.length;
 }
 

@@ -1,12 +1,10 @@
 import type { BrokerRecord } from '@nest-event-bus/broker';
 import { Deferred } from '@nest-event-bus/broker/runtime';
-import type { Delivery, RecordDecision } from '../../model/outcomes/delivery.js';
+import type { DeliveryHistory } from '../../model/outcomes/delivery-history.js';
+import type { Delivery } from '../../model/outcomes/delivery.js';
 import type { Assignment } from '../../model/records/assignment.js';
-import type { FailureSummary } from '../../model/outcomes/failed-before.js';
-import type { FailedOutcome } from '../../model/outcomes/outcome.js';
-import type { RecordWait } from './waiting-records.js';
 
-/** A signal that costs nothing until somebody asks for it: an AbortController takes longer than all the rest of a delivery. */
+/** Creates its signal at first access: an AbortController costs more than all the rest of a delivery. */
 class LazySignal {
   #controller: AbortController | undefined;
   #reason: Error | undefined;
@@ -30,35 +28,14 @@ class LazySignal {
   }
 }
 
-/** What became of the earlier hand-outs of a record. */
-export interface DeliveryHistory {
-  readonly redeliveries: number;
-  readonly failures: number;
-  readonly calls: number;
-  readonly failureSummary?: FailureSummary;
-  /** When the first call failed, by the monotonic clock. */
-  readonly failingSince?: number;
-  readonly decision?: RecordDecision;
-  /** The failure by which it is to leave, once it can be written to where it belongs. */
-  readonly pendingRouting?: FailedOutcome;
-  /** Its latest failure: somebody may decide about it. */
-  readonly lastFailure?: FailedOutcome;
-  /** It waits, wherever it comes from. */
-  readonly wait?: RecordWait;
-}
-
-export const FIRST_DELIVERY: DeliveryHistory = Object.freeze({
-  redeliveries: 0,
-  failures: 0,
-  calls: 0,
-});
-
-/** One hand-out of one record by one lane. */
+/** A record on its way from a lane through the pipeline. Each delivery of the record is another object. */
 export class LaneDelivery implements Delivery {
-  /** How often it was reported as running for too long. */
+  /** Number of warnings that the handler runs for too long. */
   reports = 0;
-  #receivedAt: number;
-  #readySince: number | undefined;
+  /** Read-only for others: `readyAt` sets it. */
+  receivedAt: number;
+  /** Read-only for others: `readyAt` sets it. */
+  readySince = -Infinity;
   #startedAt: number | undefined;
   #records = 1;
   #trouble: Error | undefined;
@@ -72,63 +49,23 @@ export class LaneDelivery implements Delivery {
     readonly history: DeliveryHistory,
     receivedAt: number,
     readonly sessionIndex: number,
-    readonly assignment?: Assignment,
+    readonly assignment: Assignment | undefined,
   ) {
-    this.#receivedAt = receivedAt;
+    this.receivedAt = receivedAt;
   }
 
-  get receivedAt(): number {
-    return this.#receivedAt;
-  }
-
-  get readySince(): number | undefined {
-    return this.#readySince;
-  }
-
-  get redeliveries(): number {
-    return this.history.redeliveries;
-  }
-
-  get failures(): number {
-    return this.history.failures;
-  }
-
-  get calls(): number {
-    return this.history.calls;
-  }
-
-  get failureSummary(): FailureSummary | undefined {
-    return this.history.failureSummary;
-  }
-
-  get failingSince(): number | undefined {
-    return this.history.failingSince;
-  }
-
-  get decision(): RecordDecision | undefined {
-    return this.history.decision;
-  }
-
-  get pendingRouting(): FailedOutcome | undefined {
-    return this.history.pendingRouting;
-  }
-
-  get lastFailure(): FailedOutcome | undefined {
-    return this.history.lastFailure;
-  }
-
-  /** When its handler began, by the monotonic clock; undefined for one that has answered. */
+  /** Start of the handler by the monotonic clock; undefined once the handler has returned. */
   get startedAt(): number | undefined {
     return this.#startedAt;
   }
 
-  /** It could not be handed out before this time, nor, by the monotonic clock, before `since`. */
+  /** Sets the earliest time at which the record could be handed out; `since` is the same by the monotonic clock. */
   readyAt(time: number, since: number): void {
-    if (time > this.#receivedAt) this.#receivedAt = time;
-    if (this.#readySince === undefined || since > this.#readySince) this.#readySince = since;
+    if (time > this.receivedAt) this.receivedAt = time;
+    if (since > this.readySince) this.readySince = since;
   }
 
-  /** Its handler has not answered at once. `records`: how many it has; 0 for those that it has besides the first. */
+  /** Called when the handler returned a promise. `records` counts the records of a batch; it is 0 for all but the first. */
   begin(now: number, records = 1): void {
     this.#startedAt = now;
     this.#records = records;
@@ -140,7 +77,7 @@ export class LaneDelivery implements Delivery {
     this.#trouble = trouble;
   }
 
-  /** What keeps it from being over, although its handler has answered. */
+  /** The error that delays completion after the handler has returned. */
   get trouble(): Error | undefined {
     return this.#trouble;
   }
@@ -154,12 +91,12 @@ export class LaneDelivery implements Delivery {
     this.#ended?.resolve();
   }
 
-  /** What became of it is known. */
+  /** Says whether the delivery has an outcome. */
   get hasEnded(): boolean {
     return this.#hasEnded;
   }
 
-  /** Nothing that has not begun with it is to begin any more. */
+  /** Says whether no further step of the delivery may begin. */
   get isCancelled(): boolean {
     return this.#wait?.isAborted ?? false;
   }
@@ -167,26 +104,6 @@ export class LaneDelivery implements Delivery {
   whenEnded(): Promise<void> {
     if (this.#hasEnded) return Promise.resolve();
     return (this.#ended ??= new Deferred()).promise;
-  }
-
-  /** For the next hand-out, after this one failed; or was handed back, which is no attempt, as is a failure without a call. */
-  historyAfter(failure?: FailedOutcome): DeliveryHistory {
-    const { history } = this;
-    const next = { ...history, redeliveries: history.redeliveries + 1 };
-    // The wait belongs to the delivery that is over.
-    delete (next as { wait?: RecordWait }).wait;
-    if (!failure) return next;
-    const { attempts = 1, failureSummary, failingSince, pendingRouting } = failure;
-    return {
-      ...next,
-      failures: history.failures + (attempts > 0 ? 1 : 0),
-      calls: history.calls + attempts,
-      ...(failureSummary && { failureSummary }),
-      ...(failingSince !== undefined && { failingSince }),
-      ...(pendingRouting && { pendingRouting }),
-      // Failures without a handler call do not replace the last handler failure.
-      ...(attempts > 0 && { lastFailure: pendingRouting ?? failure }),
-    };
   }
 
   get signal(): AbortSignal {
@@ -207,7 +124,7 @@ export class LaneDelivery implements Delivery {
   }
 }
 
-/** Where in the log its record is. */
+/** Position of the record in the log. */
 export function placeOf({ record: { topic, partition, offset } }: LaneDelivery) {
   return { topic, partition, offset };
 }

@@ -1,6 +1,6 @@
 import { EVENTBUS_HEADERS, tierHeaders } from '../../model/records/event-bus-headers.js';
-import type { TierFailureRecord } from '../../model/records/tier-failure-record.js';
-import type { FailureReport } from '../report/failure-report.js';
+import type { TierFailureRecord } from '../../model/records/tier-history.js';
+import type { FailureReport } from '../../model/outcomes/failure-report.js';
 import { isEventBusHeader } from './control-headers.js';
 import {
   headersOf,
@@ -9,7 +9,7 @@ import {
   type RetryHop,
 } from './header-profile.js';
 
-/** The bus's own: text, numbers in decimal. Tells what the control headers leave out. */
+/** The bus's own profile: text, numbers in decimal. Contains what the control headers do not. */
 export const eventbusProfile = Object.freeze<HeaderProfile>({
   name: 'eventbus',
   owns: isEventBusHeader,
@@ -17,7 +17,7 @@ export const eventbusProfile = Object.freeze<HeaderProfile>({
     headersOf(hop.kind === 'retry' ? earlierTiers(report, hop) : deadLetterDetails(report, hop)),
 });
 
-/** A tier is exhausted when the record leaves it, not when it is written to it once more. */
+/** A tier is exhausted when the record leaves it, not when the record is written to it again. */
 function earlierTiers({ tierHistory }: FailureReport, hop: RetryHop) {
   return Object.assign(
     {},

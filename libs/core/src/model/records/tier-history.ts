@@ -2,19 +2,26 @@ import type { RecordHeader } from '@nest-event-bus/broker';
 import { tierHeaders } from './event-bus-headers.js';
 import { headerCount } from './header-number.js';
 import { headerText } from './header-text.js';
-import type { TierFailureRecord } from './tier-failure-record.js';
 
-/** In the place of a class that no header names. */
+/** The failures of a record in one tier; tier 0 is the main topic. */
+export interface TierFailureRecord {
+  readonly tier: number;
+  readonly exceptionClass: string;
+  readonly exhaustedAt: number;
+  readonly attempts: number;
+}
+
+/** Replaces the name of a class that no header contains. */
 export const UNKNOWN_CLASS = 'unknown';
 
-/** Of one binding. What a stranger wrote into the headers stays bounded by it, too. */
+/** Tiers of one binding. The limit also bounds headers that another producer wrote. */
 export const MOST_TIERS = 100;
 
 const TIER_HEADER = /^x-eventbus-tier(\d{1,2}|100)-(?:exception|exhausted-at|attempts)$/;
 
 export const isTierHeader = (name: string): boolean => TIER_HEADER.test(name);
 
-/** What the headers tell of each tier, in the order of the tiers. `exhaustedAt` stands in where none is told. */
+/** Reads the failures per tier, in the order of the tiers. `exhaustedAt` replaces a missing time. */
 export function readTierHistory(
   headers: readonly RecordHeader[],
   exhaustedAt: number,

@@ -2,7 +2,8 @@ import { sleep, type Runtime } from '@nest-event-bus/broker/runtime';
 import type { IRetryContext } from 'cockatiel';
 import { read, textOf } from '../../failures/faults/thrown.js';
 import type { Delivery } from '../../model/outcomes/delivery.js';
-import { handedBack, type FailedOutcome } from '../../model/outcomes/outcome.js';
+import type { Failure } from '../../model/outcomes/failed-outcome.js';
+import { handedBack } from '../../model/outcomes/outcome.js';
 import { toError } from '../to-error.js';
 import { StopRetrying } from './stop-retrying.js';
 import { DeliveryPolicy } from './delivery-policy.js';
@@ -10,8 +11,8 @@ import type { RetryConfig } from './retry-config-factory.js';
 import { decideRetry, failedOutcomeOf, type FailedCall } from './retry-decision.js';
 
 /**
- * The calls of one delivery. In the place of cockatiel's own retry policy, whose sleep cannot be
- * aborted and knows no clock but the system's.
+ * Retries the calls of one delivery. It replaces the retry policy of cockatiel, whose sleep cannot
+ * be aborted and always uses the system clock.
  */
 export class DeliveryRetry extends DeliveryPolicy<IRetryContext> {
   constructor(
@@ -25,25 +26,25 @@ export class DeliveryRetry extends DeliveryPolicy<IRetryContext> {
   /** Rejects with StopRetrying. `attempt` counts from 1. */
   async execute<T>(
     call: (context: IRetryContext) => PromiseLike<T> | T,
-    signal: AbortSignal = waitSignalOf(this.delivery),
+    signal: AbortSignal = this.delivery.waitSignal,
   ): Promise<T> {
     let firstWay: string | undefined;
     let hasVaried = false;
-    let failedSince: number | undefined;
-    let failingSince = this.delivery.failingSince;
+    let firstFailedAt: number | undefined;
+    let { failingSince } = this.delivery.history;
     for (let attempt = 1; ; attempt++) {
       try {
         return await call({ attempt, signal });
       } catch (thrown) {
         if (thrown instanceof StopRetrying) throw thrown;
         const error = toError(thrown);
-        failedSince ??= this.runtime.now();
+        firstFailedAt ??= this.runtime.now();
         if (this.config.maxElapsedMs > 0) failingSince ??= this.runtime.monotonic();
         firstWay ??= failureSignature(error);
         hasVaried ||= failureSignature(error) !== firstWay;
         await this.#waitFor(attempt, error, signal, {
           ...(failingSince !== undefined && { failingSince }),
-          ...(attempt > 1 && { failedSince }),
+          ...(attempt > 1 && { firstFailedAt }),
           ...(hasVaried && { hasVaried }),
         });
       }
@@ -54,21 +55,15 @@ export class DeliveryRetry extends DeliveryPolicy<IRetryContext> {
     call: number,
     error: Error,
     signal: AbortSignal,
-    history: Pick<FailedOutcome, 'failedSince' | 'failingSince' | 'hasVaried'>,
+    history: Pick<Failure, 'firstFailedAt' | 'failingSince' | 'hasVaried'>,
   ): Promise<void> {
     const { config, delivery, runtime } = this;
-    // What a handler throws because its work was called off is no failure.
+    // An error that a handler throws because its work was cancelled is no failure.
     if (delivery.signal.aborted) throw new StopRetrying(handedBack);
+    const { failingSince } = history;
     const decision = decideRetry(
       config,
-      failedCall({
-        config,
-        delivery,
-        runtime,
-        error,
-        call,
-        failingSince: history.failingSince,
-      }),
+      failedCall({ config, delivery, runtime, error, call, failingSince }),
     );
     switch (decision.kind) {
       case 'end':
@@ -83,7 +78,10 @@ export class DeliveryRetry extends DeliveryPolicy<IRetryContext> {
   }
 }
 
-/** In which way a call failed. An error may be a proxy, or have getters that throw. */
+/**
+ * Returns the name and message of an error, to compare failures. The error may be a proxy, or have
+ * getters that throw.
+ */
 function failureSignature(error: Error): string {
   return `${textOf(read(error, 'name'))}\n${textOf(read(error, 'message'))}`;
 }
@@ -94,36 +92,23 @@ export function failedCall({
   runtime,
   error,
   call,
-  failingSince = delivery.failingSince,
+  failingSince = delivery.history.failingSince,
 }: {
   readonly config: RetryConfig;
   readonly delivery: Delivery;
   readonly runtime: Runtime;
   readonly error: Error;
   readonly call: number;
-  /** When the first call failed, by the monotonic clock. Left out: with an earlier delivery, or now. */
+  /** Time of the first failed call, by the monotonic clock, if the time of the calls is limited. */
   readonly failingSince?: number | undefined;
 }): FailedCall {
   return {
     judgement: config.judge(error),
     call,
-    failures: delivery.failures ?? delivery.redeliveries,
-    elapsedMs: elapsedMsOf(delivery, runtime),
+    failures: delivery.history.failures,
+    // By the monotonic clock: setting the system clock while a handler runs must not end its retries.
+    elapsedMs: runtime.monotonic() - delivery.readySince,
     failingMs: failingSince === undefined ? 0 : runtime.monotonic() - failingSince,
     chance: runtime.random(),
   };
-}
-
-/** A clock that is set while a handler runs must not end its retries. */
-function elapsedMsOf({ receivedAt, readySince }: Delivery, runtime: Runtime): number {
-  return readySince === undefined ? runtime.now() - receivedAt : runtime.monotonic() - readySince;
-}
-
-/** For who does not wait but only looks: a signal would cost more than the look. */
-export function isCancelled(delivery: Delivery): boolean {
-  return delivery.isCancelled ?? waitSignalOf(delivery).aborted;
-}
-
-export function waitSignalOf({ waitSignal, signal }: Delivery): AbortSignal {
-  return waitSignal ?? signal;
 }

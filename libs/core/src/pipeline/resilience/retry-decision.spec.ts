@@ -26,7 +26,7 @@ const failed = (given: Partial<FailedCall> = {}): FailedCall => ({
 const waits = (tier0: Tier0, chances: readonly number[]): readonly number[] =>
   chances.map((chance, index) => configOf(tier0).waitAfter(index + 1, chance));
 
-describe('the waits between calls', () => {
+describe('The waits between calls', () => {
   it.each<[string, Tier0, number[]]>([
     ['double by default', {}, [100, 200, 400, 800, 1_600, 2_000, 2_000]],
     ['follow the multiplier', { multiplier: 3 }, [100, 300, 900, 2_000, 2_000]],
@@ -35,7 +35,7 @@ describe('the waits between calls', () => {
     ['begin as it is said', { initialBackoffMs: 7 }, [7, 14, 28]],
     ['are never longer than their cap', { maxBackoffMs: 50 }, [50, 50, 50]],
     ['may be none', { initialBackoffMs: 0, multiplier: 1_000 }, [0, 0, 0]],
-  ])('%s', (_what, tier0, expected) => {
+  ])('follow their settings: %s', (_what, tier0, expected) => {
     expect(
       waits(
         tier0,
@@ -44,11 +44,11 @@ describe('the waits between calls', () => {
     ).toEqual(expected);
   });
 
-  it('are shortened by chance after the cap, by half at most', () => {
+  it('are shortened randomly after the cap, by at most one half', () => {
     expect(waits({ multiplier: 3 }, [0.5, 0.2, 0.75, 0.25])).toEqual([75, 270, 562.5, 1_750]);
   });
 
-  it('are what they are without jitter, whatever chance says', () => {
+  it('are fixed without jitter', () => {
     const chances = [0.5, 0.2, 0.75, 0.25];
     expect(waits({ multiplier: 3, jitter: 'none' }, chances)).toEqual([100, 300, 900, 2_000]);
   });
@@ -77,7 +77,7 @@ describe('the waits between calls', () => {
     ]);
   });
 
-  it('are together never longer than what the budget was calculated from', () => {
+  it('are together never longer than the calculated retry budget', () => {
     const tier0 = fc.record({
       maxAttempts: fc.integer({ min: 1, max: 60 }),
       initialBackoffMs: fc.integer({ min: 0, max: 10_000 }),
@@ -101,72 +101,70 @@ describe('the waits between calls', () => {
   });
 });
 
-describe('after a call that failed', () => {
+describe('decideRetry, after a failed call', () => {
   const again = (waitMs: number): RetryDecision => ({ kind: 'call-again', waitMs });
-  const end = (ending: string, rest: object = {}) => ({ kind: 'end', ending, ...rest });
+  const end = (reason: string, rest: object = {}) => ({ kind: 'end', reason, ...rest });
 
   it.each<[string, Partial<FailedCall>, object]>([
     ['the first of three', {}, again(100)],
     ['the second of three', { call: 2 }, again(200)],
-    ['the last', { call: 3 }, end('exhausted')],
+    ['the last', { call: 3 }, end('retry-exhausted')],
     ['in a later delivery: its calls are counted anew', { failures: 5 }, again(100)],
-    ['of a bad message', { judgement: 'permanent' }, end('permanent')],
-    ['outside a whitelist', { judgement: 'not-retried' }, end('not-retried')],
-    ['by a guard', { judgement: 'refused' }, end('not-retried')],
-  ])('%s', (_case, given, decision) => {
+    ['of a bad message', { judgement: 'permanent' }, end('bad-message')],
+    ['outside a whitelist', { judgement: 'not-retried' }, end('retry-exhausted')],
+    ['by a guard', { judgement: 'refused' }, end('retry-exhausted')],
+  ])('decides about a further call: %s', (_case, given, decision) => {
     expect(decideRetry(configOf(), failed(given))).toEqual(decision);
   });
 
-  it('there is none more where one is granted', () => {
-    expect(decideRetry(configOf({ maxAttempts: 1 }), failed())).toEqual(end('exhausted'));
+  it('ends the calls if maxAttempts is 1', () => {
+    expect(decideRetry(configOf({ maxAttempts: 1 }), failed())).toEqual(end('retry-exhausted'));
   });
 
   it.each<[string, Partial<FailedCall>, object]>([
     ['the wait fits to the millisecond', { elapsedMs: 600 }, again(100)],
-    ['the wait would end too late', { elapsedMs: 601 }, end('over-budget')],
+    ['the wait would end too late', { elapsedMs: 601 }, end('budget-exceeded')],
     ['a wait shortened by chance fits', { elapsedMs: 640, chance: 0.8 }, again(60)],
-    ['the time is over already', { elapsedMs: 5_000 }, end('over-budget')],
-    ['it was the last anyway', { elapsedMs: 5_000, call: 3 }, end('exhausted')],
+    ['the time is over already', { elapsedMs: 5_000 }, end('budget-exceeded')],
+    ['it was the last anyway', { elapsedMs: 5_000, call: 3 }, end('retry-exhausted')],
   ])(
-    '70 %% of maxPollIntervalMs from the poll on are not exceeded: %s',
+    'does not exceed 70 %% of maxPollIntervalMs since the slice began: %s',
     (_case, given, decision) => {
       const config = configOf({}, 'in-line', { maxPollIntervalMs: 1_000 });
       expect(decideRetry(config, failed(given))).toEqual(decision);
     },
   );
 
-  it.each<[string, Partial<FailedCall>, object]>([
-    ['the next call begins in time', { failingMs: 900 }, again(100)],
-    ['the next call would begin too late', { failingMs: 901 }, end('exhausted')],
-    ['the time is over already', { failingMs: 9_000 }, end('exhausted')],
-  ])('maxElapsedMs limits the time since the first failure: %s', (_case, given, decision) => {
+  it.each<[string, Partial<FailedCall>, string]>([
+    ['allows a call in time', { failingMs: 900 }, 'redeliver'],
+    ['allows no call that would begin too late', { failingMs: 901 }, 'retry-exhausted'],
+    ['allows no call after that time', { failingMs: 9_000 }, 'retry-exhausted'],
+  ])('limits the time since the first failure by maxElapsedMs: %s', (_case, given, reason) => {
     const limited = { maxElapsedMs: 1_000 };
-    expect(decideRetry(configOf(limited), failed(given))).toEqual(decision);
-    const seek = decideRetry(configOf(limited, 'seek'), failed(given));
-    expect(seek).toMatchObject({
-      ending: given.failingMs === 900 ? 'delivered-again' : 'exhausted',
-    });
+    const inLine = reason === 'redeliver' ? again(100) : end(reason);
+    expect(decideRetry(configOf(limited), failed(given))).toEqual(inLine);
+    expect(decideRetry(configOf(limited, 'seek'), failed(given))).toMatchObject({ reason });
     expect(decideRetry(configOf(), failed(given))).toEqual(again(100));
   });
 
-  it('the time that the next call is expected to take must fit, too', () => {
+  it('leaves enough time for the expected duration of the next call', () => {
     const config = configOf({}, 'in-line', { maxPollIntervalMs: 1_000, expectedProcessingMs: 300 });
     expect(decideRetry(config, failed({ elapsedMs: 300 }))).toEqual(again(100));
-    expect(decideRetry(config, failed({ elapsedMs: 301 }))).toEqual(end('over-budget'));
+    expect(decideRetry(config, failed({ elapsedMs: 301 }))).toEqual(end('budget-exceeded'));
   });
 
   it.each<[string, Partial<FailedCall>, object]>([
-    ['the first', {}, end('delivered-again', { delayMs: 100 })],
-    ['the second', { failures: 1 }, end('delivered-again', { delayMs: 200 })],
-    ['the third and last', { failures: 2 }, end('exhausted')],
-    ['one beyond', { failures: 9 }, end('exhausted')],
-    ['of a bad message', { judgement: 'permanent' }, end('permanent')],
+    ['the first', {}, end('redeliver', { delayMs: 100 })],
+    ['the second', { failures: 1 }, end('redeliver', { delayMs: 200 })],
+    ['the third and last', { failures: 2 }, end('retry-exhausted')],
+    ['one beyond', { failures: 9 }, end('retry-exhausted')],
+    ['of a bad message', { judgement: 'permanent' }, end('bad-message')],
     [
       'with the slice over its time, since nothing sleeps',
       { elapsedMs: 9e9 },
-      end('delivered-again', { delayMs: 100 }),
+      end('redeliver', { delayMs: 100 }),
     ],
-  ])("with mode 'seek' each delivery is one call: %s", (_case, given, decision) => {
+  ])("allows one call per delivery with retry.mode 'seek': %s", (_case, given, decision) => {
     expect(decideRetry(configOf({}, 'seek'), failed(given))).toEqual(decision);
   });
 });

@@ -1,79 +1,84 @@
-import type { FailedOutcome, FailureEnding } from '../../model/outcomes/outcome.js';
+import type { Failure } from '../../model/outcomes/failed-outcome.js';
 import type { ErrorJudgement } from './error-judge.js';
 import type { RetryConfig } from './retry-config-factory.js';
 
-/** After a call that failed. */
+/** The decision after a failed call. */
 export type RetryDecision = { readonly kind: 'call-again'; readonly waitMs: number } | RetryEnd;
 
 export interface RetryEnd {
   readonly kind: 'end';
-  readonly ending: FailureEnding;
+  readonly reason: 'retry-exhausted' | 'budget-exceeded' | 'bad-message' | 'redeliver';
   readonly delayMs?: number;
 }
 
 export interface FailedCall {
   readonly judgement: ErrorJudgement;
-  /** Within this delivery, from 1. */
+  /** The number of the call within this delivery, from 1. */
   readonly call: number;
-  /** Deliveries of the record that failed before. */
+  /** The earlier deliveries of the record that failed. */
   readonly failures: number;
-  /** Since the slice came out of its poll. */
+  /** The time since the slice began. */
   readonly elapsedMs: number;
-  /** Since the first call of the record failed in this topic. */
+  /** The time since the first failed call of the record in this topic. */
   readonly failingMs: number;
-  /** 0 <= x < 1 */
+  /** A random number, 0 <= x < 1. */
   readonly chance: number;
 }
 
 export function decideRetry(config: RetryConfig, failed: FailedCall): RetryDecision {
   switch (failed.judgement) {
     case 'permanent':
-      return { kind: 'end', ending: 'permanent' };
+      return { kind: 'end', reason: 'bad-message' };
     case 'refused':
     case 'not-retried':
-      return { kind: 'end', ending: 'not-retried' };
+      return { kind: 'end', reason: 'retry-exhausted' };
     case 'retryable':
       return config.mode === 'seek' ? decideSeek(config, failed) : decideInLine(config, failed);
   }
 }
 
-/** One call for each delivery; intake makes the wait, and others of the partition are not held up by a sleep. */
+/**
+ * Allows one call per delivery. The lane makes the wait, so that a sleep does not hold up the other
+ * records of the partition.
+ */
 function decideSeek(
   config: RetryConfig,
   { failures, failingMs, chance }: FailedCall,
 ): RetryDecision {
   const call = failures + 1;
-  if (call >= config.maxAttempts) return { kind: 'end', ending: 'exhausted' };
+  if (call >= config.maxAttempts) return { kind: 'end', reason: 'retry-exhausted' };
   const delayMs = config.waitAfter(call, chance);
   return isTooLate(config, failingMs + delayMs)
-    ? { kind: 'end', ending: 'exhausted' }
-    : { kind: 'end', ending: 'delivered-again', delayMs };
+    ? { kind: 'end', reason: 'retry-exhausted' }
+    : { kind: 'end', reason: 'redeliver', delayMs };
 }
 
 /**
- * The budget is min(configured duration, maxPollIntervalMs x 0.7 - elapsed). The configured
- * duration is the sum of the waits, which they cannot exceed, so the clock decides alone.
+ * Allows another call while the budget lasts: min(configured duration, maxPollIntervalMs x 0.7 -
+ * elapsed). The waits cannot exceed the configured duration, which is their sum. So only the
+ * elapsed time decides.
  */
 function decideInLine(
   config: RetryConfig,
   { call, elapsedMs, failingMs, chance }: FailedCall,
 ): RetryDecision {
-  if (call >= config.maxAttempts) return { kind: 'end', ending: 'exhausted' };
+  if (call >= config.maxAttempts) return { kind: 'end', reason: 'retry-exhausted' };
   const waitMs = config.waitAfter(call, chance);
-  if (isTooLate(config, failingMs + waitMs)) return { kind: 'end', ending: 'exhausted' };
+  if (isTooLate(config, failingMs + waitMs)) return { kind: 'end', reason: 'retry-exhausted' };
   const isAffordable = elapsedMs + waitMs + config.expectedProcessingMs <= config.limitMs;
-  return isAffordable ? { kind: 'call-again', waitMs } : { kind: 'end', ending: 'over-budget' };
+  return isAffordable ? { kind: 'call-again', waitMs } : { kind: 'end', reason: 'budget-exceeded' };
 }
 
-/** A call that would begin after `maxElapsedMs` is not made: the calls are used up, however many are left. */
-const isTooLate = ({ maxElapsedMs }: RetryConfig, failingMs: number): boolean =>
-  maxElapsedMs > 0 && failingMs > maxElapsedMs;
+/** Ends the calls before `maxAttempts` if the next one would begin after `maxElapsedMs`. */
+function isTooLate({ maxElapsedMs }: RetryConfig, failingMs: number): boolean {
+  return maxElapsedMs > 0 && failingMs > maxElapsedMs;
+}
 
 export function failedOutcomeOf(
   error: Error,
   attempts: number,
-  { ending, delayMs }: RetryEnd,
-): FailedOutcome {
-  const failure = { kind: 'failed', error, attempts, ending } as const;
+  { reason, delayMs }: RetryEnd,
+): Failure {
+  const failure = { kind: 'failed', reason, error, attempts } as const;
   return delayMs === undefined ? failure : { ...failure, delayMs };
 }

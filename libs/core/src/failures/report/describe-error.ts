@@ -1,0 +1,95 @@
+import type { ResolvedDlt } from '../../config/resolving/resolved-binding.js';
+import type { ErrorDescription } from '../../model/outcomes/failure-report.js';
+import { isOneOf } from '../faults/thrown.js';
+import { limitedText } from './limited-text.js';
+
+/** Limits in bytes of UTF-8. */
+export const TEXT_LIMITS = Object.freeze({ className: 256, message: 1024, stack: 2048 });
+
+export type DescriptionOptions = Pick<ResolvedDlt, 'exceptionDetail' | 'redact'>;
+
+/** Describes an error, as far as `dlt.exceptionDetail` and `dlt.redact` allow. Never throws, whatever the properties of the error and `redact` do. */
+export function describeError(
+  error: Error,
+  { exceptionDetail, redact }: DescriptionOptions,
+): ErrorDescription {
+  const names = namesOf(error);
+  if (exceptionDetail === 'class') return names;
+  const said = redact ? redactedText(error, redact) : originalText(error);
+  return said ? { ...names, ...limited(said) } : { ...names, isRedactionBroken: true };
+}
+
+interface ErrorText {
+  readonly message: string;
+  readonly stack?: string;
+}
+
+function limited({ message, stack }: ErrorText): ErrorText {
+  return {
+    message: limitedText(message, TEXT_LIMITS.message),
+    ...(stack === undefined ? {} : { stack: limitedText(stack, TEXT_LIMITS.stack) }),
+  };
+}
+
+function originalText(error: Error): ErrorText {
+  const message = readSafely(() => error.message);
+  const stack = readSafely(() => error.stack);
+  return {
+    message: typeof message === 'string' ? message : '',
+    ...(typeof stack === 'string' ? { stack } : {}),
+  };
+}
+
+function redactedText(
+  error: Error,
+  redact: NonNullable<DescriptionOptions['redact']>,
+): ErrorText | undefined {
+  try {
+    return toErrorText(redact(error));
+  } catch {
+    // Reported as isRedactionBroken. The error of `redact` may hold the text that it had to remove.
+    return undefined;
+  }
+}
+
+function toErrorText(given: unknown): ErrorText | undefined {
+  if (typeof given !== 'object' || given === null) return undefined;
+  // The promise is ignored, and must not become an unhandled rejection.
+  if (given instanceof Promise) given.catch(() => undefined);
+  const { message, stack } = given as Readonly<Record<string, unknown>>;
+  if (typeof message !== 'string') return undefined;
+  if (stack === undefined) return { message };
+  return typeof stack === 'string' ? { message, stack } : undefined;
+}
+
+function namesOf(error: Error): ErrorDescription {
+  const cause = readSafely(() => error.cause);
+  return {
+    className: classNameOf(error),
+    ...(isOneOf(cause, [Error]) ? { causeClassName: classNameOf(cause as Error) } : {}),
+  };
+}
+
+/**
+ * The `name` of the error or of its own class, because bundlers rename classes. Without one the name
+ * of the class: an inherited `name` belongs to another class.
+ */
+function classNameOf(error: Error): string {
+  const candidates = [readSafely(() => givenName(error)), readSafely(() => error.constructor.name)];
+  const name = candidates.find((each) => typeof each === 'string' && each !== '');
+  return limitedText(typeof name === 'string' ? name : 'Error', TEXT_LIMITS.className);
+}
+
+function givenName(error: Error): unknown {
+  const prototype = Object.getPrototypeOf(error) as object;
+  return [error, prototype].some((each) => Object.hasOwn(each, 'name')) ? error.name : undefined;
+}
+
+/** An error may have getters that throw. Such a property counts as missing. */
+function readSafely(read: () => unknown): unknown {
+  try {
+    return read();
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,100 @@
+import type { BrokerRecord } from '@nest-event-bus/broker';
+import { EVENTBUS_HEADERS } from './event-bus-headers.js';
+import { headerCount } from './header-number.js';
+import { headerText } from './header-text.js';
+import { EVENTBUS_POSITION, headerPosition, type OriginalPosition } from './original-position.js';
+import type { TierFailureRecord } from './tier-history.js';
+import { readTierHistory } from './tier-history.js';
+
+/** The retry headers of a record, read before the record is handled again. */
+export interface RetryHistory {
+  readonly original: OriginalPosition;
+  /** Milliseconds since 1970, as are the other times. */
+  readonly originalTimestamp: number;
+  /** The tier that the record is in now: 0 is the main topic. */
+  readonly tier: number;
+  /** The delivery within the tier, from 1. */
+  readonly delivery: number;
+  /** Handler calls in all earlier deliveries; `attemptsInTier` counts those in this tier. */
+  readonly totalAttempts: number;
+  readonly attemptsInTier: number;
+  /** undefined if the record never failed. */
+  readonly firstFailureAt: number | undefined;
+  /** Failures in the tiers that the record has passed. */
+  readonly tierHistory: readonly TierFailureRecord[];
+  /** Identifies the error of the earlier calls; `varied` if there were several, undefined if none is known. */
+  readonly fingerprint: string | undefined;
+  readonly replayCount: number;
+}
+
+/**
+ * Reads the history of a record that came in through a tier. On the main topic a record starts
+ * again: its retry headers are ignored, and only its origin and the number of replays count.
+ */
+export function readRetryHistory(record: BrokerRecord, tier: number): RetryHistory {
+  const origin = originOf(record, tier);
+  return tier === 0 ? { ...origin, ...NO_FAILURES } : { ...origin, ...pastOf(record, tier) };
+}
+
+/**
+ * Says whether a record on the main topic is a replay of an earlier one. Producers that build a new event
+ * out of a retried one often copy its headers: nothing but a replay is the same record.
+ */
+export function isReplay(record: BrokerRecord): boolean {
+  const said = headerText(record.headers, EVENTBUS_HEADERS.originalTopic);
+  return said === record.topic && replaysOf(record) > 0;
+}
+
+type Origin = Pick<RetryHistory, 'original' | 'originalTimestamp' | 'replayCount'>;
+type EarlierFailures = Omit<RetryHistory, keyof Origin>;
+
+const NO_FAILURES: EarlierFailures = Object.freeze({
+  tier: 0,
+  delivery: 1,
+  totalAttempts: 0,
+  attemptsInTier: 0,
+  firstFailureAt: undefined,
+  tierHistory: Object.freeze([]),
+  fingerprint: undefined,
+});
+
+function originOf(record: BrokerRecord, tier: number): Origin {
+  const { topic, partition, offset, timestamp, headers } = record;
+  const own: Origin = {
+    original: { topic, partition, offset: BigInt(offset) },
+    originalTimestamp: timestamp,
+    replayCount: 0,
+  };
+  const saysOrigin = headerText(headers, EVENTBUS_HEADERS.originalTopic) !== undefined;
+  if (tier === 0 && saysOrigin && !isReplay(record)) return own;
+  const original = headerPosition(headers, EVENTBUS_POSITION);
+  const saidTimestamp = headerCount(headers, EVENTBUS_HEADERS.originalTimestamp);
+  return {
+    original: original ?? own.original,
+    originalTimestamp: (original && saidTimestamp) ?? timestamp,
+    replayCount: replaysOf(record),
+  };
+}
+
+function replaysOf({ headers }: BrokerRecord): number {
+  return headerCount(headers, EVENTBUS_HEADERS.replayCount) ?? 0;
+}
+
+function pastOf({ headers, timestamp }: BrokerRecord, tier: number): EarlierFailures {
+  const count = (name: string): number | undefined => headerCount(headers, name);
+  const writtenAt = count(EVENTBUS_HEADERS.retryTimestamp) ?? timestamp;
+  const history = readTierHistory(headers, writtenAt);
+  // Deliveries of another tier do not count: the tiers may have been configured differently meanwhile.
+  const isOfThisTier = count(EVENTBUS_HEADERS.retryTier) === tier;
+  return {
+    tier,
+    delivery: (isOfThisTier && count(EVENTBUS_HEADERS.retryAttempt)) || 1,
+    totalAttempts:
+      count(EVENTBUS_HEADERS.totalAttempts) ??
+      history.reduce((sum, { attempts }) => sum + attempts, 0),
+    attemptsInTier: history.find((each) => each.tier === tier)?.attempts ?? 0,
+    firstFailureAt: count(EVENTBUS_HEADERS.firstFailureTimestamp),
+    tierHistory: history.filter((each) => each.tier !== tier),
+    fingerprint: headerText(headers, EVENTBUS_HEADERS.fingerprint) || undefined,
+  };
+}
