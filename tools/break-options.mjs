@@ -77,9 +77,9 @@ async function rowOf({ key, effect }) {
 async function failedTests(spec, key) {
   const report = join(tree.path, 'break-options.json');
   const project = spec.startsWith('test/integration') ? 'integration' : 'unit';
-  const arguments_ = ['--selectProjects', project, '--silent', '--forceExit', '--json'];
+  const flags = ['--selectProjects', project, '--silent', '--forceExit', '--json'];
   await rm(report, { force: true });
-  const code = await runJest([spec, ...arguments_, `--outputFile=${report}`], key);
+  const code = await runJest([spec, ...flags, `--outputFile=${report}`], key);
   if (code === undefined || !existsSync(report)) return undefined;
   const { testResults } = JSON.parse(await readFile(report, 'utf8'));
   /** @type {readonly { fullName: string, status: string }[]} */
@@ -89,14 +89,14 @@ async function failedTests(spec, key) {
 }
 
 /**
- * @param {readonly string[]} arguments_
+ * @param {readonly string[]} flags
  * @param {string} key
  * @returns {Promise<number | undefined>} undefined if jest was ended because it took too long
  */
-function runJest(arguments_, key) {
+function runJest(flags, key) {
   const jest = join(root, 'node_modules/jest/bin/jest.js');
   return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, [jest, ...arguments_], {
+    const child = spawn(process.execPath, [jest, ...flags], {
       cwd: tree.path,
       stdio: 'ignore',
       timeout: LONGEST_MS,

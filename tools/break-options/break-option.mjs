@@ -68,12 +68,13 @@ export function rootsWithout(roots) {
 }
 
 /**
+ * Returns a copy without the value at the path, or with another one, if there is a value.
  * @param {any} values
  * @param {string} key
  * @param {unknown} [instead] for a value that is set
  * @returns {any}
  */
-function without(values, key, instead) {
+export function without(values, key, instead) {
   if (typeof values !== 'object' || values === null) return values;
   const [, name = '', isList, rest] = /^([^.[]+)(\[\])?(?:\.(.+))?$/.exec(key) ?? [];
   if (name === '*' && rest !== undefined) {

@@ -53,7 +53,7 @@ export function ineffectiveSettings(
     .map(({ key, why, source }) => `${below(path, key)} (${source}) has no effect: ${why}.`);
 }
 
-/** Several options may remove the effect of one: a reason for a refusal is the one to report. */
+/** Keeps one reason for each option, although several others may remove its effect. A refusal wins over a warning. */
 function oncePerKey(found: readonly IneffectiveKey[]): readonly IneffectiveKey[] {
   const byKey = new Map<string, IneffectiveKey>();
   for (const each of found) {
