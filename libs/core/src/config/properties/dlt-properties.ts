@@ -92,7 +92,8 @@ export class DltProperties {
   headerProfile?: readonly HeaderProfileName[];
 
   /**
-   * Limits how long a `DltHandler` or `DltAlert` may take. A later answer does not count.
+   * Limits how long a `DltHandler` or `DltAlert` may take. A later answer does not count. It is
+   * refused without a `strategy` that calls one.
    *
    * @defaultValue `10000`
    */
@@ -130,8 +131,8 @@ export class DltProperties {
   publishTimeoutMs?: Duration;
 
   /**
-   * Checks at start that the dead-letter topic exists, and warns if not, also with
-   * `provisioning: 'none'`.
+   * Checks at start that the dead-letter topic exists, and warns if not. It is for
+   * `provisioning: 'none'`, since the other values check it anyway.
    *
    * @defaultValue `false`
    */

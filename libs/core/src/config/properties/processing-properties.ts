@@ -25,7 +25,7 @@ export class ProcessingProperties {
 export class CommitProperties {
   /**
    * Delivers nothing more until what is done is committed. With `processing.by: 'key'` only records
-   * of the same key wait. It is refused with `'none'`.
+   * of the same key wait. It is refused with `'none'`. Transactions commit like that anyway.
    *
    * @defaultValue `false`
    */

@@ -163,7 +163,8 @@ export class RetryProperties {
   mode?: 'in-line' | 'seek';
 
   /**
-   * Decides where a record goes whose next wait does not fit into `maxPollIntervalMs`.
+   * Decides where a record goes whose next wait does not fit into `maxPollIntervalMs`. It is for
+   * mode `'in-line'` and a binding with retry topics.
    *
    * @defaultValue `'DLT'`
    */

@@ -132,7 +132,7 @@ export class BindingDefaults extends FormatProperties {
 
   /**
    * Sets when a running handler counts as stuck. The log then names its record, and health is
-   * DEGRADED.
+   * DEGRADED. It must be less than `maxPollIntervalMs`.
    *
    * @defaultValue `300000`
    */
