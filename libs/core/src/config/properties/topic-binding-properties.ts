@@ -38,7 +38,7 @@ import { TopicsProperties } from './topics-properties.js';
 export class RebalanceProperties {
   /**
    * Limits how long running handlers may go on after their partition was revoked. After that their
-   * signals abort, and the new owner gets their records.
+   * signals abort, and the new owner gets their records. It must not exceed `maxPollIntervalMs`.
    *
    * @defaultValue `10000`
    */
