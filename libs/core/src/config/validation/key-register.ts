@@ -70,7 +70,7 @@ const format = (key: string, effect: string): RegisteredKey => ({
 
 export const KEY_REGISTER: readonly RegisteredKey[] = deepFreeze([
   root('enabled', '../test/lifecycle/enablement.spec.ts'),
-  root('brokers', CLUSTERS),
+  root('brokers', '../../../test/integration/core/lifecycle/application.spec.ts'),
   root('driver', APPLICATION),
   root(
     'errorTypes',
