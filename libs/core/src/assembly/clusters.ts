@@ -7,7 +7,7 @@ import {
   type ProducerOptions,
   type ProducerSession,
 } from '@nest-event-bus/broker';
-import { kafkajs, type KafkajsOptions } from '@nest-event-bus/broker/kafkajs';
+import { kafkajs } from '@nest-event-bus/broker/kafkajs';
 import type { Runtime } from '@nest-event-bus/broker/runtime';
 import type { ResolvedCluster } from '../config/resolving/resolved-options.js';
 import { Violations } from '../config/validation/violations.js';
@@ -150,7 +150,7 @@ export class Clusters {
       brokers: brokers ?? [],
       clientId,
       ssl,
-      sasl: sasl as KafkajsOptions['sasl'],
+      sasl,
       rackId,
       metadataMaxAgeMs,
       runtime: this.runtime,

@@ -115,11 +115,11 @@ export class EventBusBootstrap
     return { options: options!, parts };
   }
 
-  #resolve({ handlers }: Discovered, { naming }: OptionalProviders): ResolvedOptions {
+  #resolve({ handlers }: Discovered, { naming, classifier }: OptionalProviders): ResolvedOptions {
     const features = this.#instancesOf(FeatureBindings);
     for (const feature of features) feature.claim();
     return resolveOptions(this.options, {
-      ...(naming && { loaders: [{ defaults: { naming } }] }),
+      loaders: [{ defaults: { naming, classifier } }],
       features: features.map(({ options }) => ({ source: 'EventBusModule.forFeature', options })),
       handlers: handlers.map(({ binding, origin, form, properties }) => ({
         binding,

@@ -212,9 +212,11 @@ export class ResilienceDecorator implements PipelineStep {
       config,
       failedCall({ config, delivery, runtime: this.#runtime, error, call: 1 }),
     );
-    return decision.kind === 'end'
-      ? failedOutcomeOf(error, 1, decision)
-      : { kind: 'failed', reason: 'redeliver', error, attempts: 1, delayMs: decision.waitMs };
+    if (decision.kind !== 'end')
+      return { kind: 'failed', reason: 'redeliver', error, attempts: 1, delayMs: decision.waitMs };
+    const failure = failedOutcomeOf(error, 1, decision);
+    if (config.maxElapsedMs === 0) return failure;
+    return { ...failure, failingSince: delivery.history.failingSince ?? this.#runtime.monotonic() };
   }
 
   /**

@@ -18,6 +18,7 @@ const failed = (given: Partial<FailedCall> = {}): FailedCall => ({
   call: 1,
   failures: 0,
   elapsedMs: 0,
+  failingMs: 0,
   chance: 0,
   ...given,
 });
@@ -133,6 +134,18 @@ describe('decideRetry, after a failed call', () => {
       expect(decideRetry(config, failed(given))).toEqual(decision);
     },
   );
+
+  it.each<[string, Partial<FailedCall>, string]>([
+    ['allows a call in time', { failingMs: 900 }, 'redeliver'],
+    ['allows no call that would begin too late', { failingMs: 901 }, 'retry-exhausted'],
+    ['allows no call after that time', { failingMs: 9_000 }, 'retry-exhausted'],
+  ])('limits the time since the first failure by maxElapsedMs: %s', (_case, given, reason) => {
+    const limited = { maxElapsedMs: 1_000 };
+    const inLine = reason === 'redeliver' ? again(100) : end(reason);
+    expect(decideRetry(configOf(limited), failed(given))).toEqual(inLine);
+    expect(decideRetry(configOf(limited, 'seek'), failed(given))).toMatchObject({ reason });
+    expect(decideRetry(configOf(), failed(given))).toEqual(again(100));
+  });
 
   it('reserves the expected duration of the next call', () => {
     const config = configOf({}, 'in-line', { maxPollIntervalMs: 1_000, expectedProcessingMs: 300 });
