@@ -93,6 +93,11 @@ export class ConsumerGroupMember {
     return this.#snapshot;
   }
 
+  /** Session timeout of the broker. */
+  get sessionMs(): number {
+    return this.#sessionDeadline.sessionMs;
+  }
+
   get hasJoined(): boolean {
     return this.#hasJoined;
   }
