@@ -266,7 +266,7 @@ export type {
   MessageHandler,
   MessageMetadata,
 } from './model/extension-points/handler-interfaces.js';
-export type { Decision, RecordDecision } from './model/outcomes/delivery.js';
+export type { Decision, RecordDecision } from './model/outcomes/decision.js';
 export type { PublishProblems, TopicProblem } from './model/outcomes/publish-problems.js';
 export type { ClaimAnswer, IdempotencyStore } from './model/extension-points/idempotency-store.js';
 export {
@@ -289,4 +289,4 @@ export type {
 } from './model/extension-points/record-handler.js';
 export type { RecordTransaction } from './model/records/record-transaction.js';
 export type { SerializedEvent, Serializer } from './model/extension-points/serializer.js';
-export type { TierFailureRecord } from './model/records/tier-failure-record.js';
+export type { TierFailureRecord } from './model/records/tier-history.js';

@@ -2,7 +2,7 @@ import type { VirtualRuntime } from '@nest-event-bus/broker/runtime';
 
 const STEP_MS = 2;
 
-/** Lets virtual time pass by itself, as fast as the work that it sets off allows. */
+/** Advances virtual time continuously, as fast as the work that it triggers allows. */
 export class AdvancingClock {
   #isRunning = true;
   readonly #finished: Promise<void>;

@@ -9,8 +9,8 @@ interface Address {
 }
 
 /**
- * One process's own way to a broker. In the broker's answers it puts its own port in the place of
- * the broker's, so that a driver that began here stays here, whatever the broker advertises.
+ * A proxy between one process and a broker. Replaces the broker's advertised port in responses by
+ * its own, so that the driver keeps using the proxy.
  */
 export class BrokerProxy {
   readonly #connections = new Set<readonly [Socket, Socket]>();
@@ -70,7 +70,7 @@ export class BrokerProxy {
     this.#connections.add(pair);
     for (const [socket, other] of [pair, [broker, client] as const]) {
       socket.setNoDelay(true);
-      // The other end hears of it by the close that follows every error.
+      // The `close` event, which follows every error, closes the other end.
       socket.on('error', () => socket.destroy());
       socket.on('close', () => {
         other.destroy();

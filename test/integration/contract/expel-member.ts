@@ -3,7 +3,10 @@ import { connect } from 'node:net';
 const LEAVE_GROUP = 13;
 const VERSION = 1;
 
-/** Says goodbye in a member's name, which any connection may do: the broker drops the member at once. */
+/**
+ * Sends a leave request for the member, which any connection may do: the broker removes the member
+ * at once.
+ */
 export function expelMember(broker: string, groupId: string, memberId: string): Promise<void> {
   const [host = '', port = ''] = broker.split(':');
   return new Promise((resolve, reject) => {

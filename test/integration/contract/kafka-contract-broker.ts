@@ -12,9 +12,12 @@ import { realRuntime } from '@nest-event-bus/broker/runtime';
 import { BrokerProxy } from './broker-proxy.js';
 import { expelMember } from './expel-member.js';
 
-/** What can be done to any Kafka. */
+/** Abilities on any Kafka. */
 const ALWAYS_POSSIBLE: readonly ContractAbility[] = ['openTransaction'];
-/** What needs the only broker of a cluster: a proxy of one's own to it, and its groups. */
+/**
+ * Abilities that require a cluster with one broker: a proxy per driver, and access to the group
+ * coordinator.
+ */
 const WITH_ONE_BROKER: readonly ContractAbility[] = [
   'unplug',
   'loseAnswers',
@@ -26,7 +29,7 @@ export function abilitiesOn(brokers: readonly string[]): readonly ContractAbilit
   return brokers.length === 1 ? [...ALWAYS_POSSIBLE, ...WITH_ONE_BROKER] : ALWAYS_POSSIBLE;
 }
 
-/** Has a state of its own, as loggers have: a method that is called without its object throws. */
+/** A logger with state, like real loggers: a method that is called without its object throws. */
 class StatefulLogger implements DriverLogger {
   #lines = 0;
   debug(): void {
@@ -46,7 +49,7 @@ class StatefulLogger implements DriverLogger {
   }
 }
 
-/** A case's way to a real cluster, which it shares with other cases. */
+/** The environment of a case on a real cluster, which it shares with other cases. */
 export class KafkaContractBroker implements ContractBroker {
   readonly runtime = realRuntime;
   readonly #kafka: Kafka;
@@ -58,7 +61,10 @@ export class KafkaContractBroker implements ContractBroker {
     this.#kafka = new Kafka({ brokers: [...brokers], logLevel: logLevel.NOTHING });
   }
 
-  /** The first goes straight to the brokers, every other on a proxy of its own that can be cut. */
+  /**
+   * Creates a driver. The first one connects directly to the brokers, every other one through a
+   * proxy of its own.
+   */
   async createDriver(): Promise<BrokerDriver> {
     const [broker] = this.brokers;
     const clientId = `process-${++this.#drivers}`;

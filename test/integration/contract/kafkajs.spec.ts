@@ -12,7 +12,7 @@ describeWithKafka('a real Kafka', ({ brokers }) =>
       name: 'kafkajs',
       capabilities: kafkajs({ brokers }).capabilities,
       abilities: abilitiesOn(brokers),
-      // Long enough that a busy machine is not taken for a dead member.
+      // Long enough that a busy machine does not cause session timeouts.
       times: { sessionTimeoutMs: 1_500, heartbeatIntervalMs: 300 },
       parallel: 8,
       open: () => new KafkaContractBroker(brokers),

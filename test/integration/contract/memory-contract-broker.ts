@@ -4,7 +4,7 @@ import { MemoryBroker, memory } from '@nest-event-bus/broker/memory';
 import { VirtualRuntime } from '@nest-event-bus/broker/runtime';
 import { AdvancingClock } from './advancing-clock.js';
 
-/** A cluster in memory for one case, in virtual time. */
+/** The environment of a case on a memory broker, in virtual time. */
 export class MemoryContractBroker implements ContractBroker {
   readonly runtime = new VirtualRuntime();
   readonly #broker = new MemoryBroker({ runtime: this.runtime, latencyMs: 1 });

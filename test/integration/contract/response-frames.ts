@@ -1,4 +1,4 @@
-/** Cuts a broker's bytes into answers, and changes the port it advertises in them. */
+/** Splits a broker's bytes into responses, and replaces the port advertised in them. */
 export class ResponseFrames {
   readonly #advertised: Buffer;
   readonly #replacement: Buffer;
@@ -31,7 +31,7 @@ export class ResponseFrames {
   }
 }
 
-/** As every answer has it: the host's text, then the port in four bytes. */
+/** Encodes an address as responses contain it: the host as text, then the port in four bytes. */
 function hostAndPort(host: string, port: number): Buffer {
   const portBytes = Buffer.alloc(4);
   portBytes.writeInt32BE(port);

@@ -6,9 +6,9 @@ import { kafkajs } from '@nest-event-bus/broker/kafkajs';
 import { realRuntime } from '@nest-event-bus/broker/runtime';
 import { DEFAULT_KAFKA_VERSION } from '@nest-event-bus/testing';
 import type { ResolvedDlt } from '../../../libs/core/src/config/resolving/resolved-binding.js';
-import { readRetryHistory } from '../../../libs/core/src/model/records/retry-trail.js';
+import { readRetryHistory } from '../../../libs/core/src/model/records/retry-history.js';
 import { DltPublisher } from '../../../libs/core/src/failures/publishing/dlt-publisher.js';
-import type { FailureReport } from '../../../libs/core/src/failures/report/failure-report.js';
+import type { FailureReport } from '../../../libs/core/src/model/outcomes/failure-report.js';
 import { readDeadLetter } from '../../../libs/core/src/failures/headers/read-dead-letter.js';
 import { PublishProblemTracker } from '../../../libs/core/src/failures/publishing/publish-problem-tracker.js';
 import type { RecordWriterParts } from '../../../libs/core/src/failures/publishing/record-writer.js';
@@ -144,11 +144,11 @@ describeWithKafka('dead letters on a real broker', (kafka) => {
     const small = await stage.topic(400);
     const retries = new RetryPublisher(stage.parts({ headerProfile: ['spring'] }));
     const story = storyOf({ description: told });
-    await retries.publish(story, { tier: { number: 1, topic }, delivery: 1 });
+    await retries.publish(story, { kind: 'retry', tier: 1, topic, delivery: 1 });
     const [record] = await stage.records(topic);
     expect(readRetryHistory(record!, 1)).toMatchObject({ totalAttempts: 3, delivery: 1 });
     await expect(
-      retries.publish(story, { tier: { number: 1, topic: small }, delivery: 1 }),
+      retries.publish(story, { kind: 'retry', tier: 1, topic: small, delivery: 1 }),
     ).rejects.toThrow(RecordTooLargeForRetryError);
   });
 });

@@ -233,14 +233,14 @@ describeWithKafka('the intake on a real broker', ({ brokers }) => {
     await stage.createTopic(1);
     await stage.write(30);
     let failures = 0;
-    const first = await stage.start(brokers, async ({ record, redeliveries }) => {
+    const first = await stage.start(brokers, async ({ record, history: { redeliveries } }) => {
       await sleep(realRuntime, 20);
       if (record.offset !== 5 || redeliveries === 3) return succeeded;
       failures++;
-      return { kind: 'failed', error: new Error('not yet') };
+      return { kind: 'failed', reason: 'redeliver', attempts: 1, error: new Error('not yet') };
     });
     await eventually(() => (first.offsets[0]?.length ?? 0) > 15);
-    const report = await first.intake.drain(5_000);
+    const report = await first.intake.close({ drainMs: 5_000 });
     expect(report).toEqual({ complete: true, abandoned: [] });
     const done = (first.offsets[0] as number[]).at(-1) as number;
     expect(await stage.committed()).toBe(done + 1);
@@ -319,7 +319,7 @@ describeWithCluster('the intake and a broker that goes away', { proxied: true },
     proxy().swallow('toClient');
     const startedAt = realRuntime.monotonic();
     await running.intake.pause('operator');
-    const report = await running.intake.drain(500);
+    const report = await running.intake.close({ drainMs: 500 });
     await running.intake.close();
     expect(realRuntime.monotonic() - startedAt).toBeLessThan(20_000);
     expect(report).toMatchObject({ complete: false, abandoned: [{ partition: 0, offset: 99 }] });

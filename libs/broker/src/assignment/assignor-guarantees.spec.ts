@@ -55,9 +55,9 @@ function expectedKeys(
 }
 
 describe.each(assignorsInOrder().map((assignor) => [assignor.name, assignor] as const))(
-  'the promises of every assignor, kept by %s',
+  'guarantees of the %s assignor',
   (_name, assignor) => {
-    it('every partition of a subscribed existing topic goes to exactly one member', () => {
+    it('every partition of a subscribed existing topic is assigned to exactly one member', () => {
       fc.assert(
         fc.property(groups, (input) => {
           const { members, partitionsOf } = input;
@@ -68,7 +68,7 @@ describe.each(assignorsInOrder().map((assignor) => [assignor.name, assignor] as 
       );
     });
 
-    it('only to subscribers, and no member is left out of the plan', () => {
+    it('assigns partitions only to subscribers, and the plan contains every member', () => {
       fc.assert(
         fc.property(groups, (input) => {
           const plan = assignor.assign(input);
@@ -79,7 +79,7 @@ describe.each(assignorsInOrder().map((assignor) => [assignor.name, assignor] as 
       );
     });
 
-    it('the order in which members are listed does not matter', () => {
+    it('the result does not depend on the order of the members', () => {
       fc.assert(
         fc.property(groups, (input) => {
           const reversed = { ...input, members: [...input.members].reverse() };
@@ -115,7 +115,7 @@ describe('large groups: 3,000 partitions, 450 members', () => {
     60_000,
   );
 
-  it('one member that had everything keeps its quota and hands over the rest', () => {
+  it('a member that owned everything keeps its quota and hands over the rest', () => {
     const sticky = assignorNamed('sticky');
     const userData = sticky.userData({
       partitions: manyTopics.map((topic) => ({ topic, partition: 0 })),

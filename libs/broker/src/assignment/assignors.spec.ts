@@ -4,20 +4,20 @@ import { assignorNamed, assignorsInOrder } from './assignors.js';
 const namesOf = (names?: readonly string[]): string[] =>
   assignorsInOrder(names).map(({ name }) => name);
 
-describe('the assignors a member offers', () => {
-  it('keep the order of preference, each once', () => {
+describe('assignorsInOrder and assignorNamed', () => {
+  it('assignorsInOrder keeps the order of preference without duplicates', () => {
     expect(namesOf(['range', 'sticky', 'range'])).toEqual(['range', 'sticky']);
   });
 
-  it('are cooperative-sticky, then the eager ones, unless told otherwise', () => {
+  it('assignorsInOrder returns cooperative-sticky and then the eager assignors by default', () => {
     expect(namesOf()).toEqual(['cooperative-sticky', 'sticky', 'range']);
   });
 
-  it.each([[[]], [['roundrobin']], [['constructor']]])('cannot be %j', (names) => {
+  it.each([[[]], [['roundrobin']], [['constructor']]])('assignorsInOrder rejects %j', (names) => {
     expect(() => assignorsInOrder(names)).toThrow(InvalidOptionError);
   });
 
-  it('are found by the name the broker chose', () => {
+  it('assignorNamed finds the assignor that the broker chose', () => {
     expect(assignorNamed('range').name).toBe('range');
     expect(() => assignorNamed('toString')).toThrow(
       'Use one of: cooperative-sticky, sticky, range.',

@@ -12,7 +12,7 @@ const ASSIGNORS: Readonly<Record<AssignorName, Assignor>> = {
   range: new RangeAssignor(),
 };
 
-/** The assignor of this name: an option, or what the broker chose among those the member offered. */
+/** Returns the assignor with this name, which is an option or the broker's choice. */
 export function assignorNamed(name: string): Assignor {
   if (!isAssignorName(name))
     throw new InvalidOptionError(
@@ -21,7 +21,10 @@ export function assignorNamed(name: string): Assignor {
   return ASSIGNORS[name];
 }
 
-/** In the order given, which is the order in which JoinGroup must list them: the broker counts first choices. */
+/**
+ * Returns assignors in the given order. JoinGroup must list them in this order, because the broker
+ * counts first choices.
+ */
 export function assignorsInOrder(
   names: readonly string[] = DEFAULT_ASSIGNORS,
 ): readonly Assignor[] {

@@ -1,23 +1,23 @@
 /*
- * Who reads what: a room without sockets, shared by the drivers.
+ * Partition assignment, independent of sockets and shared by the drivers.
  *
  * Every member, when it joins:
- *   the protocols of memberProtocols({ assignors, topics, previous, held }), in their order.
- *   `previous` is the last assignment it got with its generation, null before the first one;
- *   `held` is what it goes on working on, null unless the group's last protocol was cooperative.
+ *   Sends memberProtocols({ assignors, topics, previous, held }) in their order. `previous` is its
+ *   last assignment with the generation, null before the first one. `held` are the partitions that
+ *   it keeps reading; null unless the last protocol of the group was cooperative.
  *
  * The leader, when JoinGroup answers:
- *   const { members, unreadable } = readGroupMembers(joined);   // warn of the unreadable ones
+ *   const { members, unreadable } = readGroupMembers(joined);   // log a warning for unreadable ones
  *   const partitionsOf = ...metadata of subscribedTopics(members);
  *   const plan = assignorNamed(protocolName).assign({ members, partitionsOf });
- *   SyncGroup with encodePlan(plan): it has every member, also those that get nothing.
+ *   Sends SyncGroup with encodePlan(plan), which contains every member, with or without partitions.
  *
  * Every member, when JoinGroup answers:
- *   assignorNamed(protocolName).cooperative says whether it may hold on to what it has. If not, what
- *   it held is lost: an eager leader gives it away without asking.
+ *   If assignorNamed(protocolName).cooperative is false, the held partitions are lost: an eager
+ *   leader assigns them without asking.
  *
  * Every member, when SyncGroup answers:
- *   decodeAssignment(bytes), where zero bytes are no partitions.
+ *   Decodes its partitions with decodeAssignment(bytes); zero bytes mean no partitions.
  */
 export type { AssignmentInput, AssignmentPlan, Assignor } from './assignor.js';
 export type { AssignorMember, PreviousAssignment } from './assignor.js';

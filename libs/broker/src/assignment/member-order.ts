@@ -7,7 +7,9 @@ export function byMemberId(left: MemberIdentity, right: MemberIdentity): number 
   return compareText(left.memberId, right.memberId);
 }
 
-/** Static members first: their instance id outlives a restart, so that they get the same place again. */
+/**
+ * Sorts static members first. Their instance id survives a restart, so they keep their position.
+ */
 export function byInstanceThenMemberId(left: MemberIdentity, right: MemberIdentity): number {
   if (left.instanceId !== null && right.instanceId !== null)
     return compareText(left.instanceId, right.instanceId) || byMemberId(left, right);
@@ -16,7 +18,7 @@ export function byInstanceThenMemberId(left: MemberIdentity, right: MemberIdenti
   return byMemberId(left, right);
 }
 
-/** Each member id once, in order. */
+/** Returns each member id once, in order. */
 export function orderedMembers(
   members: readonly AssignorMember[],
   compare: (left: MemberIdentity, right: MemberIdentity) => number,

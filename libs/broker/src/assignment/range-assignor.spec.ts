@@ -32,7 +32,7 @@ function assign(
   );
 }
 
-describe('range gives what Java gives', () => {
+describe('RangeAssignor', () => {
   it.each([
     ['one member without topics', [member('c', [])], { t1: 3 }, { c: '' }],
     ['a topic that does not exist', [member('c', ['t1'])], {}, { c: '' }],
@@ -86,7 +86,7 @@ describe('range gives what Java gives', () => {
       { t1: 3 },
       { B: 't1-0 t1-1', a: 't1-2' },
     ],
-  ])('%s', (_case, members, partitionsOf, expected) => {
+  ])('assigns as Java does: %s', (_case, members, partitionsOf, expected) => {
     expect(assign(members, partitionsOf)).toEqual(expected);
     expect(assign([...members].reverse(), partitionsOf)).toEqual(expected);
   });

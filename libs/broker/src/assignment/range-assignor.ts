@@ -4,9 +4,9 @@ import { byInstanceThenMemberId, orderedMembers } from './member-order.js';
 import { subscribersByTopic } from './subscribers.js';
 
 /**
- * Java's RangeAssignor: each topic by itself, in contiguous ranges of sizes that differ by at
- * most one, the larger ones to the first members. Topics with the same number of partitions and
- * the same subscribers are cut alike, so that equal keys meet in one member.
+ * Java's RangeAssignor: assigns each topic separately, in contiguous ranges whose sizes differ by
+ * at most one; the first members get the larger ranges. Topics with the same number of partitions
+ * and the same subscribers are divided alike, so that equal keys go to the same member.
  */
 export class RangeAssignor implements Assignor {
   readonly name = 'range';

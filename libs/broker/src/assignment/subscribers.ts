@@ -4,12 +4,15 @@ interface Subscriber {
   readonly topics: readonly string[];
 }
 
-/** The topics whose partition counts the leader needs: those of all members, not only its own. */
+/** Returns the topics of all members, whose partition counts the leader needs. */
 export function subscribedTopics(members: readonly Subscriber[]): readonly string[] {
   return [...subscribersByTopic(members).keys()];
 }
 
-/** Who subscribes to each topic, each once and in the order of `members`; the topics are sorted. */
+/**
+ * Returns the subscribers of each topic, each once and in the order of `members`; the topics are
+ * sorted.
+ */
 export function subscribersByTopic<Member extends Subscriber>(
   members: readonly Member[],
 ): ReadonlyMap<string, readonly Member[]> {

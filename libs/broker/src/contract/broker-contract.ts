@@ -28,40 +28,40 @@ import { ContractSuite } from './contract-suite.js';
 
 const sections: Readonly<Record<string, (suite: ContractSuite) => void>> = {
   polling: pollingContract,
-  'a record on its way': recordBytesContract,
-  'where reading starts': startPolicyContract,
+  'record content': recordBytesContract,
+  'start position': startPolicyContract,
   pausing: pausingContract,
   seeking: seekingContract,
   committing: committingContract,
-  'sharing in a group': sharingContract,
-  'handing over in a group': handoverContract,
-  'a cooperative group': cooperativeContract,
-  'a group whose broker decides': consumerProtocolContract,
-  'partitions that are added': growthContract,
+  'partition assignment': sharingContract,
+  'partition handover': handoverContract,
+  'cooperative rebalancing': cooperativeContract,
+  'the consumer protocol (KIP-848)': consumerProtocolContract,
+  'added partitions': growthContract,
   'static members': staticMembersContract,
-  'taking over from the dead': takeoverContract,
-  'the status of a session': statusContract,
+  'session expiry': takeoverContract,
+  'session status': statusContract,
   sending: sendingContract,
-  'choosing a partition': partitioningContract,
-  'sending that fails': sendFailuresContract,
-  'reading what is committed': isolationContract,
-  'writing in transactions': transactionsContract,
-  'administering topics': adminTopicsContract,
-  'administering groups': adminGroupsContract,
-  'reading a range without a group': readRangeContract,
-  'options that make no sense': validationContract,
-  'beginning and ending': lifetimeContract,
+  'choice of the partition': partitioningContract,
+  'failed sends': sendFailuresContract,
+  isolation: isolationContract,
+  transactions: transactionsContract,
+  'topic administration': adminTopicsContract,
+  'group administration': adminGroupsContract,
+  readRange: readRangeContract,
+  'invalid options': validationContract,
+  closing: lifetimeContract,
 };
 
 /**
- * What every driver of the port promises, as tests of the framework given. A driver that passes
- * can stand in for any other; where the port's text and this suite differ, one of them is wrong.
+ * Registers tests for everything that a driver of the port must do. A driver that passes can
+ * replace any other. If the documentation of the port and this suite differ, one of them is wrong.
  */
 export function brokerContract(framework: TestFramework, fixture: ContractFixture): void {
   framework.describe(`broker contract: ${fixture.name}`, () => {
     const suite = new ContractSuite(framework, fixture);
     framework.afterAll(() => suite.settle());
-    for (const [name, chapter] of Object.entries(sections))
-      suite.section(name, () => chapter(suite));
+    for (const [name, register] of Object.entries(sections))
+      suite.section(name, () => register(suite));
   });
 }

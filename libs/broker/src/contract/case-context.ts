@@ -16,7 +16,9 @@ import { Member, type MemberOptions } from './member.js';
 
 type ErrorClass<E extends Error> = abstract new (...args: never[]) => E;
 
-/** What a case works with: drivers, topics and groups of its own, and waiting that ends. */
+/**
+ * The objects of one test case: drivers, topics and groups of its own, and waits with a deadline.
+ */
 export class CaseContext {
   readonly #drivers: BrokerDriver[] = [];
   #admin: AdminSession | undefined;
@@ -52,7 +54,7 @@ export class CaseContext {
     return this.broker.runtime;
   }
 
-  /** Another process on the same cluster. */
+  /** Creates a driver that acts as another process on the same cluster. */
   async newProcess(): Promise<BrokerDriver> {
     const driver = await this.broker.createDriver();
     this.#drivers.push(driver);
@@ -69,7 +71,7 @@ export class CaseContext {
     return (this.#admin ??= this.driver.admin());
   }
 
-  /** A name that no other case uses. */
+  /** Returns a name that no other case uses. */
   name(kind: string): string {
     return `contract-${kind}-${this.runtime.uuid()}`;
   }
@@ -98,7 +100,7 @@ export class CaseContext {
     return this.driver.producer(options);
   }
 
-  /** A member that has not joined yet. */
+  /** Creates a member that has not joined yet. */
   member({ driver = this.driver, groupId, topics, on, ...options }: MemberOptions): Member {
     const { sessionTimeoutMs, heartbeatIntervalMs, rebalanceTimeoutMs } = this.times;
     const session = driver.consumer({
@@ -118,15 +120,18 @@ export class CaseContext {
     return member;
   }
 
-  /** The promise's result; a case fails by name rather than by its framework's time-out. */
+  /**
+   * Returns the promise's result. After the deadline the case fails with a description, before the
+   * test framework's own timeout.
+   */
   within<T>(promise: Promise<T>, what: string, state: () => string = () => ''): Promise<T> {
     const { patienceMs } = this.times;
     const late = (): Error =>
-      new Error(`Waited ${patienceMs} ms in vain for ${what}. ${state()}`.trimEnd());
+      new Error(`Waited ${patienceMs} ms for ${what}. ${state()}`.trimEnd());
     return within(this.runtime, patienceMs, promise, late);
   }
 
-  /** `state` is asked for the message only, when the wait was in vain. */
+  /** Waits until the condition is true. `state` is evaluated only for the error message. */
   async eventually(
     what: string,
     condition: () => boolean | Promise<boolean>,
@@ -135,14 +140,12 @@ export class CaseContext {
     const deadline = this.runtime.monotonic() + this.times.patienceMs;
     while (!(await this.within(Promise.resolve(condition()), what))) {
       if (this.runtime.monotonic() > deadline)
-        throw new Error(
-          `Waited ${this.times.patienceMs} ms in vain until ${what}. ${state()}`.trimEnd(),
-        );
+        throw new Error(`Waited ${this.times.patienceMs} ms until ${what}. ${state()}`.trimEnd());
       await sleep(this.runtime, 10);
     }
   }
 
-  /** The error, when the promise rejects with one of this class; else the case fails. */
+  /** Returns the error if the promise rejects with one of this class; otherwise the case fails. */
   rejects<E extends Error>(
     promise: Promise<unknown>,
     kind: ErrorClass<E>,
@@ -152,12 +155,12 @@ export class CaseContext {
       if (error instanceof kind) return error;
       throw new Error(`Expected ${what}, got ${String(error)}.`, { cause: error });
     });
-    // A case may fail before it comes to await this.
+    // A case may fail before it awaits this promise.
     expectation.catch(() => undefined);
     return expectation;
   }
 
-  /** What the promise rejects with, whatever it is; undefined when it resolves. */
+  /** Returns the rejection reason, whatever it is; undefined when the promise resolves. */
   failureOf(promise: Promise<unknown>): Promise<unknown> {
     return promise.then(
       () => undefined,
@@ -174,12 +177,12 @@ export class CaseContext {
     assert.equal(await Promise.race([settled, quiet]), false, `${what} ended too early`);
   }
 
-  /** Work that takes time, as a handler's would. */
+  /** Waits, as a handler that takes time does. */
   work(durationMs: number): Promise<void> {
     return sleep(this.runtime, durationMs);
   }
 
-  /** Lets everything that is already on its way happen. */
+  /** Lets pending callbacks and I/O run. */
   yieldToEventLoop(): Promise<void> {
     return new Promise((resolve) => this.runtime.defer(resolve));
   }
@@ -193,7 +196,7 @@ export class CaseContext {
   }
 }
 
-/** Runs both; when both fail, neither error hides the other. */
+/** Runs the body and the cleanup; if both fail, the error contains both. */
 async function runWithCleanup(body: () => Promise<void>, end: () => Promise<void>): Promise<void> {
   const failures: Error[] = [];
   for (const step of [body, end])

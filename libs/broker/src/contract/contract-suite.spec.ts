@@ -9,8 +9,8 @@ interface Registered {
   readonly run: () => Promise<void>;
 }
 
-/** A framework that only writes down what it is given. */
-class Notebook {
+/** A test framework that only records its calls. */
+class RecordingFramework {
   readonly tests: Registered[] = [];
   readonly skipped: string[] = [];
   readonly afterAll = (): void => undefined;
@@ -57,12 +57,12 @@ function fixture(changes: Partial<ContractFixture & ContractBroker> = {}): Contr
   };
 }
 
-describe('the contract suite', () => {
-  it('registers every case, and names those that cannot run with the reason', () => {
-    const notebook = new Notebook();
-    brokerContract(notebook, fixture());
-    expect(notebook.tests.length).toBeGreaterThan(150);
-    expect(new Set(notebook.skipped.map(reasonOf))).toEqual(
+describe('ContractSuite', () => {
+  it('registers every case, and names the skipped ones with the reason', () => {
+    const framework = new RecordingFramework();
+    brokerContract(framework, fixture());
+    expect(framework.tests.length).toBeGreaterThan(150);
+    expect(new Set(framework.skipped.map(reasonOf))).toEqual(
       new Set([
         'this test environment has no "openTransaction"',
         'this test environment has no "unplug"',
@@ -83,8 +83,8 @@ describe('the contract suite', () => {
     );
   });
 
-  it('skips nothing but the opposite where all is there', () => {
-    const notebook = new Notebook();
+  it('skips only the opposite case if every requirement is met', () => {
+    const framework = new RecordingFramework();
     const capabilities = {
       assignors: ['range', 'sticky', 'cooperative-sticky'],
       compressions: ['none', 'gzip', 'snappy', 'lz4', 'zstd'],
@@ -100,26 +100,26 @@ describe('the contract suite', () => {
       'expelMember',
       'loseCoordinator',
     ] as const;
-    brokerContract(notebook, fixture({ capabilities, abilities }));
-    expect(notebook.skipped.map(reasonOf)).toEqual([
+    brokerContract(framework, fixture({ capabilities, abilities }));
+    expect(framework.skipped.map(reasonOf)).toEqual([
       'the driver\'s capabilities say: not "no transactions"',
     ]);
   });
 
-  it('lets a note pass by name where the framework cannot skip', async () => {
-    const notebook = new Notebook();
-    const { describe: group, afterAll: end } = notebook;
-    const it = (name: string, run: () => Promise<void>) => void notebook.tests.push({ name, run });
+  it('registers a passing test with the reason in its name if the framework cannot skip', async () => {
+    const framework = new RecordingFramework();
+    const { describe: group, afterAll: end } = framework;
+    const it = (name: string, run: () => Promise<void>) => void framework.tests.push({ name, run });
     const suite = new ContractSuite({ describe: group, afterAll: end, it }, fixture());
     suite.requiring('unplug')('survives', () => Promise.reject(new Error('It ran.')));
-    expect(notebook.tests.map(({ name }) => name)).toEqual([
+    expect(framework.tests.map(({ name }) => name)).toEqual([
       'survives [skipped: this test environment has no "unplug"]',
     ]);
-    await notebook.tests[0]?.run();
+    await framework.tests[0]?.run();
   });
 
-  it('gives names that are all different', () => {
-    const notebook = new Notebook();
+  it('gives every case a unique name', () => {
+    const framework = new RecordingFramework();
     const names: string[] = [];
     const describeIn = (path: string) => (name: string, body: () => void) => {
       const outer = describing;
@@ -129,30 +129,30 @@ describe('the contract suite', () => {
     };
     let describing = '';
     const it = (name: string): void => void names.push(`${describing} ${name}`);
-    brokerContract({ describe: describeIn(''), it, afterAll: notebook.afterAll }, fixture());
+    brokerContract({ describe: describeIn(''), it, afterAll: framework.afterAll }, fixture());
     expect(new Set(names).size).toBe(names.length);
   });
 });
 
-describe('a case', () => {
+describe('a contract case', () => {
   const register = (changes: Partial<ContractFixture & ContractBroker>) => {
-    const notebook = new Notebook();
-    return { notebook, suite: new ContractSuite(notebook, fixture(changes)) };
+    const framework = new RecordingFramework();
+    return { framework, suite: new ContractSuite(framework, fixture(changes)) };
   };
 
-  it('fails by what it was waiting for', async () => {
-    const { notebook, suite } = register({ times: { patienceMs: 20 } });
-    suite.testCase('hangs', (context) => context.within(new Promise(() => undefined), 'Godot'));
-    await expect(notebook.tests[0]?.run()).rejects.toThrow('Waited 20 ms in vain for Godot.');
+  it('fails with a description of what it waited for', async () => {
+    const { framework, suite } = register({ times: { patienceMs: 20 } });
+    suite.testCase('hangs', (context) => context.within(new Promise(() => undefined), 'an answer'));
+    await expect(framework.tests[0]?.run()).rejects.toThrow('Waited 20 ms for an answer.');
   });
 
-  it('closes its drivers and its broker, also when it fails', async () => {
+  it('closes its drivers and its broker, also after a failure', async () => {
     const closed: string[] = [];
     const closing = (name: string) => () => {
       closed.push(name);
       return Promise.resolve();
     };
-    const { notebook, suite } = register({
+    const { framework, suite } = register({
       createDriver: () => ({ ...emptyDriver(), close: closing('driver') }),
       close: closing('broker'),
     });
@@ -160,55 +160,55 @@ describe('a case', () => {
       await context.newProcess();
       throw new Error('the case itself');
     });
-    await expect(notebook.tests[0]?.run()).rejects.toThrow('the case itself');
+    await expect(framework.tests[0]?.run()).rejects.toThrow('the case itself');
     expect(closed).toEqual(['driver', 'driver', 'broker']);
   });
 
-  it('fails when a driver cannot be closed', async () => {
+  it('fails if a driver cannot be closed', async () => {
     const close = (): Promise<void> => Promise.reject(new Error('stuck'));
-    const { notebook, suite } = register({ createDriver: () => ({ ...emptyDriver(), close }) });
+    const { framework, suite } = register({ createDriver: () => ({ ...emptyDriver(), close }) });
     suite.testCase('passes', () => Promise.resolve());
-    await expect(notebook.tests[0]?.run()).rejects.toThrow('stuck');
+    await expect(framework.tests[0]?.run()).rejects.toThrow('stuck');
   });
 
-  it('tells of an ability that was promised and is not there', async () => {
-    const { notebook, suite } = register({ abilities: ['unplug'] });
+  it('reports an ability that is declared but missing', async () => {
+    const { framework, suite } = register({ abilities: ['unplug'] });
     suite.requiring('unplug')('unplugs', async (context) => void context.ability('unplug'));
-    await expect(notebook.tests[0]?.run()).rejects.toThrow('lists the ability "unplug"');
+    await expect(framework.tests[0]?.run()).rejects.toThrow('lists the ability "unplug"');
   });
 
-  it('begins others ahead of their tests, so many at a time', async () => {
-    const begun: string[] = [];
+  it('starts further cases ahead of their tests, up to the parallel limit', async () => {
+    const started: string[] = [];
     const gates = new Map(['a', 'b', 'c', 'd'].map((name) => [name, new Deferred()]));
-    const { notebook, suite } = register({ parallel: 2 });
+    const { framework, suite } = register({ parallel: 2 });
     for (const [name, gate] of gates)
       suite.testCase(name, async () => {
-        begun.push(name);
+        started.push(name);
         await gate.promise;
       });
-    const first = notebook.tests[0]?.run();
+    const first = framework.tests[0]?.run();
     await turns();
-    expect(begun).toEqual(['a', 'b']);
+    expect(started).toEqual(['a', 'b']);
     gates.get('b')?.resolve();
     await turns();
-    expect(begun).toEqual(['a', 'b', 'c']);
+    expect(started).toEqual(['a', 'b', 'c']);
     for (const gate of gates.values()) gate.resolve();
     await first;
     await suite.settle();
-    expect(begun).toEqual(['a', 'b', 'c', 'd']);
+    expect(started).toEqual(['a', 'b', 'c', 'd']);
   });
 
-  it('begins nothing ahead unless it is allowed to', async () => {
-    const begun: string[] = [];
-    const { notebook, suite } = register({});
+  it('starts no case ahead by default', async () => {
+    const started: string[] = [];
+    const { framework, suite } = register({});
     for (const name of ['a', 'b'])
       suite.testCase(name, () => {
-        begun.push(name);
+        started.push(name);
         return Promise.resolve();
       });
-    await notebook.tests[0]?.run();
+    await framework.tests[0]?.run();
     await turns();
-    expect(begun).toEqual(['a']);
+    expect(started).toEqual(['a']);
   });
 });
 

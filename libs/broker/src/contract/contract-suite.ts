@@ -5,7 +5,7 @@ import { CaseContext } from './case-context.js';
 
 export type Case = (context: CaseContext) => Promise<void>;
 
-/** Registers a case under the promise it stands for. */
+/** Registers a test case by its name. */
 export type CaseRegistration = (name: string, run: Case) => void;
 
 const DEFAULT_TIMES: ContractTimes = {
@@ -16,12 +16,12 @@ const DEFAULT_TIMES: ContractTimes = {
   quietMs: 150,
 };
 
-/** How far ahead of the test that runs cases are begun, in multiples of `parallel`. */
+/** The number of cases that are started ahead of the running test, in multiples of `parallel`. */
 const LOOKAHEAD = 3;
 
 /**
- * Turns cases into tests. With `parallel` above 1 cases are begun ahead of their tests: most of a
- * case on a real broker is waiting, and frameworks run the tests of a file in turn.
+ * Turns cases into tests. With `parallel` above 1, cases are started ahead of their tests: a case
+ * on a real broker mostly waits, and frameworks run the tests of a file one after the other.
  */
 export class ContractSuite {
   readonly #cases: LazyCase[] = [];
@@ -40,7 +40,10 @@ export class ContractSuite {
     this.framework.describe(name, body);
   }
 
-  /** For cases that need more than the port: they are skipped by name where it is missing. */
+  /**
+   * Registers a case with requirements; it is skipped with the reason in its name if one is not
+   * met.
+   */
   readonly requiring = (...requirements: Requirement[]): CaseRegistration => {
     const reason = reasonToSkip(requirements, this.fixture);
     return reason === undefined
@@ -50,7 +53,9 @@ export class ContractSuite {
 
   readonly testCase: CaseRegistration = (name, run) => this.#register(name, run);
 
-  /** Waits for cases that were begun ahead of a test that never came, as with a name filter. */
+  /**
+   * Waits for cases that were started ahead although their tests never ran, as with a name filter.
+   */
   async settle(): Promise<void> {
     await Promise.allSettled(
       this.#cases.filter(({ hasStarted }) => hasStarted).map((each) => each.result()),
@@ -107,7 +112,8 @@ class LazyCase {
   result(): Promise<void> {
     if (!this.#result) {
       this.#result = this.run();
-      // Its own test awaits it later; until then a rejection is not an unhandled one.
+      // The test of the case awaits this promise later; until then a rejection must not count as
+      // unhandled.
       this.#result.catch(() => undefined);
     }
     return this.#result;

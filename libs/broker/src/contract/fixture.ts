@@ -2,27 +2,27 @@ import type { BrokerCapabilities, BrokerDriver } from '../port/driver.js';
 import type { OutgoingRecord } from '../port/record.js';
 import type { Runtime } from '../runtime/runtime.js';
 
-/** Ends what an ability began. */
+/** Reverts the effect of an ability. */
 export type Undo = () => void | Promise<void>;
 
-/** What a test environment may be able to do to a broker or to a driver's way there. */
+/** Optional abilities of a test environment to disturb a broker or the connection of a driver. */
 export interface ContractAbilities {
   /**
-   * Writes in a transaction, by whatever means the environment has. Several may be open at once.
-   * It belongs to no driver under test.
+   * Opens a transaction by any means, independent of the drivers under test. Several may be open at
+   * once.
    */
   openTransaction(): Promise<ContractTransaction>;
-  /** Breaks all connections of this driver and refuses new ones. The process behind it lives on. */
+  /** Breaks all connections of this driver and refuses new ones. Its process stays alive. */
   unplug(driver: BrokerDriver): Promise<Undo> | Undo;
-  /** What this driver writes arrives and is stored; the answers never come. */
+  /** Executes the requests of this driver, and drops the responses. */
   loseAnswers(driver: BrokerDriver): Promise<Undo> | Undo;
-  /** Answers to this driver come this much later. */
+  /** Delays the responses to this driver. */
   delayAnswers(driver: BrokerDriver, delayMs: number): Promise<Undo> | Undo;
-  /** The broker refuses, for a reason that passes, every record for this topic. */
+  /** Makes the broker refuse every record for this topic with a retriable error. */
   refuseWrites(topic: string): Promise<Undo> | Undo;
-  /** The broker throws one member out of its group. */
+  /** Makes the broker remove one member from its group. */
   expelMember(groupId: string, memberId: string): Promise<void> | void;
-  /** The broker is not this group's coordinator any more; a moment later it is again. */
+  /** Moves the coordinator of the group away, and back a moment later. */
   loseCoordinator(groupId: string): Promise<void> | void;
 }
 
@@ -34,39 +34,48 @@ export interface ContractTransaction {
   abort(): Promise<void>;
 }
 
-/** The surroundings of one case: a cluster, its time, and ways to it. */
+/** The environment of one case: a cluster, its clock, and drivers. */
 export interface ContractBroker extends Partial<ContractAbilities> {
-  /** The time that drivers and broker live by. A virtual one must flow while a case runs. */
+  /** The clock of drivers and broker. A virtual clock must advance while a case runs. */
   readonly runtime: Runtime;
-  /** Each driver stands for a process of its own; all of one ContractBroker see the same cluster. */
+  /**
+   * Creates a driver that acts as a separate process; all drivers of one ContractBroker use the
+   * same cluster.
+   */
   createDriver(): Promise<BrokerDriver> | BrokerDriver;
   close(): Promise<void>;
 }
 
 export interface ContractTimes {
-  /** Of the members that cases create. Default 1000 ms; the broker must allow it. */
+  /** The session timeout of members. Default 1000 ms; the broker must allow it. */
   readonly sessionTimeoutMs: number;
-  /** Default 250 ms. */
+  /** The heartbeat interval of members. Default 250 ms. */
   readonly heartbeatIntervalMs: number;
-  /** Default 3000 ms. */
+  /** The rebalance timeout of members. Default 3000 ms. */
   readonly rebalanceTimeoutMs: number;
-  /** How long an awaited condition may take before the case fails. Default 15 s. */
+  /** The maximum wait for a condition before the case fails. Default 15 s. */
   readonly patienceMs: number;
-  /** How long the suite watches that something does not happen. Default 150 ms. */
+  /** The time during which the suite checks that an event does not happen. Default 150 ms. */
   readonly quietMs: number;
 }
 
-/** What the suite must know about a driver and its test environment. */
+/** The description of a driver and its test environment. */
 export interface ContractFixture {
-  /** The driver's name, as it shall stand in the report. */
+  /** The driver's name in the test report. */
   readonly name: string;
-  /** What the drivers will say of themselves; known before any test runs, so that skips are reported. */
+  /**
+   * The capabilities of the drivers, known before any test runs, so that skipped cases are
+   * reported.
+   */
   readonly capabilities: BrokerCapabilities;
-  /** What every ContractBroker of this fixture can do. Cases that need more are reported as skipped. */
+  /**
+   * Abilities that every ContractBroker of this fixture has. Cases that need others are reported as
+   * skipped.
+   */
   readonly abilities: readonly ContractAbility[];
   readonly times?: Partial<ContractTimes>;
-  /** How many cases may be under way at once. Default 1. */
+  /** The number of cases that may run at the same time. Default 1. */
   readonly parallel?: number;
-  /** Called for every case. Cases use names of their own, so that they may share a cluster. */
+  /** Opens the environment of a case. Cases use unique names, so they may share a cluster. */
   open(): Promise<ContractBroker> | ContractBroker;
 }

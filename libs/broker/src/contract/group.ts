@@ -1,7 +1,7 @@
 import type { Member, MemberOptions } from './member.js';
 import type { CaseContext } from './case-context.js';
 
-/** So many members of one group, each in a process of its own, joining at the same time. */
+/** Starts so many members of one group at the same time, each in its own process. */
 export async function joinTogether(
   context: CaseContext,
   count: number,
@@ -17,7 +17,7 @@ export async function joinTogether(
   return members;
 }
 
-/** Waits until these members are stable and own exactly these partitions between them, each once. */
+/** Waits until these members are stable and together own exactly these partitions, each once. */
 export async function waitUntilShared(
   context: CaseContext,
   members: readonly Member[],
@@ -38,7 +38,10 @@ export async function waitUntilShared(
   await context.eventually(what, shared, () => members.map((each) => each.describe()).join('\n'));
 }
 
-/** While a member has just joined another may still own all: that is exactly once, but not the end. */
+/**
+ * Returns whether every member has partitions, as far as there are enough. Right after a join one
+ * member may still own all of them, which is not the final state.
+ */
 function everyMemberHasPartitions(
   members: readonly Member[],
   partitions: readonly string[],

@@ -12,11 +12,11 @@ import { partitionName } from '../port/topic-partition.js';
 import type { CaseContext } from './case-context.js';
 
 export interface MemberOptions extends Omit<ConsumerOptions, 'groupId'> {
-  /** Default: a group of its own. */
+  /** Default: a new group. */
   readonly groupId?: string;
-  /** Default: the context's first. */
+  /** Default: the first driver of the case. */
   readonly driver?: BrokerDriver;
-  /** What it does when it is told of partitions, besides writing it down. */
+  /** Callbacks that run after an event was recorded. */
   readonly on?: Partial<AssignmentListener>;
 }
 
@@ -26,7 +26,7 @@ export type MemberEvent =
   | { readonly kind: 'lost'; readonly partitions: readonly TopicPartition[] }
   | { readonly kind: 'stopped'; readonly error: PartitionError };
 
-/** A session under test that remembers everything it was told. */
+/** A session under test that records all its callbacks. */
 export class Member {
   readonly events: MemberEvent[] = [];
   readonly statuses: SessionStatus[] = [];
@@ -48,7 +48,7 @@ export class Member {
     return this.context.within(this.startWithoutDeadline(signal), what, () => this.describe());
   }
 
-  /** Starts without a deadline, for cases in which starting has to wait. */
+  /** Starts without a deadline, for cases in which the start has to wait. */
   startWithoutDeadline(signal?: AbortSignal): Promise<void> {
     return this.session.start(this.#listener(), signal);
   }
@@ -57,15 +57,15 @@ export class Member {
     return this.context.within(this.session.close(), 'the session to close');
   }
 
-  /** Polls until it has so many records, never asking for more. */
+  /** Polls until it has so many records, never requesting more. */
   async read(count: number, atMost = count): Promise<BrokerRecord[]> {
     const records: BrokerRecord[] = [];
     while (records.length < count) {
-      const asked = Math.min(atMost, count - records.length);
+      const requested = Math.min(atMost, count - records.length);
       const what = `record ${records.length + 1} of ${count}`;
       const state = (): string =>
         `${this.describe()}; read so far: ${records.map(describePosition).join(' ')}`;
-      records.push(...(await this.context.within(this.session.poll(asked), what, state)));
+      records.push(...(await this.context.within(this.session.poll(requested), what, state)));
     }
     return records;
   }
@@ -74,7 +74,7 @@ export class Member {
     return (await this.read(count)).map(valueOf);
   }
 
-  /** Polls and remembers until it is closed or told to stop. */
+  /** Polls and records until it is closed or `stopReading` is called. */
   keepReading(): void {
     this.#reading = this.#readUntilAborted(this.#stopSignal.signal);
     this.#reading.catch(() => undefined);
@@ -85,7 +85,7 @@ export class Member {
     await this.context.within(this.#reading ?? Promise.resolve(), 'the reading loop to end');
   }
 
-  /** Commits what it has read of these partitions. */
+  /** Commits the records read so far of these partitions. */
   async commitHandled(partitions: readonly TopicPartition[]): Promise<void> {
     await this.context.yieldToEventLoop();
     const offsets = partitions.flatMap(({ topic, partition }) => {
@@ -95,7 +95,7 @@ export class Member {
     await this.session.commit(offsets);
   }
 
-  /** The names of the partitions that it owns, in order. */
+  /** Returns the names of the owned partitions, in order. */
   owned(): string[] {
     return this.session.assignment().map(partitionName).sort();
   }
@@ -104,7 +104,7 @@ export class Member {
     return this.session.status.state === 'stable';
   }
 
-  /** For the message of a wait in vain. */
+  /** Describes the member for the error message of a failed wait. */
   describe(): string {
     const { status, memberId, generation } = this.session;
     const why = 'error' in status ? ` (${status.error.message})` : '';
@@ -121,7 +121,7 @@ export class Member {
     return this.events.flatMap((event) => (event.kind === 'assigned' ? event.partitions : []));
   }
 
-  /** The errors of all statuses so far, with the errors behind them. */
+  /** Returns the errors of all statuses so far, including their causes. */
   reportedErrors(): Error[] {
     return this.statuses.flatMap((status) => ('error' in status ? errorChain(status.error) : []));
   }

@@ -4,12 +4,12 @@ import { numbered } from './test-values.js';
 import { partitionName } from '../port/topic-partition.js';
 import type { CaseContext } from './case-context.js';
 
-/** What the broker answers a commit in, on an idle machine, with room for a busy one. */
+/** The upper limit for the median commit time, generous enough for a busy machine. */
 const COMMIT_MS = 100;
 
 /**
- * Writes to what the member keeps, reads it and commits it, ten times over. A single commit may be
- * held up by the machine, but none waits for a rebalance that others hold up.
+ * Writes to a kept partition, reads and commits, ten times. The machine may delay a single commit,
+ * but no commit waits for the rebalance of other members.
  */
 export async function readsAndCommits(
   context: CaseContext,

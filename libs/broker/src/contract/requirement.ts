@@ -1,7 +1,10 @@
 import type { BrokerCapabilities } from '../port/driver.js';
 import type { ContractAbility, ContractFixture } from './fixture.js';
 
-/** What a case needs beyond the port itself: an ability of the environment or a capability of the driver. */
+/**
+ * A requirement of a case beyond the port itself: an ability of the environment or a capability of
+ * the driver.
+ */
 export type Requirement = ContractAbility | keyof typeof capabilityChecks;
 
 const capabilityChecks = {
@@ -18,7 +21,7 @@ const capabilityChecks = {
     capabilities.assignors.includes('cooperative-sticky'),
 } as const;
 
-/** Why the case cannot run here; undefined when it can. */
+/** Returns the reason why the case cannot run here; undefined when it can. */
 export function reasonToSkip(
   requirements: readonly Requirement[],
   fixture: ContractFixture,

@@ -1,4 +1,6 @@
-/** The part of a test framework that the suite uses. Jest, Vitest, Mocha and node:test all have it. */
+/**
+ * The part of a test framework that the suite uses. Jest, Vitest, Mocha and node:test all have it.
+ */
 export interface TestFramework {
   readonly describe: (name: string, body: () => void) => unknown;
   readonly it: TestRegistration & { readonly skip?: TestRegistration };

@@ -8,7 +8,7 @@ import { memory } from './memory-driver.js';
 
 const PARTITIONS = 4;
 
-/** One process that reads, handles and commits, until it leaves or crashes. */
+/** A process that reads, handles and commits, until it leaves or crashes. */
 class Reader {
   readonly #next = new Map<number, number>();
   readonly session: ConsumerSession;
@@ -50,7 +50,7 @@ class Reader {
         await this.#commit(this.session.assignment());
       }
     } catch {
-      // Closed: the history goes on without this reader.
+      // The session was closed: the history continues without this reader.
     }
   }
 
@@ -92,7 +92,7 @@ class History {
     void this.readers.shift()?.session.close();
   }
 
-  /** Its process is gone: no heartbeat, no goodbye, no last commit. */
+  /** Simulates a killed process: no heartbeat, no leave request, no last commit. */
   crash(): void {
     const reader = this.readers.shift();
     if (reader) this.broker.faults.unplug({ clientId: reader.clientId });
@@ -128,7 +128,7 @@ class History {
     return isComplete && allStable && generations.size === 1;
   }
 
-  /** Only what was handled lies behind a committed offset. */
+  /** Asserts that only handled records precede a committed offset. */
   checkCommits(): void {
     for (const { partition, offset } of this.broker.cluster.groups.allCommitted('g'))
       for (let each = 0; each < offset; each++)
@@ -154,9 +154,9 @@ class History {
 const step = fc.constantFrom('join', 'leave', 'crash', 'write', 'wait', 'settle');
 
 describe.each(['range', 'sticky', 'cooperative-sticky'] as const)(
-  'Any history of a group with %s',
+  'any history of a group with %s',
   (assignor) => {
-    it('has one owner per partition when it is stable, commits nothing unhandled and loses nothing', async () => {
+    it('has one owner per partition when it is stable, commits no unhandled record and loses no record', async () => {
       await fc.assert(
         fc.asyncProperty(
           fc.integer({ min: 1, max: 1_000_000 }),

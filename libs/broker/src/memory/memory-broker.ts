@@ -5,29 +5,39 @@ import { BrokerFaults } from './broker/faults/broker-faults.js';
 import { MemoryCluster, type ClusterOptions } from './broker/memory-cluster.js';
 
 export interface MemoryBrokerOptions {
-  /** Default: the real clock. A VirtualRuntime makes every wait of broker and clients virtual. */
+  /** Default: the real clock. With a VirtualRuntime every wait of broker and clients is virtual. */
   readonly runtime?: Runtime;
-  /** How many brokers the cluster shows. Default 1. */
+  /** The number of brokers of the cluster. Default 1. */
   readonly brokers?: number;
-  /** Of a topic that is created without a number. Default 1. */
+  /** The partition count of a topic that is created without one. Default 1. */
   readonly defaultPartitions?: number;
   /** Default 1. */
   readonly defaultReplicationFactor?: number;
-  /** How long a request and its answer are under way together. Default 0. */
+  /** The round-trip time of a request. Default 0. */
   readonly latencyMs?: number | (() => number);
-  /** `group.min.session.timeout.ms`. Default 500, that of the test servers; stock brokers have 6000. */
+  /**
+   * `group.min.session.timeout.ms`. Default 500, as on the test servers; stock brokers have 6000.
+   */
   readonly minSessionTimeoutMs?: number;
   /** `group.max.session.timeout.ms`. Default 30 minutes. */
   readonly maxSessionTimeoutMs?: number;
-  /** `group.consumer.session.timeout.ms`. Default 1000, that of the test servers; stock brokers have 45000. */
+  /**
+   * `group.consumer.session.timeout.ms`. Default 1000, as on the test servers; stock brokers have
+   * 45000.
+   */
   readonly consumerSessionTimeoutMs?: number;
-  /** `group.consumer.heartbeat.interval.ms`. Default 300, that of the test servers; stock brokers have 5000. */
+  /**
+   * `group.consumer.heartbeat.interval.ms`. Default 300, as on the test servers; stock brokers have
+   * 5000.
+   */
   readonly consumerHeartbeatIntervalMs?: number;
-  /** `group.initial.rebalance.delay.ms`. Default 0, that of the test servers; stock brokers have 3000. */
+  /**
+   * `group.initial.rebalance.delay.ms`. Default 0, as on the test servers; stock brokers have 3000.
+   */
   readonly initialRebalanceDelayMs?: number;
-  /** `offset.metadata.max.bytes`, which counts UTF-16 units all the same. Default 4096. */
+  /** `offset.metadata.max.bytes`, which counts UTF-16 units despite its name. Default 4096. */
   readonly offsetMetadataLimit?: number;
-  /** Counted from when a group became empty. Default 7 days. */
+  /** The retention time of offsets, counted from when a group became empty. Default 7 days. */
   readonly offsetsRetentionMs?: number;
   /** `transaction.max.timeout.ms`. Default 15 minutes. */
   readonly maxTransactionTimeoutMs?: number;
@@ -49,14 +59,14 @@ const DEFAULTS = {
 } as const;
 
 /**
- * A Kafka cluster in this process. Drivers made with `memory({ broker })` are its clients, each as
- * if it were a process of its own.
+ * A Kafka cluster in this process. Each driver created with `memory({ broker })` is a client that
+ * acts like a process of its own.
  */
 export class MemoryBroker {
   readonly runtime: Runtime;
-  /** What goes wrong here, by order. */
+  /** Faults that a test can inject. */
   readonly faults: BrokerFaults;
-  /** The cluster's insides, for the drivers of this package. */
+  /** The internal state of the cluster, for the drivers of this package. */
   readonly cluster: MemoryCluster;
 
   constructor(options: MemoryBrokerOptions = {}) {

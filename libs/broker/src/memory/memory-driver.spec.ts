@@ -3,7 +3,7 @@ import { VirtualRuntime } from '../runtime/index.js';
 import { MemoryBroker, memory } from './index.js';
 
 describe('memory()', () => {
-  it('needs no options, and works on the real clock', async () => {
+  it('needs no options, and uses the real clock', async () => {
     const driver = memory();
     const admin = driver.admin();
     expect(await admin.createTopics([{ name: 't' }])).toEqual([{ name: 't', changed: true }]);
@@ -19,7 +19,7 @@ describe('memory()', () => {
     expect(await stranger.admin().topics()).toHaveLength(0);
   });
 
-  it('rejects what it does not know, with the name that was probably meant', () => {
+  it('rejects an unknown option and suggests the most similar one', () => {
     const call = (options: object) => () => memory(options);
     expect(call({ brker: 1 })).toThrow('memory options have no "brker". Did you mean "broker"?');
     expect(() => new MemoryBroker({ latency: 5 } as object)).toThrow(/Did you mean "latencyMs"/);
@@ -31,12 +31,12 @@ describe('memory()', () => {
     );
   });
 
-  it('has one time only', () => {
+  it('rejects a runtime other than that of its broker', () => {
     const broker = new MemoryBroker();
-    expect(() => memory({ broker, runtime: new VirtualRuntime() })).toThrow(/only one time/);
+    expect(() => memory({ broker, runtime: new VirtualRuntime() })).toThrow(/one clock/);
   });
 
-  it('closes all that it has handed out, and hands out no more', async () => {
+  it('closes all its sessions, and creates no more', async () => {
     const driver = memory();
     const [producer, admin] = [driver.producer(), driver.admin()];
     await Promise.all([driver.close(), driver.close()]);

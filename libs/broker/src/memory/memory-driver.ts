@@ -15,16 +15,20 @@ import { MemoryProducer } from './client/producer/memory-producer.js';
 import { MemoryBroker } from './memory-broker.js';
 
 export interface MemoryOptions {
-  /** Shared by drivers that stand for several processes. Default: one of its own. */
+  /**
+   * The broker, which several drivers can share as separate processes do. Default: a new broker.
+   */
   readonly broker?: MemoryBroker;
-  /** Of the broker that is made where none is given; a given broker has its own. */
+  /** The runtime of the broker that is created by default; a given broker has its own. */
   readonly runtime?: Runtime;
-  /** Tells this driver from others: in member ids, group descriptions and faults. Default: a name of its own. */
+  /**
+   * Identifies this driver in member ids, group descriptions and faults. Default: a unique name.
+   */
   readonly clientId?: string;
   readonly logger?: DriverLogger;
-  /** How long an answer may take. Default 30 s. */
+  /** The timeout of a request. Default 30 s. */
   readonly requestTimeoutMs?: number;
-  /** How often sessions look for new partitions and deleted topics. Default 5 s. */
+  /** The interval at which sessions look for new partitions and deleted topics. Default 5 s. */
   readonly metadataMaxAgeMs?: number;
 }
 
@@ -44,7 +48,10 @@ export const memoryCapabilities: BrokerCapabilities = {
   idempotentSends: true,
 };
 
-/** A driver on a broker in this process: real codecs and a real group protocol, without a network. */
+/**
+ * Creates a driver for a broker in this process, with real codecs and a real group protocol, but
+ * without a network.
+ */
 export function memory(options: MemoryOptions = {}): BrokerDriver {
   rejectUnknownKeys('memory', options, KEYS);
   return new MemoryDriver(options);
@@ -65,7 +72,7 @@ class MemoryDriver implements BrokerDriver {
     const broker = options.broker ?? new MemoryBroker({ runtime: options.runtime });
     if (options.runtime && options.runtime !== broker.runtime)
       throw new InvalidOptionError(
-        'memory.runtime is not the runtime of memory.broker: there is only one time. Give it to the broker.',
+        'memory.runtime is not the runtime of memory.broker: they must use one clock. Pass the runtime to the broker.',
       );
     this.#connection = new Connection(
       broker.cluster,

@@ -16,7 +16,7 @@ export interface ClusterDescription {
 
 export interface PartitionDescription {
   readonly partition: number;
-  /** -1 while the partition has none. */
+  /** Node id of the leader; -1 while the partition has none. */
   readonly leader: number;
   readonly leaderEpoch: number;
   readonly replicas: readonly number[];
@@ -43,13 +43,13 @@ export interface Watermarks {
   readonly partition: number;
   /** The first offset still in the log. */
   readonly low: number;
-  /** The offset the next record will get. */
+  /** The offset of the next record to be written. */
   readonly high: number;
 }
 
 export interface OffsetAtTime {
   readonly partition: number;
-  /** The first record at or after the time; null when there is none. */
+  /** The offset of the first record at or after the timestamp; null when there is none. */
   readonly offset: number | null;
   readonly timestamp: number | null;
 }
@@ -83,48 +83,51 @@ export interface ReadRangeOptions {
 
 export interface TopicChange {
   readonly name: string;
-  /** False when there was nothing to do: it existed already, or was gone already. */
+  /** False if nothing had to be done: the topic existed already, or did not exist any more. */
   readonly changed: boolean;
 }
 
 export interface AdminSession {
   cluster(): Promise<ClusterDescription>;
-  /** All topics, or those named; a name that does not exist is left out. */
+  /** Describes the named topics, by default all. A name that does not exist is left out. */
   topics(names?: readonly string[]): Promise<readonly TopicDescription[]>;
-  /** One that exists is left as it is. Resolves once every partition has a leader. */
+  /**
+   * Creates topics that do not exist; an existing topic is not changed. Resolves once every
+   * partition has a leader.
+   */
   createTopics(topics: readonly NewTopic[]): Promise<readonly TopicChange[]>;
-  /** Grows the topic to `total` partitions. */
+  /** Increases the number of partitions to `total`. */
   createPartitions(topic: string, total: number): Promise<void>;
   deleteTopics(names: readonly string[]): Promise<readonly TopicChange[]>;
   topicConfig(topic: string): Promise<Readonly<Record<string, string | null>>>;
-  /** Changes only the entries given; null goes back to the default. */
+  /** Changes only the given entries; null restores the default. */
   alterTopicConfig(topic: string, changes: Readonly<Record<string, string | null>>): Promise<void>;
 
   watermarks(topic: string): Promise<readonly Watermarks[]>;
   offsetsAt(topic: string, timestamp: number): Promise<readonly OffsetAtTime[]>;
-  /** Deletes everything before the offsets given; returns the new low watermarks. */
+  /** Deletes all records before the given offsets; returns the new low watermarks. */
   deleteRecords(
     topic: string,
     before: readonly { readonly partition: number; readonly offset: number }[],
   ): Promise<readonly { readonly partition: number; readonly low: number }[]>;
 
   groups(): Promise<readonly GroupListing[]>;
-  /** A group that does not exist is 'Dead' and has no members. */
+  /** Describes a group. A group that does not exist is 'Dead' and has no members. */
   describeGroup(groupId: string): Promise<GroupDescription>;
   groupOffsets(
     groupId: string,
     topics?: readonly string[],
   ): Promise<readonly (TopicPartition & CommittedOffset)[]>;
-  /** Only while the group has no members. */
+  /** Sets offsets of a group. Rejects while the group has members. */
   setGroupOffsets(groupId: string, offsets: readonly OffsetCommit[]): Promise<void>;
   deleteGroupOffsets(groupId: string, partitions: readonly TopicPartition[]): Promise<void>;
-  /** Only while the group has no members. Returns whether it existed. */
+  /** Deletes a group. Rejects while the group has members. Returns whether the group existed. */
   deleteGroup(groupId: string): Promise<boolean>;
 
   /**
-   * The records with `from <= offset < to`, up to the end of the log as it was when the call
-   * began. Joins no group, commits nothing, and never waits for records that do not exist yet.
-   * `from` below the low watermark starts there.
+   * Reads the records with `from <= offset < to`, up to the end of the log at the time of the call.
+   * Joins no group, commits nothing, and never waits for records that do not exist yet. Starts at
+   * the low watermark if `from` is below it.
    */
   readRange(
     topic: string,

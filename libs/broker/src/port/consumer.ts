@@ -4,16 +4,17 @@ import type { PartitionError } from './errors.js';
 export type OffsetReset = 'earliest' | 'latest' | 'none';
 export type Isolation = 'read_committed' | 'read_uncommitted';
 /**
- * How a group shares its partitions. With `cooperative-sticky` (KIP-429) only what moves is
- * revoked, and the rest is read and committed while the group rebalances; with the others every
- * member hands back everything first. The broker chooses one that all members have.
+ * The strategy by which a group assigns its partitions. With `cooperative-sticky` (KIP-429) only
+ * the partitions that move are revoked; the others are read and committed during the rebalance.
+ * With the other assignors every member hands back all partitions first. The broker chooses an
+ * assignor that all members support.
  */
 export type AssignorName = 'range' | 'sticky' | 'cooperative-sticky';
 
 /**
- * How members agree on who reads what. `classic`: one of them decides for all, and all join again
- * whenever something changes. `consumer` (KIP-848, Kafka 4): the broker decides, and each member is
- * told what it has to give back and what it gets; nobody waits for anybody else.
+ * The protocol by which partitions are assigned. `classic`: one member assigns partitions for all,
+ * and all members rejoin at every change. `consumer` (KIP-848, Kafka 4): the broker assigns
+ * partitions, and tells each member what to revoke and what to read. No member waits for another.
  */
 export type GroupProtocol = 'classic' | 'consumer';
 
@@ -21,59 +22,69 @@ export interface ConsumerOptions {
   readonly groupId: string;
   readonly topics: readonly string[];
   /**
-   * In the order of preference; the group settles on one that all its members have, and each member
-   * is as cooperative as that one. Default `['cooperative-sticky', 'sticky', 'range']`, by which a
-   * group of older members becomes cooperative once the last of them has gone. When an eager member
-   * joins a cooperative group, the others lose what they have (`onLost`) for that one rebalance.
+   * Assignors in order of preference. The group uses one that all members support, and is
+   * cooperative if that one is. Default `['cooperative-sticky', 'sticky', 'range']`: a group with
+   * older members becomes cooperative when the last of them has left. When a member without a
+   * cooperative assignor joins a cooperative group, the other members lose their partitions
+   * (`onLost`) for that rebalance.
    */
   readonly assignors?: readonly AssignorName[];
   /**
-   * Where a partition starts without a committed offset, or with one that left the log. With `'none'`
-   * it stops. Where it begins at the end, that is committed at once. A partition that was added when
-   * the group had begun already is read from its first record, whatever is set here. A log that was cut back by an unclean leader election is read on from where it was cut,
-   * or stops. Default `'earliest'`.
+   * The start position of a partition whose committed offset is missing or no longer in the log.
+   * With `'none'` the partition stops. With `'latest'` the start position is committed at once. A
+   * partition that was added after the group started is always read from its first record. If an
+   * unclean leader election truncated the log, reading continues at the end of the common part, or
+   * stops with `'none'`. Default `'earliest'`.
    */
   readonly offsetReset?: OffsetReset;
   /** Default `'read_committed'`. */
   readonly isolation?: Isolation;
   /**
-   * A name of this member that outlives it (KIP-345), unique in the group. Then `close` does not
-   * leave the group: who starts again with it within the session time-out gets back what it had,
-   * and nobody else is disturbed. A second session with the same name fences the first, which fails
-   * with StaticMemberFencedError. Topics that were added meanwhile are shared out at the group's
-   * next rebalance. Default: none.
+   * The id of a static member (KIP-345), unique in the group and stable across restarts. `close`
+   * then does not leave the group: a session that starts with the same id within the session
+   * timeout gets the same partitions, without a rebalance. A second session with the same id fences
+   * the first one, which fails with StaticMemberFencedError. Topics added meanwhile are assigned at
+   * the next rebalance of the group. Default: none.
    */
   readonly groupInstanceId?: string;
   /**
-   * Default `'classic'`. With `'consumer'`, assignors, session time-out and heartbeats are the
-   * broker's (`group.consumer.*`): `assignors`, `sessionTimeoutMs` and `heartbeatIntervalMs` count
-   * only where a broker does not offer the protocol, and the session falls back to `'classic'` with
-   * a warning. A running group changes over, or back, one member at a time. A second session with
-   * the same `groupInstanceId` does not fence the first: it waits until that one has gone, and says
-   * so by StaticMemberInUseError.
+   * Default `'classic'`. With `'consumer'` the broker controls assignor, session timeout and
+   * heartbeats (`group.consumer.*`). `assignors`, `sessionTimeoutMs` and `heartbeatIntervalMs` then
+   * apply only if the broker does not support the protocol: the session logs a warning and uses
+   * `'classic'`. A running group can switch in both directions, one member at a time. A second
+   * session with the same `groupInstanceId` does not fence the first: it waits until that one is
+   * gone, and reports StaticMemberInUseError.
    */
   readonly groupProtocol?: GroupProtocol;
   /** Default 45 s. */
   readonly sessionTimeoutMs?: number;
-  /** Default 10 s; at most a third of the session time-out. */
+  /** Default 10 s; at most a third of the session timeout. */
   readonly heartbeatIntervalMs?: number;
-  /** How long the group waits for this member to hand back its partitions. Default 30 s. */
+  /**
+   * The maximum time that the group waits for this member to hand back its partitions. Default 30
+   * s.
+   */
   readonly rebalanceTimeoutMs?: number;
   readonly fetch?: FetchOptions;
 }
 
 export interface FetchOptions {
-  /** How long the broker may hold a fetch that has nothing to give. Default 5 s; records that come earlier end it. */
+  /**
+   * The maximum time that the broker waits for new records before it answers a fetch. Default 5 s.
+   */
   readonly maxWaitMs?: number;
   /** Default 1. */
   readonly minBytes?: number;
-  /** Of one answer. Default 10 MiB. */
+  /** The maximum size of one fetch response. Default 10 MiB. */
   readonly maxBytes?: number;
-  /** Of one partition in one answer. Default 1 MiB. */
+  /** The maximum size of one partition in a fetch response. Default 1 MiB. */
   readonly maxPartitionBytes?: number;
-  /** Verify the CRC32C of every batch. Default true. */
+  /** Verifies the CRC-32C of every batch. Default true. */
   readonly checkCrc?: boolean;
-  /** A batch that inflates beyond this is reported as poison. Default 64 MiB. */
+  /**
+   * The maximum size of a batch after decompression; a larger one is reported as poison. Default 64
+   * MiB.
+   */
   readonly maxInflatedBytes?: number;
 }
 
@@ -83,9 +94,9 @@ export interface CommittedOffset {
   readonly leaderEpoch: number;
 }
 
-/** A partition that has just become ours, with the place where reading will start. */
+/** A partition that was just assigned, with its start position. */
 export interface AssignedPartition extends TopicPartition {
-  /** -1 where the group has no offset and `offsetReset: 'none'` forbids to choose one. */
+  /** The start offset; -1 if the group has no offset and `offsetReset` is `'none'`. */
   readonly position: number;
   readonly committed: CommittedOffset | null;
 }
@@ -93,50 +104,64 @@ export interface AssignedPartition extends TopicPartition {
 export type ResetReason =
   /** The group has no committed offset. */
   | 'no-offset'
-  /** The group has no committed offset, because the partition was added after it had begun. */
+  /** The partition was added after the group started, so the group has no committed offset. */
   | 'new-partition'
-  /** The offset is not in the log (any more). */
+  /** The offset is not, or no longer, in the log. */
   | 'out-of-range'
-  /** An unclean leader election cut the log back behind the offset: from `to` on, other records stand there. */
+  /** An unclean leader election truncated the log below the offset: other records follow from `to` on. */
   | 'log-truncated';
 
-/** Reading went on at another offset than the group's, because that one is not in the log (any more). */
+/**
+ * Reports that reading continues at another offset than the position of the group, because that one
+ * is missing or not in the log.
+ */
 export interface PositionReset extends TopicPartition {
   readonly reason: ResetReason;
-  /** null where the group had no offset. */
+  /** The previous position; null if the group had no offset. */
   readonly from: number | null;
   readonly to: number;
   readonly policy: Exclude<OffsetReset, 'none'>;
 }
 
 export interface OffsetCommit extends TopicPartition {
-  /** The next offset to read: last done + 1. */
+  /** The next offset to read: the last completed offset + 1. */
   readonly offset: number;
   readonly metadata?: string | null;
-  /** Of the last consumed record's batch; -1 when unknown. Left out: as far as the session has read it itself. */
+  /**
+   * The leader epoch of the last consumed record; -1 when unknown. Default: the epoch that the
+   * session itself has read.
+   */
   readonly leaderEpoch?: number;
 }
 
 /**
- * Who is told about ownership. Each method is awaited. One that throws does not stop the
- * protocol: the step is finished, then the error is reported as a status. In a cooperative group
- * each is told only of what comes or goes; the other partitions are handed out and committed meanwhile.
+ * Callbacks for assignment changes. Each one is awaited. A callback that throws does not stop the
+ * protocol: the step is completed, then the error is reported as a status. In a cooperative group
+ * only the added or removed partitions are passed; the other partitions are read and committed
+ * meanwhile.
  */
 export interface AssignmentListener {
   /**
-   * Before the first record of these partitions is handed out. A `seek` in here moves the start.
-   * Also told when a member joins and gets none, not when one that stays gets none besides.
+   * Runs before the first record of these partitions is returned. A `seek` in the callback changes
+   * the start position. Called with an empty list when a member joins and gets no partitions, but
+   * not when an existing member gets no additional ones.
    */
   onAssigned(partitions: readonly AssignedPartition[]): void | Promise<void>;
-  /** They are still ours: a commit in here succeeds. The group waits for this, up to the rebalance time-out. */
+  /**
+   * Runs while the member still owns the partitions, so a commit succeeds. The group waits for the
+   * callback up to the rebalance timeout.
+   */
   onRevoked(partitions: readonly TopicPartition[]): void | Promise<void>;
-  /** They are already somebody else's: commits are fenced. */
+  /** Runs when other members may own the partitions already: commits are fenced. */
   onLost(partitions: readonly TopicPartition[]): void | Promise<void>;
-  /** One partition cannot go on and waits for a `seek`; the others do. */
+  /**
+   * Reports that one partition cannot be read and waits for a `seek`. The other partitions
+   * continue.
+   */
   onStopped?(error: PartitionError): void | Promise<void>;
   /**
-   * Reading goes on elsewhere, as `offsetReset` allows: records between `from` and `to` are not read,
-   * or are read again where `to` is the smaller.
+   * Reports that reading continues at another offset, as `offsetReset` defines. Records between
+   * `from` and `to` are skipped, or read again if `to` is smaller.
    */
   onReset?(reset: PositionReset): void | Promise<void>;
 }
@@ -149,21 +174,20 @@ export type SessionStatus =
   | { readonly state: 'failed'; readonly since: number; readonly error: Error }
   | { readonly state: 'closed' };
 
-/** One member of a consumer group. It pulls; nothing is pushed at it. */
+/** A member of a consumer group. Records are pulled with `poll`, never pushed. */
 export interface ConsumerSession {
   /**
-   * Resolves once joined, after the first `onAssigned`. While the cluster cannot be reached or a
-   * topic is missing it keeps trying and says so by status; it rejects on what retrying cannot
-   * mend, and when `signal` aborts or the session is closed.
+   * Resolves after the member has joined and the first `onAssigned` has run. Retries and reports a
+   * status while the cluster is unreachable or a topic is missing. Rejects on errors that a retry
+   * cannot solve, when `signal` aborts, and when the session is closed.
    */
   start(listener: AssignmentListener, signal?: AbortSignal): Promise<void>;
 
   /**
-   * Waits for records and gives at most `maxRecords`: those of one partition stand together,
-   * in the order of their offsets. With `maxBytes` the record that reaches it is the last one, by
-   * what keys, values and headers take. Rejects with the signal's reason when it aborts, with
-   * ClosedError after `close`, with the session's error once it has failed.
-   * One call at a time.
+   * Waits for records and returns at most `maxRecords`, grouped by partition and in offset order.
+   * The record that reaches `maxBytes` (the size of keys, values and headers) is the last one.
+   * Rejects with the signal's reason when it aborts, with ClosedError after `close`, and with the
+   * session's error after a failure. Only one call at a time is allowed.
    */
   poll(
     maxRecords: number,
@@ -171,37 +195,54 @@ export interface ConsumerSession {
     maxBytes?: number,
   ): Promise<readonly BrokerRecord[]>;
 
-  /** No record of these is handed out until `resume`, not even a buffered one. Pauses survive rejoining. */
+  /**
+   * Stops the delivery of these partitions until `resume`, including buffered records. Pauses
+   * survive a rebalance.
+   */
   pause(partitions: readonly TopicPartition[]): void;
   resume(partitions: readonly TopicPartition[]): void;
   paused(): readonly TopicPartition[];
 
-  /** The next record handed out has this offset or, where that is missing from the log, the next one. */
+  /**
+   * Sets the offset of the next returned record. If that offset is not in the log any more, the
+   * next existing one is used.
+   */
   seek(partition: TopicPartition, offset: number): void;
-  /** The offset of the next record to be handed out; undefined when the partition is not ours. */
+  /**
+   * Returns the offset of the next record to be returned; undefined when the member does not own
+   * the partition.
+   */
   position(partition: TopicPartition): number | undefined;
 
-  /** Resolves once the broker has stored them. Rejects with a CommitError that names the partitions that were not. */
+  /**
+   * Resolves once the broker has stored the offsets. Rejects with a CommitError that names the
+   * partitions that were not stored.
+   */
   commit(offsets: readonly OffsetCommit[]): Promise<void>;
-  /** What the group has committed, asked from the broker. Missing partitions have none. */
+  /**
+   * Fetches the committed offsets of the group from the broker. Partitions without an offset are
+   * left out.
+   */
   committed(
     partitions: readonly TopicPartition[],
   ): Promise<readonly (TopicPartition & CommittedOffset)[]>;
 
   assignment(): readonly TopicPartition[];
-  /** The id by which a topic that was deleted and created again can be told; null when the broker has none. */
+  /**
+   * Returns the topic id, which differs after a topic was deleted and recreated; null if the broker
+   * has no topic ids.
+   */
   topicId(topic: string): string | null;
   readonly memberId: string;
   readonly generation: number;
 
   readonly status: SessionStatus;
-  /** Returns the function that ends the subscription. */
+  /** Registers a status listener; returns the function that removes it. */
   onStatus(listener: (status: SessionStatus) => void): () => void;
 
   /**
-   * Stops handing out, tells `onRevoked` (a commit in it succeeds), leaves the group (unless it has
-   * a `groupInstanceId`) and closes.
-   * Idempotent and bounded; drains no handler by itself.
+   * Stops the delivery, calls `onRevoked` (a commit in it succeeds), leaves the group (unless it is
+   * a static member), and closes. Idempotent and bounded in time. Does not wait for handlers.
    */
   close(): Promise<void>;
 }

@@ -4,16 +4,18 @@ import type { Compression, ProducerOptions, ProducerSession } from './producer.j
 
 export interface BrokerCapabilities {
   readonly assignors: readonly AssignorName[];
-  /** What a producer of this process can write. Reading needs none of them: every codec of Kafka is read. */
+  /**
+   * Compressions that a producer of this process can write. Consumers read every codec of Kafka.
+   */
   readonly compressions: readonly Compression[];
   readonly transactions: boolean;
-  /** A retried send never writes a record twice. */
+  /** True if a retried send never writes a record twice. */
   readonly idempotentSends: boolean;
 }
 
 /**
- * A way to a broker. It hands out sessions and owns their connections; `close` closes them all,
- * is idempotent and bounded.
+ * A connection to a Kafka cluster. Creates sessions and owns their connections; `close` closes them
+ * all, is idempotent, and is bounded in time.
  */
 export interface BrokerDriver {
   readonly name: string;
@@ -24,7 +26,7 @@ export interface BrokerDriver {
   close(): Promise<void>;
 }
 
-/** Where a driver says what an operator may want to know. It never logs a payload or a secret. */
+/** The logger of a driver. The driver never logs a payload or a secret. */
 export interface DriverLogger {
   debug(message: string, context?: Readonly<Record<string, unknown>>): void;
   info(message: string, context?: Readonly<Record<string, unknown>>): void;

@@ -2,11 +2,14 @@ import type { RecordOutcome, TopicPartition } from './record.js';
 
 export interface BrokerErrorOptions {
   readonly cause?: unknown;
-  /** The broker's own error code, where one caused this. */
+  /** Kafka's error code, if a broker response caused the error. */
   readonly brokerCode?: number;
 }
 
-/** Every failure of a driver: a stable `code`, whether trying again can help, and what to do about it. */
+/**
+ * The base class of all errors of a driver: a stable `code`, whether a retry can help, and a
+ * message that says what to do.
+ */
 export abstract class BrokerError extends Error {
   abstract readonly code: string;
   abstract readonly retriable: boolean;
@@ -25,7 +28,7 @@ export class InvalidOptionError extends BrokerError {
   readonly retriable = false;
 }
 
-/** What was asked is not offered by this driver, or by this broker's version. */
+/** The operation is not supported by this driver, or by the version of the broker. */
 export class UnsupportedError extends BrokerError {
   readonly code = 'UNSUPPORTED';
   readonly retriable = false;
@@ -37,13 +40,13 @@ export class ClosedError extends BrokerError {
   readonly retriable = false;
 }
 
-/** No broker could be reached, or a connection broke. */
+/** The connection could not be established, or it was lost. */
 export class ConnectionError extends BrokerError {
   readonly code = 'CONNECTION';
   readonly retriable = true;
 }
 
-/** No answer within the time allowed: the effect of the request is unknown. */
+/** The broker did not answer in time, so the effect of the request is unknown. */
 export class RequestTimeoutError extends BrokerError {
   readonly code = 'REQUEST_TIMEOUT';
   readonly retriable = true;
@@ -61,7 +64,7 @@ export class AuthenticationError extends BrokerError {
   readonly retriable = false;
 }
 
-/** The credentials are good, but they do not allow this. */
+/** The credentials are valid, but they do not allow this operation. */
 export class AuthorizationError extends BrokerError {
   readonly code = 'AUTHORIZATION';
   readonly retriable = false;
@@ -98,7 +101,7 @@ export class TopicExistsError extends BrokerError {
   readonly retriable = false;
 }
 
-/** The broker refused for a reason of its own; `brokerCode` has Kafka's error code. */
+/** The broker refused the request; `brokerCode` contains Kafka's error code. */
 export class RefusedError extends BrokerError {
   readonly code = 'REFUSED';
 
@@ -117,19 +120,22 @@ export class InconsistentGroupProtocolError extends BrokerError {
   readonly retriable = false;
 }
 
-/** Another process joined with the same static member id; this one must stop. */
+/** The static member was replaced by another process with the same id; this member must stop. */
 export class StaticMemberFencedError extends BrokerError {
   readonly code = 'STATIC_MEMBER_FENCED';
   readonly retriable = false;
 }
 
-/** Another session has this static member id, and has not gone: in protocol `consumer` the newcomer waits. */
+/**
+ * The static member id is still used by another session. With the `consumer` protocol the new
+ * session waits.
+ */
 export class StaticMemberInUseError extends BrokerError {
   readonly code = 'STATIC_MEMBER_IN_USE';
   readonly retriable = true;
 }
 
-/** Which partitions of a commit were not stored. Partitions that are not listed were. */
+/** A commit that was not stored for the listed partitions. The other partitions were stored. */
 export abstract class CommitError extends BrokerError {
   constructor(
     readonly partitions: readonly TopicPartition[],
@@ -140,7 +146,7 @@ export abstract class CommitError extends BrokerError {
   }
 }
 
-/** The partition is not ours any more: whoever owns it now decides its offset. */
+/** The member does not own the partition any more: its current owner decides the offset. */
 export class FencedError extends CommitError {
   readonly code = 'FENCED';
   readonly retriable = false;
@@ -152,7 +158,7 @@ export class OffsetMetadataTooLargeError extends CommitError {
   readonly retriable = false;
 }
 
-/** The broker refused a commit for another reason, found in `cause`. */
+/** The broker refused a commit for another reason; see `cause`. */
 export class CommitRefusedError extends CommitError {
   readonly code = 'COMMIT_REFUSED';
 
@@ -166,7 +172,7 @@ export class CommitRefusedError extends CommitError {
   }
 }
 
-/** A `send` of which not every record was acknowledged; `outcomes` has one entry per record, in order. */
+/** A `send` with unacknowledged records; `outcomes` has one entry per record, in order. */
 export class SendError extends BrokerError {
   readonly code = 'SEND';
 
@@ -181,8 +187,8 @@ export class SendError extends BrokerError {
 }
 
 /**
- * Another producer has begun to use the transactional id, or the transaction was open for too
- * long: the cluster has aborted it, and this producer writes nothing any more.
+ * The transactional id was taken over by another producer, or the transaction was open for too
+ * long. The cluster has aborted it, and this producer cannot write any more.
  */
 export class ProducerFencedError extends BrokerError {
   readonly code = 'PRODUCER_FENCED';
@@ -190,45 +196,47 @@ export class ProducerFencedError extends BrokerError {
 
   constructor(
     readonly transactionalId: string,
-    message = `The producer with the transactional id "${transactionalId}" is fenced: another one has taken the id over, or its transaction was open for longer than transactionTimeoutMs. Nothing of the transaction counts. If the id is yours alone, make another producer with it.`,
+    message = `The producer with the transactional id "${transactionalId}" is fenced: another producer has taken over the id, or the transaction was open for longer than transactionTimeoutMs. The transaction was aborted. If no other producer uses the id, create a new producer with it.`,
     options: BrokerErrorOptions = {},
   ) {
     super(message, options);
   }
 }
 
-/** No answer told whether the transaction is committed. Its `abort` finds out. */
+/** The response to a commit was lost, so its outcome is unknown. `abort` finds it out. */
 export class TransactionOutcomeUnknownError extends BrokerError {
   readonly code = 'TRANSACTION_OUTCOME_UNKNOWN';
   readonly retriable = false;
 }
 
-/** The transaction cannot be aborted: its commit, of which no answer told, had come through. */
+/**
+ * The transaction cannot be aborted, because its commit succeeded although the response was lost.
+ */
 export class TransactionCommittedError extends BrokerError {
   readonly code = 'TRANSACTION_COMMITTED';
   readonly retriable = false;
 }
 
-/** The record is larger than the topic, the broker or the sender's own bound accepts. */
+/** The record exceeds the size limit of the topic, the broker or the producer. */
 export class RecordTooLargeError extends BrokerError {
   readonly code = 'RECORD_TOO_LARGE';
   readonly retriable = false;
 }
 
-/** The sender's buffer is full and stayed full until the deadline. */
+/** The buffer of the producer stayed full until the deadline. */
 export class BufferFullError extends BrokerError {
   readonly code = 'BUFFER_FULL';
   readonly retriable = true;
 }
 
-/** One partition stopped; the others go on. `seek` past the trouble starts it again. */
+/** A single partition stopped; the others continue. A `seek` past the failed offset restarts it. */
 export abstract class PartitionError extends BrokerError {
   readonly retriable = false;
 
   constructor(
     readonly topic: string,
     readonly partition: number,
-    /** The offset at which the partition stands. */
+    /** The offset at which the partition stopped. */
     readonly offset: number,
     message: string,
     options: BrokerErrorOptions = {},
@@ -237,7 +245,7 @@ export abstract class PartitionError extends BrokerError {
   }
 }
 
-/** The offset to read from is not in the log, and `offsetReset: 'none'` forbids to choose another. */
+/** The offset to read from is not in the log, and `offsetReset: 'none'` does not allow another. */
 export class OffsetOutOfRangeError extends PartitionError {
   readonly code = 'OFFSET_OUT_OF_RANGE';
 
@@ -254,12 +262,12 @@ export class OffsetOutOfRangeError extends PartitionError {
   }
 }
 
-/** The group has no committed offset, and `offsetReset: 'none'` forbids to choose one. */
+/** The group has no committed offset, and `offsetReset: 'none'` does not allow a default. */
 export class NoOffsetError extends PartitionError {
   readonly code = 'NO_OFFSET';
 }
 
-/** The log was cut back behind records that were already read (an unclean leader election). */
+/** The log was truncated below records that were already read (an unclean leader election). */
 export class LogTruncatedError extends PartitionError {
   readonly code = 'LOG_TRUNCATED';
 
@@ -267,7 +275,10 @@ export class LogTruncatedError extends PartitionError {
     topic: string,
     partition: number,
     offset: number,
-    /** Up to here the log is the one that was read; undefined where its leader cannot tell. */
+    /**
+     * The end of the part that is the same as what was read; undefined if the leader does not know
+     * it.
+     */
     readonly agreedEnd: number | undefined,
     message: string,
     options: BrokerErrorOptions = {},
@@ -276,12 +287,14 @@ export class LogTruncatedError extends PartitionError {
   }
 }
 
-/** The topic was deleted and created again: offsets of the old one mean nothing in the new one. */
+/** The topic was deleted and recreated: offsets of the old topic are meaningless in the new one. */
 export class TopicRecreatedError extends PartitionError {
   readonly code = 'TOPIC_RECREATED';
 }
 
-/** A batch that cannot be read: broken, hostile, too large when inflated, or of an unknown codec. */
+/**
+ * A batch that cannot be read: broken, hostile, too large when inflated, or with an unknown codec.
+ */
 export class PoisonBatchError extends PartitionError {
   readonly code = 'POISON_BATCH';
 
@@ -289,7 +302,7 @@ export class PoisonBatchError extends PartitionError {
     topic: string,
     partition: number,
     offset: number,
-    /** The first offset after the batch, where that can be told: seek there to leave it behind. */
+    /** The first offset after the batch, if it is known: seek to it to skip the batch. */
     readonly nextOffset: number | undefined,
     message: string,
     options: BrokerErrorOptions = {},

@@ -1,4 +1,4 @@
-/** The name that needs the fewest edits, if those are few enough to call it a slip of the pen. */
+/** Returns the known name with the fewest edits, if they are few enough for a typing error. */
 export function nearestName(name: string, known: readonly string[]): string | undefined {
   let best: { readonly name: string; readonly edits: number } | undefined;
   for (const candidate of known) {

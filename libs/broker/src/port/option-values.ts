@@ -1,7 +1,7 @@
 import { InvalidOptionError } from './errors.js';
 import { nearestName } from './nearest-name.js';
 
-/** Throws for the first key that is not among `known`, and suggests the one that was probably meant. */
+/** Throws for the first key that is not in `known`, and suggests the most similar known key. */
 export function rejectUnknownKeys(where: string, options: object, known: readonly string[]): void {
   if (typeof options !== 'object' || options === null || Array.isArray(options))
     throw new InvalidOptionError(
@@ -17,7 +17,7 @@ export function rejectUnknownKeys(where: string, options: object, known: readonl
   );
 }
 
-/** Kafka's rule for topic names. */
+/** Checks Kafka's rule for topic names. */
 export function topicName(where: string, topic: unknown): string {
   return legalName(where, topic, 'topic name');
 }

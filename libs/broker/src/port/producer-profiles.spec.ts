@@ -3,8 +3,8 @@ import { validateProducerOptions } from './validate-producer-options.js';
 
 const capabilities = { compressions: ['none'] } as const;
 
-describe('The profile of a producer', () => {
-  it('durable is patient and waits for no company', () => {
+describe('producer profiles', () => {
+  it('DURABLE_PRODUCER retries for a long time and does not linger', () => {
     expect(DURABLE_PRODUCER).toEqual({
       idempotent: true,
       lingerMs: 0,
@@ -12,7 +12,7 @@ describe('The profile of a producer', () => {
     });
   });
 
-  it('general gathers batches, and answers in time', () => {
+  it('GENERAL_PRODUCER fills batches and answers in time', () => {
     expect(GENERAL_PRODUCER).toEqual({
       idempotent: true,
       batchBytes: 16_384,
@@ -24,8 +24,11 @@ describe('The profile of a producer', () => {
     });
   });
 
-  it.each([DURABLE_PRODUCER, GENERAL_PRODUCER])('is one that a driver takes', (profile) => {
-    expect(validateProducerOptions(profile, capabilities)).toMatchObject(profile);
-    expect(Object.isFrozen(profile)).toBe(true);
-  });
+  it.each([DURABLE_PRODUCER, GENERAL_PRODUCER])(
+    'is accepted by validateProducerOptions: %j',
+    (profile) => {
+      expect(validateProducerOptions(profile, capabilities)).toMatchObject(profile);
+      expect(Object.isFrozen(profile)).toBe(true);
+    },
+  );
 });

@@ -1,8 +1,9 @@
 import type { ProducerOptions } from './producer.js';
 
 /**
- * For retry topics and dead letters: rather late than not at all, in order, and without waiting for
- * company. Who waits for one of them gives its `send` a shorter `timeoutMs`, or a `signal`.
+ * A profile for retry topics and dead letters: late delivery is better than none, records stay in
+ * order, and batching does not delay them. Pass a shorter `timeoutMs` or a `signal` to `send` when
+ * a caller waits for the result.
  */
 export const DURABLE_PRODUCER = Object.freeze({
   idempotent: true,
@@ -11,15 +12,15 @@ export const DURABLE_PRODUCER = Object.freeze({
 } as const satisfies ProducerOptions);
 
 /**
- * For the events of an application: an answer in time, good or bad, after three tries of 10 s at
- * most. A broker that dies is no failure: it has a successor sooner.
+ * A profile for events of an application: a result in time after at most three attempts of 10 s.
+ * The failure of one broker is no error, because another one becomes leader sooner.
  */
 export const GENERAL_PRODUCER = Object.freeze({
   idempotent: true,
   batchBytes: 16_384,
   lingerMs: 5,
   bufferBytes: 33_554_432,
-  // Not every client can read the others: kafkajs has no snappy by itself.
+  // Clients without codecs, such as kafkajs for snappy, can read uncompressed batches only.
   compression: 'none',
   deliveryTimeoutMs: 30_000,
   requestTimeoutMs: 10_000,

@@ -1,31 +1,37 @@
-/** A header keeps its bytes; one key may appear several times, and the order of appearance is kept. */
+/**
+ * A record header. The value keeps its bytes, a key may occur several times, and the order is
+ * preserved.
+ */
 export interface RecordHeader {
   readonly key: string;
   readonly value: Buffer | null;
 }
 
 /**
- * A record as a consumer session hands it out.
+ * A record as a consumer session returns it.
  *
  * `offset` and `timestamp` are safe integers: exact up to 2^53 - 1, which one million records a
- * second reach after 285 years. A broker that answers more is reported, never rounded.
+ * second reach after 285 years. A larger number is reported as an error, never rounded.
  *
- * Its bytes are never shared with the network: a record that is held pins at most the small
- * chunk (16 KiB) it was copied into, and writing into `value` changes nobody else's record.
+ * Its bytes are never shared with the network: a retained record keeps at most the small chunk (16
+ * KiB) it was copied into, and writing into `value` changes no other record.
  */
 export interface BrokerRecord {
   readonly topic: string;
   readonly partition: number;
   readonly offset: number;
-  /** Milliseconds since 1970: the producer's clock, or the broker's where the topic says LogAppendTime. */
+  /**
+   * Milliseconds since 1970: the producer's clock, or the broker's clock if the topic uses
+   * LogAppendTime.
+   */
   readonly timestamp: number;
-  /** Leader epoch of the batch the record came in; -1 when the broker did not tell. */
+  /** The leader epoch of the record's batch; -1 if the broker did not send it. */
   readonly leaderEpoch: number;
   readonly key: Buffer | null;
   readonly value: Buffer | null;
-  /** Decoded at first access. */
+  /** The headers are decoded at first access. */
   readonly headers: readonly RecordHeader[];
-  /** What key, value and headers take in the log, without framing. */
+  /** The size of key, value and headers in the log, without framing. */
   readonly sizeInBytes: number;
 }
 
@@ -34,15 +40,17 @@ export interface TopicPartition {
   readonly partition: number;
 }
 
-/** A record on its way out. Strings are written as UTF-8; `null` is Kafka's null, not an empty value. */
+/**
+ * A record to be written. Strings are written as UTF-8; `null` is Kafka's null, not an empty value.
+ */
 export interface OutgoingRecord {
   readonly topic: string;
   readonly key?: Buffer | string | null;
   readonly value: Buffer | string | null;
   readonly headers?: readonly OutgoingHeader[];
-  /** Chosen by the key (Java-compatible murmur2) or, without one, by the sender. */
+  /** Default: chosen by the key (Java-compatible murmur2) or, without a key, by the producer. */
   readonly partition?: number;
-  /** Default: the sender's clock when `send` was called. */
+  /** Default: the producer's clock at the call of `send`. */
   readonly timestamp?: number;
 }
 
@@ -53,13 +61,13 @@ export interface OutgoingHeader {
 
 export interface WrittenRecord extends TopicPartition {
   readonly offset: number;
-  /** The broker's time where the topic says LogAppendTime, else the record's own. */
+  /** The broker's clock if the topic uses LogAppendTime, else the record's own timestamp. */
   readonly timestamp: number;
 }
 
 /**
- * What became of one record of a failed `send`. `unknown` means: a request left and no answer
- * told its fate; sending the record again may write it twice.
+ * The outcome of one record of a failed `send`. `unknown`: the request was sent and no response
+ * arrived; sending the record again may write it twice.
  */
 export type RecordOutcome =
   | ({ readonly state: 'written' } & WrittenRecord)

@@ -1,6 +1,6 @@
 import type { DriverLogger } from './driver.js';
 
-/** The logger of whoever gave none. */
+/** The default logger: discards everything. */
 export const silentLogger: DriverLogger = {
   debug: () => undefined,
   info: () => undefined,

@@ -13,40 +13,49 @@ import { validateOutgoingRecords } from './validate-records.js';
 
 export type TransactionOutcome = 'commit' | 'abort';
 
-/** How the cluster took the end of a transaction. `mayHaveEnded`: an attempt had left, and no answer told. */
+/**
+ * The result of the request that ends a transaction. `mayHaveEnded`: a request was sent and its
+ * response was lost.
+ */
 export type EndResult =
   | { readonly kind: 'done' }
-  /** It has ended the other way before, or was never begun. */
+  /** The transaction has ended with the other outcome before, or never started. */
   | { readonly kind: 'wrong-state'; readonly error: Error }
   | { readonly kind: 'fenced'; readonly error: ProducerFencedError; readonly mayHaveEnded: boolean }
   | { readonly kind: 'failed'; readonly error: Error; readonly mayHaveEnded: boolean };
 
-/** What a driver does for a transaction. When, and whether at all, decides its TransactionCourse. */
+/**
+ * The operations of a driver on a transaction. TransactionLifecycle decides whether and when they
+ * run.
+ */
 export interface TransactionOperations {
-  /** `signal` aborts when the transaction does: what has not left stays here, nothing is tried again. */
+  /**
+   * Sends records. `signal` aborts with the transaction: unsent records are dropped and nothing is
+   * retried.
+   */
   send(records: readonly OutgoingRecord[], signal: AbortSignal): Promise<readonly WrittenRecord[]>;
   sendOffsets(offsets: TransactionOffsets, signal: AbortSignal): Promise<void>;
-  /** The end is near: nothing has to wait for company any more. */
+  /** Sends waiting records at once, because the transaction is about to end. */
   flush(): void;
-  /** Nothing else is under way meanwhile. Never rejects. */
-  end(verdict: TransactionOutcome): Promise<EndResult>;
-  /** No call will come any more: the producer is free for the next transaction. */
+  /** Ends the transaction. No other operation runs at the same time. Never rejects. */
+  end(outcome: TransactionOutcome): Promise<EndResult>;
+  /** Releases the producer for the next transaction: no further call follows. */
   onEnded(): void;
 }
 
 type State =
   | { readonly kind: 'open' }
-  | { readonly kind: 'ending'; readonly how: string }
-  | { readonly kind: 'ended'; readonly how: string };
+  | { readonly kind: 'ending'; readonly outcome: string }
+  | { readonly kind: 'ended'; readonly outcome: string };
 
 const OPEN: State = { kind: 'open' };
 
 /**
- * The course of every transaction, whichever driver carries it out:
+ * The states of every transaction, independent of the driver:
  *
- *   open → ending (all steps are awaited) → over
+ *   open → ending (all steps are awaited) → ended
  *     ↑        │
- *     └────────┘ a commit that failed: only `abort` is left, as after any step that failed
+ *     └────────┘ a commit failed: only `abort` is allowed, as after any failed step
  */
 export class TransactionLifecycle implements Transaction {
   readonly #pendingSteps = new Set<Promise<unknown>>();
@@ -57,7 +66,7 @@ export class TransactionLifecycle implements Transaction {
   #isCommitUnknown = false;
 
   constructor(private readonly work: TransactionOperations) {
-    // Every step may listen, and Node would take more than ten for a leak.
+    // A step may add a listener, and Node reports more than ten as a leak.
     setMaxListeners(0, this.#aborted.signal);
   }
 
@@ -82,18 +91,19 @@ export class TransactionLifecycle implements Transaction {
 
   abort(): Promise<void> {
     if (this.#state.kind === 'open') this.#endPromise = this.#abort();
-    else if (this.#state.how !== 'aborted') return Promise.reject(alreadyEndedError(this.#state));
+    else if (this.#state.outcome !== 'aborted')
+      return Promise.reject(alreadyEndedError(this.#state));
     return this.#endPromise as Promise<void>;
   }
 
-  /** For whoever closes the producer: what is open ends. Never rejects. */
+  /** Aborts an open transaction when the producer closes. Never rejects. */
   async close(): Promise<void> {
     await this.#endPromise?.catch(() => undefined);
     if (this.#state.kind === 'open') await this.abort().catch(() => undefined);
   }
 
   async #commit(): Promise<void> {
-    this.#state = { kind: 'ending', how: 'committed' };
+    this.#state = { kind: 'ending', outcome: 'committed' };
     try {
       await this.#settleSteps();
       if (this.#failure) throw abortRequiredError(this.#failure);
@@ -107,7 +117,7 @@ export class TransactionLifecycle implements Transaction {
   }
 
   async #abort(): Promise<void> {
-    this.#state = { kind: 'ending', how: 'aborted' };
+    this.#state = { kind: 'ending', outcome: 'aborted' };
     this.#aborted.abort(new RefusedError('The transaction was aborted.', false));
     try {
       await this.#settleSteps();
@@ -117,21 +127,22 @@ export class TransactionLifecycle implements Transaction {
     }
   }
 
-  #checkCommitResult(ending: EndResult): void {
-    if (ending.kind === 'done') return;
-    if (ending.kind === 'wrong-state' || !ending.mayHaveEnded) throw ending.error;
+  #checkCommitResult(result: EndResult): void {
+    if (result.kind === 'done') return;
+    if (result.kind === 'wrong-state' || !result.mayHaveEnded) throw result.error;
     this.#isCommitUnknown = true;
-    throw outcomeUnknownError(ending.error);
+    throw outcomeUnknownError(result.error);
   }
 
-  #checkAbortResult(ending: EndResult): void {
-    if (ending.kind === 'done') return;
+  #checkAbortResult(result: EndResult): void {
+    if (result.kind === 'done') return;
     if (this.#isCommitUnknown)
-      throw ending.kind === 'wrong-state'
-        ? alreadyCommittedError(ending.error)
-        : outcomeUnknownError(ending.error);
-    // Nothing had begun, or whoever fenced us has aborted it: that is what was asked for.
-    if (ending.kind === 'failed') throw ending.error;
+      throw result.kind === 'wrong-state'
+        ? alreadyCommittedError(result.error)
+        : outcomeUnknownError(result.error);
+    // Success: if the transaction never started, or a newer producer has aborted it, the abort has
+    // succeeded.
+    if (result.kind === 'failed') throw result.error;
   }
 
   async #runStep<T>(step: () => Promise<T>): Promise<T> {
@@ -153,8 +164,8 @@ export class TransactionLifecycle implements Transaction {
     return Promise.allSettled(this.#pendingSteps);
   }
 
-  #finish(how: string): void {
-    this.#state = { kind: 'ended', how };
+  #finish(outcome: string): void {
+    this.#state = { kind: 'ended', outcome };
     this.work.onEnded();
   }
 
@@ -164,7 +175,7 @@ export class TransactionLifecycle implements Transaction {
   }
 }
 
-/** A broker would store them. */
+/** Rejects invalid offsets, because a broker would store them. */
 function validateOffsets(offsets: readonly OffsetCommit[]): void {
   const wrong = offsets.find(({ offset }) => !Number.isSafeInteger(offset) || offset < 0);
   if (wrong)
@@ -181,25 +192,25 @@ function abortRequiredError(cause: Error): RefusedError {
   );
 }
 
-function alreadyEndedError({ kind, how }: Exclude<State, { kind: 'open' }>): RefusedError {
+function alreadyEndedError({ kind, outcome }: Exclude<State, { kind: 'open' }>): RefusedError {
   return new RefusedError(
     kind === 'ended'
-      ? `The transaction was ${how} already: begin another one.`
-      : `The transaction is being ${how}: it takes nothing more.`,
+      ? `The transaction was ${outcome} already: begin another one.`
+      : `The transaction is being ${outcome}: it accepts no further operation.`,
     false,
   );
 }
 
 function outcomeUnknownError(cause: Error): TransactionOutcomeUnknownError {
   return new TransactionOutcomeUnknownError(
-    `Whether the transaction is committed is not known, for no answer told: ${cause.message} Abort it to find out.`,
+    `The outcome of the commit is unknown, because no response arrived: ${cause.message} Abort the transaction to find it out.`,
     { cause },
   );
 }
 
 function alreadyCommittedError(cause: Error): TransactionCommittedError {
   return new TransactionCommittedError(
-    'The transaction cannot be aborted: its commit had come through, and all of it counts.',
+    'The transaction cannot be aborted: its commit has succeeded.',
     { cause },
   );
 }

@@ -1,6 +1,9 @@
 import { InvalidOptionError, RefusedError } from './errors.js';
 
-/** A record beside the transactions would count while they do not: more likely a mistake than a wish. */
+/**
+ * A plain send would be committed although the transaction is not: more likely a mistake than
+ * intended.
+ */
 export function transactionsOnlyError(): RefusedError {
   return new RefusedError(
     'This producer has a transactionalId and writes in transactions only: send with `await producer.transaction()`, or with a producer without that option.',
@@ -10,7 +13,7 @@ export function transactionsOnlyError(): RefusedError {
 
 export function missingTransactionalIdError(): InvalidOptionError {
   return new InvalidOptionError(
-    'This producer has no transactionalId, by which a cluster knows whose transaction it is: give one to driver.producer().',
+    'This producer has no transactionalId, which transactions require: pass one to driver.producer().',
   );
 }
 

@@ -13,8 +13,8 @@ const consumer = (more: object = {}) =>
   validateConsumerOptions({ groupId: 'g', topics: ['orders'], ...more }, capabilities);
 const producer = (options: object = {}) => validateProducerOptions(options, capabilities);
 
-describe('Consumer options', () => {
-  it('have every default filled in', () => {
+describe('validateConsumerOptions', () => {
+  it('fills in every default', () => {
     expect(consumer()).toEqual({
       groupId: 'g',
       topics: ['orders'],
@@ -37,11 +37,11 @@ describe('Consumer options', () => {
     });
   });
 
-  it('take a third of a short session time-out as the heartbeat interval', () => {
+  it('uses a third of a short session timeout as heartbeat interval', () => {
     expect(consumer({ sessionTimeoutMs: 6_000 }).heartbeatIntervalMs).toBe(2_000);
   });
 
-  it('treat undefined as not given', () => {
+  it('treats undefined as not given', () => {
     expect(consumer({ isolation: undefined, fetch: undefined }).isolation).toBe('read_committed');
   });
 
@@ -72,20 +72,20 @@ describe('Consumer options', () => {
     [{ fetch: { minBytes: 10, maxBytes: 9 } }, /every fetch would wait in vain/],
     [{ fetch: { checkCrc: 'yes' } }, /checkCrc must be true or false/],
     [{ fetch: [] }, /must be an object/],
-  ])('reject %j', (more, message) => {
+  ])('rejects %j', (more, message) => {
     expect(() => consumer(more)).toThrow(InvalidOptionError);
     expect(() => consumer(more)).toThrow(message);
   });
 
-  it('accept exactly a third of the session time-out as the heartbeat interval', () => {
+  it('accepts exactly a third of the session timeout as heartbeat interval', () => {
     expect(
       consumer({ sessionTimeoutMs: 9_000, heartbeatIntervalMs: 3_000 }).heartbeatIntervalMs,
     ).toBe(3_000);
   });
 });
 
-describe('Producer options', () => {
-  it('have every default filled in', () => {
+describe('validateProducerOptions', () => {
+  it('fills in every default', () => {
     expect(producer()).toEqual({
       batchBytes: 16 * 1024,
       lingerMs: 5,
@@ -99,12 +99,12 @@ describe('Producer options', () => {
     });
   });
 
-  it('take a transactional id', () => {
+  it('accepts a transactional id', () => {
     const options = { transactionalId: 'tx', transactionTimeoutMs: 1_000 };
     expect(producer(options)).toMatchObject({ ...options, idempotent: true });
   });
 
-  it('fit the request time-out into a short delivery time-out that was given alone', () => {
+  it('reduces the default request timeout to a short delivery timeout', () => {
     expect(producer({ deliveryTimeoutMs: 1_000 }).requestTimeoutMs).toBe(1_000);
   });
 
@@ -121,18 +121,18 @@ describe('Producer options', () => {
     [{ transactionTimeoutMs: 5_000 }, /means nothing without producer.transactionalId/],
     [{ transactionalId: 't', transactionTimeoutMs: 0 }, /whole number of at least 1; got 0/],
     [{ transactionalId: 't', idempotent: false }, /every send is idempotent/],
-  ])('reject %j', (options, message) => {
+  ])('rejects %j', (options, message) => {
     expect(() => producer(options)).toThrow(message);
   });
 });
 
-describe('The nearest known name', () => {
-  it('is found through a slip of the pen, but not for another word', () => {
+describe('nearestName', () => {
+  it('finds a name with a typing error, but does not match another word', () => {
     expect(nearestName('sesionTimeoutMs', ['sessionTimeoutMs', 'topics'])).toBe('sessionTimeoutMs');
     expect(nearestName('colour', ['sessionTimeoutMs', 'topics'])).toBeUndefined();
   });
 
-  it('is offered by whoever checks keys of its own', () => {
+  it('is used in the error message of rejectUnknownKeys', () => {
     expect(() => rejectUnknownKeys('memory', { brker: 1 }, ['broker', 'runtime'])).toThrow(
       'memory options have no "brker". Did you mean "broker"?',
     );

@@ -19,18 +19,18 @@ import {
   topicName,
 } from './option-values.js';
 
-/** The options a session works with: checked, and every default filled in. */
+/** The validated options of a consumer, with every default filled in. */
 export type ResolvedConsumerOptions = Required<
   Omit<ConsumerOptions, 'fetch' | 'groupInstanceId'>
 > & {
-  /** null for a dynamic member. */
+  /** The static member id; null for a dynamic member. */
   readonly groupInstanceId: string | null;
   readonly fetch: Required<FetchOptions>;
 };
 
 /**
- * In the order of preference. The eager two are there for members that have nothing else, such as
- * those of an older version: while one of them is in the group, all are eager.
+ * Assignors in order of preference. The two eager ones support members that have nothing else, such
+ * as older versions. The whole group is eager while such a member is in it.
  */
 export const DEFAULT_ASSIGNORS: readonly AssignorName[] = ['cooperative-sticky', 'sticky', 'range'];
 const OFFSET_RESETS: readonly OffsetReset[] = ['earliest', 'latest', 'none'];
@@ -160,7 +160,7 @@ function assignorNames(
   return [...new Set(names)];
 }
 
-/** Kafka's rule for it is the one for topic names. */
+/** Checks a static member id by Kafka's rule, which is the same as for topic names. */
 function instanceId(given: string | undefined): string | null {
   return given === undefined
     ? null

@@ -3,7 +3,7 @@ import { InvalidOptionError } from './errors.js';
 import { flag, integer, oneOf, rejectUnknownKeys, text } from './option-values.js';
 import type { Compression, ProducerOptions } from './producer.js';
 
-/** The options a session works with: checked, and every default filled in. */
+/** The validated options of a producer, with every default filled in. */
 export type ResolvedProducerOptions = Required<Omit<ProducerOptions, 'transactionalId'>> &
   Pick<ProducerOptions, 'transactionalId'>;
 
@@ -26,7 +26,7 @@ const DEFAULT_TRANSACTION_TIMEOUT_MS = 60_000;
 const DEFAULT_BATCH_BYTES = 16 * 1024;
 const DEFAULT_BUFFER_BYTES = 32 * 1024 * 1024;
 
-/** The one compression that not every Node.js can write. */
+/** Advice for zstd, the only compression that not every Node.js can write. */
 const ZSTD_ADVICE =
   ' zstd is written by Node.js 22.15, 23.8 and later (it is read by all): run a newer one, or compress with lz4 or gzip.';
 

@@ -3,7 +3,7 @@ import type { SendOptions } from './producer.js';
 import type { OutgoingRecord } from './record.js';
 import { rejectUnknownKeys, topicName } from './option-values.js';
 
-/** Throws InvalidOptionError for the first record that nobody could write; nothing is sent then. */
+/** Throws InvalidOptionError for the first invalid record, before anything is sent. */
 export function validateOutgoingRecords(records: readonly OutgoingRecord[]): void {
   if (!Array.isArray(records))
     throw new InvalidOptionError('send takes a list of records, even for one.');
@@ -24,13 +24,13 @@ export function validateSendOptions(options: SendOptions): void {
 }
 
 function problemOf(record: OutgoingRecord | undefined): string | undefined {
-  if (typeof record !== 'object' || record === null) return 'it is no object.';
+  if (typeof record !== 'object' || record === null) return 'it is not an object.';
   const { topic, key, value, partition, timestamp, headers } = record;
   if (!isBytes(key ?? null)) return `its key must be a Buffer, a string or null.`;
   if (!isBytes(value))
     return `its value must be a Buffer, a string or null (a tombstone); serialise objects first.`;
   if (partition !== undefined && !isNonNegativeInteger(partition))
-    return `its partition must be a whole number from 0 on; got ${String(partition)}.`;
+    return `its partition must be an integer of 0 or more; got ${String(partition)}.`;
   if (timestamp !== undefined && !isNonNegativeInteger(timestamp))
     return `its timestamp must be milliseconds since 1970; got ${String(timestamp)}.`;
   topicName('topic of a record', topic);

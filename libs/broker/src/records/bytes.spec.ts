@@ -105,7 +105,7 @@ describe('varints', () => {
   });
 });
 
-describe('64-bit integers', () => {
+describe('readSafeInt64 and writeSafeInt64', () => {
   it('round-trip every safe integer in the bytes of a BigInt', () => {
     fc.assert(
       fc.property(safeInteger, (value) => {

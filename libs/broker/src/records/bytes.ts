@@ -11,7 +11,7 @@ export function readSafeInt64(bytes: Buffer, at: number): number {
   const value = bytes.readInt32BE(at) * TWO_TO_32 + bytes.readUInt32BE(at + 4);
   if (!Number.isSafeInteger(value)) {
     throw new MalformedBytesError(
-      `the 64-bit integer ${bytes.readBigInt64BE(at)} is beyond 2^53 - 1 and cannot be told exactly`,
+      `the 64-bit integer ${bytes.readBigInt64BE(at)} is beyond 2^53 - 1`,
     );
   }
   return value;
@@ -150,7 +150,7 @@ export class VarintCursor {
         return value;
       }
     }
-    throw new MalformedBytesError('a varlong is beyond 2^53 - 1 and cannot be told exactly');
+    throw new MalformedBytesError('a varlong is beyond 2^53 - 1');
   }
 
   private byteAt(bytes: Buffer, at: number): number {

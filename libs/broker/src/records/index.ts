@@ -1,26 +1,26 @@
 /**
- * The record batch codec, used by both drivers: bytes in, records out, and back. It knows no
- * socket, no clock and no broker. Internal: not an entry point of the package.
+ * The record batch codec of both drivers. Independent of sockets, clocks and brokers. Internal: not
+ * an entry point of the package.
  *
- * Writing (a sender's accumulator, the memory broker's own records):
+ * Writing (in a producer's accumulator, or in the memory broker):
  *
  *   const writer = new RecordBatchWriter(16_384);
  *   if (writer.sizeInBytes + maxSizeOfRecord(record) > batchBytes) … start another
  *   writer.append(record, timestamp);              // encodes at once, keeps no reference
  *   const batch = writer.finish({ codec: gzip, producerId, producerEpoch, baseSequence });
  *
- * Appending to a log (a broker): `new BatchHeader(batch)` tells what came, `readBatchHeader` also
- * verifies it; `placeBatch` writes base offset, leader epoch and log-append time in place;
- * `encodeControlBatch` makes the markers that end transactions.
+ * Appending to a log (in a broker): `new BatchHeader(batch)` reads the header, `readBatchHeader`
+ * also validates it. `placeBatch` writes base offset, leader epoch and log-append time in place.
+ * `encodeControlBatch` creates the markers that end transactions.
  *
- * Reading (a fetcher, and the memory broker's consumers):
+ * Reading (in a fetcher, and in the memory broker's consumers):
  *
  *   const reader = new RecordBatchReader(bytes, { topic, partition, fetchOffset, chunks, headerNames });
  *   while (!reader.done) handle(reader.next(50), reader.position);
  *
- * `next` throws PoisonBatchError or MalformedResponseError, after it has handed out the good
- * records before the trouble. The records own their memory: neither a held record nor a reader
- * that is `done` keeps the response.
+ * `next` throws PoisonBatchError or MalformedResponseError after it has returned the valid records
+ * before the error. The records own their memory: neither a retained record nor a reader that is
+ * `done` keeps the response in memory.
  */
 export { AbortedTransactions } from './batch/aborted-transactions.js';
 export type { AbortedTransaction, ControlType } from './batch/aborted-transactions.js';

@@ -5,7 +5,10 @@ export interface BackoffOptions {
   readonly maxMs: number;
 }
 
-/** Exponential delays with jitter: half of the delay is fixed, half is chance, so that many never knock at once. */
+/**
+ * Exponential delays with jitter. Half of the delay is fixed and half is random, so that many
+ * clients do not retry at the same moment.
+ */
 export class Backoff {
   #failures = 0;
 

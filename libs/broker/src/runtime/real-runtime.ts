@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { performance } from 'node:perf_hooks';
-// By import, not from the globals: a test environment that was torn down, or one with faked timers,
-// would leave whoever sleeps between two attempts with nothing to sleep on.
+// Imported, not taken from the globals. In a torn-down test environment, or with faked timers, a
+// pause between two attempts would never end.
 import { clearTimeout, setImmediate, setTimeout } from 'node:timers';
 import type { Runtime } from './runtime.js';
 
-/** The longest delay Node's own timers take; a longer one would fire at once. */
+/** The longest delay of Node's timers; a longer one would fire at once. */
 const LONGEST_DELAY_MS = 2 ** 31 - 1;
 
 export const realRuntime: Runtime = {

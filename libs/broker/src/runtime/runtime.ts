@@ -1,14 +1,16 @@
-/** The world outside: time, chance and identity. Nothing else in the libraries may ask for them. */
+/**
+ * Access to time, randomness and identity. No other code in the libraries may use them directly.
+ */
 export interface Runtime {
   /** Milliseconds since 1970. */
   now(): number;
-  /** Milliseconds that never go backwards, for measuring durations. */
+  /** Milliseconds of a monotonic clock, for measuring durations. */
   monotonic(): number;
-  /** Calls back once. A real timer keeps the process alive unless `background` says otherwise. */
+  /** Calls back once. A real timer keeps the process alive unless `background` is true. */
   setTimer(callback: () => void, delayMs: number, options?: TimerOptions): Timer;
-  /** Calls back after pending input and output had a turn; takes no time. */
+  /** Calls back after pending input and output was handled, without advancing time. */
   defer(callback: () => void): void;
-  /** 0 <= x < 1 */
+  /** A random number x with 0 <= x < 1. */
   random(): number;
   uuid(): string;
   hostname(): string;

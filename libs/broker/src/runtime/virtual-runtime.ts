@@ -7,13 +7,13 @@ interface PendingTimer {
 }
 
 export interface VirtualRuntimeOptions {
-  /** Where the clock starts. Default 2026-01-01T00:00:00Z. */
+  /** The start time of the clock. Default 2026-01-01T00:00:00Z. */
   readonly startAt?: number;
-  /** The same seed gives the same chance and the same ids. Default 1. */
+  /** The seed of random numbers and ids: the same seed gives the same sequence. Default 1. */
   readonly seed?: number;
 }
 
-/** A clock that stands still until a test moves it. Timers fire in the order of their due time. */
+/** A clock that moves only when a test advances it. Timers fire in the order of their due time. */
 export class VirtualRuntime implements Runtime {
   readonly #startedAt: number;
   readonly #timers = new Set<PendingTimer>();
@@ -26,7 +26,7 @@ export class VirtualRuntime implements Runtime {
     this.#randomState = seed >>> 0;
   }
 
-  /** Whole milliseconds, as the real clock tells them, though timers may be due in between. */
+  /** Returns whole milliseconds, as the real clock does, although timers may be due in between. */
   now(): number {
     return Math.floor(this.#startedAt + this.#elapsed);
   }
@@ -49,7 +49,7 @@ export class VirtualRuntime implements Runtime {
     setImmediate(callback);
   }
 
-  /** mulberry32: small, seedable, good enough for jitter. */
+  /** Implements mulberry32: small, seedable, good enough for jitter. */
   random(): number {
     this.#randomState = (this.#randomState + 0x6d2b79f5) >>> 0;
     let mixed = this.#randomState;
@@ -75,12 +75,15 @@ export class VirtualRuntime implements Runtime {
     return 'virtual-host';
   }
 
-  /** How many timers wait: a test that ends with some left has leaked them. */
+  /** The number of pending timers: a test that ends with a pending timer has leaked it. */
   get pendingTimers(): number {
     return this.#timers.size;
   }
 
-  /** Moves the clock, firing what falls due on the way; after each timer everything it set off settles first. */
+  /**
+   * Advances the clock and fires the timers that become due. After each timer, everything that it
+   * triggered settles first.
+   */
   async advance(milliseconds: number): Promise<void> {
     const until = this.#elapsed + milliseconds;
     await this.settle();
@@ -93,7 +96,7 @@ export class VirtualRuntime implements Runtime {
     this.#elapsed = until;
   }
 
-  /** Lets promises and deferred callbacks run until they had several turns, without moving the clock. */
+  /** Lets promises and deferred callbacks run several times, without moving the clock. */
   async settle(): Promise<void> {
     for (let turn = 0; turn < 5; turn++) {
       await new Promise<void>((resolve) => setImmediate(resolve));

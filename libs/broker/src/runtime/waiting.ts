@@ -1,6 +1,9 @@
 import type { Runtime } from './runtime.js';
 
-/** A promise with its handles outside. Its rejection never counts as unhandled: whoever awaits it sees it. */
+/**
+ * A promise that can be resolved from outside. Its rejection is never reported as unhandled,
+ * because a later await receives it.
+ */
 export class Deferred<T = void> {
   readonly promise: Promise<T>;
   resolve!: (value: T | PromiseLike<T>) => void;
@@ -40,7 +43,10 @@ export function sleep(
   });
 }
 
-/** Gives the promise's result, or rejects with `onTimeout()` when it takes longer. The loser is never unhandled. */
+/**
+ * Returns the promise's result, or rejects with `onTimeout()` after the timeout. A late rejection
+ * is never reported as unhandled.
+ */
 export function within<T>(
   runtime: Runtime,
   timeoutMs: number,
@@ -62,7 +68,7 @@ export function within<T>(
   });
 }
 
-/** Whether it resolves in time. Never rejects. */
+/** Returns whether the promise resolves in time. Never rejects. */
 export function resolvesWithin(
   runtime: Runtime,
   timeoutMs: number,
@@ -74,7 +80,7 @@ export function resolvesWithin(
   );
 }
 
-/** Gives the promise's result, or rejects with the signal's reason as soon as it aborts. */
+/** Returns the promise's result, or rejects with the signal's reason as soon as it aborts. */
 export function abortable<T>(promise: Promise<T>, signal?: AbortSignal): Promise<T> {
   if (!signal) return promise;
   return new Promise<T>((resolve, reject) => {

@@ -7,33 +7,39 @@ import {
 import type { Clusters } from './clusters.js';
 import type { FailureParts } from './failure-handling-factory.js';
 
-interface Settled {
+interface BusParts {
   readonly options: ResolvedOptions;
   readonly clusters: Clusters;
   readonly factory: ContainerFactory;
   readonly failures: FailureParts;
 }
 
-/** What the options came to. It is known from onModuleInit on, when all features and handlers can be seen. */
+/**
+ * The resolved options and the parts made from them. Set in onModuleInit, because only then are all
+ * features and handlers known.
+ */
 export class BusSettings {
-  #settled: Settled | undefined;
+  #parts: BusParts | undefined;
 
-  set(settled: Settled): void {
-    this.#settled = settled;
+  set(parts: BusParts): void {
+    this.#parts = parts;
   }
 
   get options(): ResolvedOptions | undefined {
-    return this.#settled?.options;
+    return this.#parts?.options;
   }
 
-  /** For what needs a broker. `operation` completes the sentence "Cannot ...". */
-  require(operation: string): Settled {
-    if (!this.#settled) throw new EventBusNotReadyException(operation);
-    if (this.#settled.options.enabled !== 'enabled') throw new EventBusDisabledException(operation);
-    return this.#settled;
+  /**
+   * Returns the parts for an operation that needs a broker; throws if the bus is not ready or
+   * disabled. `operation` completes the sentence "Cannot ...".
+   */
+  require(operation: string): BusParts {
+    if (!this.#parts) throw new EventBusNotReadyException(operation);
+    if (this.#parts.options.enabled !== 'enabled') throw new EventBusDisabledException(operation);
+    return this.#parts;
   }
 
   async closeClusters(): Promise<void> {
-    await this.#settled?.clusters.close();
+    await this.#parts?.clusters.close();
   }
 }

@@ -14,7 +14,7 @@ import { Clusters } from './clusters.js';
 const quiet = (): void => undefined;
 const logger = { debug: quiet, info: quiet, warn: quiet, error: quiet };
 
-/** The clusters of an application with one driver, and the options of the producers that it made. */
+/** Creates the clusters of an application with one driver, and records the options of its producers. */
 function clustersWith(
   capabilities: Partial<BrokerDriver['capabilities']> = {},
   producer: Partial<ResolvedCluster['producer']> = {},
@@ -42,8 +42,8 @@ function clustersWith(
   return { clusters: new Clusters(settings, runtime, logger), made, runtime };
 }
 
-describe('What an application publishes', () => {
-  it('is written by the general producer, of which there is one', async () => {
+describe('Clusters.producer()', () => {
+  it('returns one general producer per cluster', async () => {
     const { clusters, made } = clustersWith();
     const producer = clusters.producer('default');
     expect(clusters.producer('default')).toBe(producer);
@@ -51,7 +51,7 @@ describe('What an application publishes', () => {
     await clusters.close();
   });
 
-  it('is written as the options of its cluster say', async () => {
+  it('applies the producer options of its cluster', async () => {
     const own = {
       compression: 'snappy',
       lingerMs: 20,
@@ -70,14 +70,14 @@ describe('What an application publishes', () => {
     await clusters.close();
   });
 
-  it('has requests that are over before its time is', async () => {
+  it('limits the request timeout to the delivery timeout', async () => {
     const { clusters, made } = clustersWith({}, { deliveryTimeoutMs: 2_000 });
     clusters.producer('default');
     expect(made).toMatchObject([{ deliveryTimeoutMs: 2_000, requestTimeoutMs: 2_000 }]);
     await clusters.close();
   });
 
-  it('is not compressed by what the driver cannot write: the start says so', async () => {
+  it('requireCompressions() refuses a compression that the driver does not support', async () => {
     const { clusters } = clustersWith({ compressions: ['none', 'gzip'] }, { compression: 'zstd' });
     expect(() => clusters.requireCompressions()).toThrow(
       /clusters\.default\.producer\.compression.*'zstd'.*none, gzip/,
@@ -86,8 +86,8 @@ describe('What an application publishes', () => {
   });
 });
 
-describe('What goes on to a retry or dead-letter topic', () => {
-  it('is written idempotently, at once, and as large as the topic takes it', async () => {
+describe('Clusters.durableProducer() and compressingProducer()', () => {
+  it('write idempotently, without lingering, and leave the size limit to the topic', async () => {
     const { clusters, made } = clustersWith();
     const producer = clusters.durableProducer('default');
     expect(clusters.durableProducer('default')).toBe(producer);
@@ -103,7 +103,7 @@ describe('What goes on to a retry or dead-letter topic', () => {
     await clusters.close();
   });
 
-  it('is compressed by another one, which is made when it is needed', async () => {
+  it('use a separate compressing producer, which is created at first use', async () => {
     const { clusters, made } = clustersWith();
     const producer = clusters.compressingProducer('default');
     expect(clusters.compressingProducer('default')).toBe(producer);
@@ -111,7 +111,7 @@ describe('What goes on to a retry or dead-letter topic', () => {
     await clusters.close();
   });
 
-  it('is not, where the driver cannot', async () => {
+  it('return no compressing producer if the driver cannot compress', async () => {
     const { clusters, made } = clustersWith({ compressions: ['none'] });
     expect(clusters.compressingProducer('default')).toBeUndefined();
     expect(made).toEqual([]);
@@ -119,7 +119,7 @@ describe('What goes on to a retry or dead-letter topic', () => {
   });
 });
 
-it('Clusters that are closed open no connection any more', async () => {
+it('Clusters opens no connection after close()', async () => {
   const { clusters, made } = clustersWith();
   await clusters.close();
   for (const use of ['driver', 'producer', 'durableProducer', 'compressingProducer'] as const)

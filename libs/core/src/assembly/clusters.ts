@@ -20,7 +20,10 @@ interface Cluster {
   compressingProducer: ProducerSession | undefined;
 }
 
-/** How large a record may be is for its topic to say; brokers take no request above 100 MiB. */
+/**
+ * Leaves the limit for a record to its topic (`max.message.bytes`). Brokers accept no request above
+ * 100 MiB.
+ */
 const LARGEST_RECORD = 96 * 1024 * 1024;
 
 const DURABLE: ProducerOptions = {
@@ -29,14 +32,17 @@ const DURABLE: ProducerOptions = {
   bufferBytes: LARGEST_RECORD,
 };
 
-/** One request is over before all of them are. */
+/**
+ * Limits the request timeout to the delivery timeout, since one request must not outlast the whole
+ * delivery.
+ */
 function generalOptions({ producer }: ResolvedCluster): ProducerOptions {
   const options = { ...GENERAL_PRODUCER, ...producer };
   const { requestTimeoutMs, deliveryTimeoutMs } = options;
   return { ...options, requestTimeoutMs: Math.min(requestTimeoutMs, deliveryTimeoutMs) };
 }
 
-/** The clusters of the application by alias: each has its own driver, credentials and producer. */
+/** The clusters of the application by alias: each has its own driver, credentials and producers. */
 export class Clusters {
   readonly #opened = new Map<string, Cluster>();
   #closed: Promise<void> | undefined;
@@ -51,7 +57,10 @@ export class Clusters {
     return Object.keys(this.settings);
   }
 
-  /** Throws where a driver cannot write as its cluster asks for: the first event would be too late to say so. */
+  /**
+   * Throws at startup if a driver does not support the configured compression. Otherwise only the
+   * first published event would fail.
+   */
   requireCompressions(): void {
     const violations = new Violations();
     for (const [alias, { producer }] of Object.entries(this.settings)) {
@@ -71,7 +80,7 @@ export class Clusters {
     return this.#open(alias).driver;
   }
 
-  /** One for everything that is published to this cluster. Made at first use. */
+  /** Returns the producer for all events that are published to this cluster. Created at first use. */
   producer(alias: string): ProducerSession {
     const cluster = this.#open(alias);
     cluster.producer ??= cluster.driver.producer(generalOptions(cluster.settings));
@@ -79,8 +88,8 @@ export class Clusters {
   }
 
   /**
-   * For retry and dead-letter topics: acknowledged by all in-sync replicas, in order, without
-   * waiting for company. Nothing else is in its way, so that events cannot hold dead letters up.
+   * Returns the producer for retry and dead-letter topics: acknowledged by all in-sync replicas, in
+   * order, without lingering. A producer of its own, so that published events cannot delay dead letters.
    */
   durableProducer(alias: string): ProducerSession {
     const cluster = this.#open(alias);
@@ -88,7 +97,10 @@ export class Clusters {
     return cluster.durableProducer;
   }
 
-  /** The same for a record that fits into its topic only when it is compressed, as it came. undefined: the driver cannot. */
+  /**
+   * Returns a durable producer for a record that fits into its topic only when it is compressed, as
+   * it arrived. undefined if the driver cannot compress.
+   */
   compressingProducer(alias: string): ProducerSession | undefined {
     const cluster = this.#open(alias);
     if (!cluster.driver.capabilities.compressions.includes('gzip')) return undefined;
@@ -96,7 +108,10 @@ export class Clusters {
     return cluster.compressingProducer;
   }
 
-  /** Producers first: what is under way is finished, bounded, before its connections go. */
+  /**
+   * Closes the producers first, so that pending sends end (within their timeout) before the
+   * connections are closed.
+   */
   close(): Promise<void> {
     this.#closed ??= this.#close();
     return this.#closed;
@@ -105,7 +120,7 @@ export class Clusters {
   #open(alias: string): Cluster {
     const existing = this.#opened.get(alias);
     if (existing) return existing;
-    // Nobody would close it any more.
+    // A driver that is opened after close() would never be closed.
     if (this.#closed) throw new ClosedError('The event bus is closed.');
     const settings = this.settings[alias];
     if (!settings) {
@@ -123,7 +138,7 @@ export class Clusters {
     return cluster;
   }
 
-  /** A driver that was handed in belongs to the bus from then on, and is closed with it. */
+  /** Takes over a driver from the options: it belongs to the bus from then on, and is closed with it. */
   #driverOf({ driver, ...options }: ResolvedCluster): BrokerDriver {
     if (driver) return driver;
     const { brokers, clientId, ssl, sasl, rackId, metadataMaxAgeMs } = options;
@@ -151,7 +166,9 @@ export class Clusters {
     ];
     for (const result of results) {
       if (result.status === 'rejected') {
-        this.logger.error('A cluster could not be closed in order', { error: result.reason });
+        this.logger.error('A producer or driver of a cluster could not be closed cleanly', {
+          error: result.reason,
+        });
       }
     }
   }

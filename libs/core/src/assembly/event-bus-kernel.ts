@@ -33,7 +33,10 @@ import { StartupErrors } from './startup-errors.js';
 
 const DEFAULT_CLUSTER = 'default';
 
-/** Where the pieces are put together. Each is a plain class that knows neither Nest nor how the others are made. */
+/**
+ * Creates and connects the parts of the bus. Each part is a plain class that knows neither Nest nor
+ * how the other parts are created.
+ */
 export class EventBusKernel {
   readonly registry: ContainerRegistry;
   readonly factory: ContainerFactory;
@@ -60,7 +63,7 @@ export class EventBusKernel {
     const lifecycle = new LifecycleManager(parts);
     new CircuitBreakerLifecycleBridge({ registry, lifecycle, logger }).attach();
     const driverOf = (cluster: string): BrokerDriver =>
-      this.#settings.require('look at topics').clusters.driver(cluster);
+      this.#settings.require('check topics').clusters.driver(cluster);
     this.#topics = new TopicChecks({ driverOf, runtime, logger });
     this.#topics.attach(registry);
     const slots = new JoinSlots(
@@ -104,12 +107,12 @@ export class EventBusKernel {
     return this.#settings.options;
   }
 
-  /** Loads the packages that the bindings ask for. Rejects where one is missing. */
+  /** Loads the packages that the formats of the bindings need. Rejects if a package is missing. */
   async prepare({ enabled, bindings }: ResolvedOptions): Promise<void> {
     if (enabled === 'enabled') await this.#builder.formats.prepare(bindings);
   }
 
-  /** Builds and registers every binding. Nothing talks to a broker yet. */
+  /** Builds and registers every binding that has handlers. No broker is contacted yet. */
   assemble(
     options: ResolvedOptions,
     handlers: readonly HandlerDefinition[],
@@ -117,7 +120,7 @@ export class EventBusKernel {
     errorHandling: KafkaErrorHandlerOptions = {},
   ): void {
     const { runtime, logger } = this;
-    this.#errorHandling = { ...exceptionDetailOf(options), ...said(errorHandling) };
+    this.#errorHandling = { ...exceptionDetailOf(options), ...definedEntries(errorHandling) };
     const clusters = new Clusters(options.clusters, runtime, logger);
     this.#settings.set({
       options,
@@ -131,18 +134,21 @@ export class EventBusKernel {
       this.registry.register(registration);
   }
 
-  /** Throws with what is wrong with any of them. Those that nobody handles are not read. */
+  /**
+   * Skips bindings without handlers, which are not consumed. Throws once, with the errors of all
+   * bindings.
+   */
   #buildAll(
     { bindings }: ResolvedOptions,
     handlers: readonly HandlerDefinition[],
   ): readonly ContainerRegistration[] {
-    const wrong = new StartupErrors();
+    const errors = new StartupErrors();
     const built = bindings.flatMap((binding) => {
       const own = handlersOf(binding, handlers);
       if (own.length === 0) return [];
-      return wrong.try(() => this.#builder.build(binding, own)) ?? [];
+      return errors.try(() => this.#builder.build(binding, own)) ?? [];
     });
-    wrong.throwIfAny();
+    errors.throwIfAny();
     return built;
   }
 
@@ -152,30 +158,33 @@ export class EventBusKernel {
     return startBindings(this.registry, this.lifecycle, this.logger);
   }
 
-  /** After the drain, when nobody publishes any more. */
+  /** Closes producers and drivers. To be called after the drain, when no request publishes any more. */
   closeClusters(): Promise<void> {
     this.#topics.close();
     return this.#settings.closeClusters();
   }
 }
 
-/** A record says of no cluster that it came from there. */
+/** Chooses a cluster for the error handler, because a record does not name the cluster it came from. */
 function clusterToWriteTo(aliases: readonly string[]): string {
   const [only = DEFAULT_CLUSTER, ...others] = aliases;
   if (others.length === 0) return only;
   if (aliases.includes(DEFAULT_CLUSTER)) return DEFAULT_CLUSTER;
   throw new Error(
-    `Which cluster is meant? There are ${aliases.join(', ')}. Name it in KAFKA_ERROR_HANDLER_OPTIONS: { cluster: '${only}' }.`,
+    `Cannot choose a cluster to write to: there are ${aliases.join(', ')}. Name one in KAFKA_ERROR_HANDLER_OPTIONS: { cluster: '${only}' }.`,
   );
 }
 
-/** A key that is there without a value says nothing. */
-function said<T extends object>(options: T): T {
+/** Drops keys without a value, so that they do not override the defaults. */
+function definedEntries<T extends object>(options: T): T {
   const entries = Object.entries(options).filter(([, value]) => value !== undefined);
   return Object.fromEntries(entries) as T;
 }
 
-/** What the bus tells of no exception, it tells nowhere. */
+/**
+ * Applies the `exceptionDetail` and `redact` of the defaults, so that the error handler writes no
+ * detail that the bus withholds.
+ */
 function exceptionDetailOf({ context }: ResolvedOptions): KafkaErrorHandlerOptions {
   const { dlt } = mergeLayers(context.defaults).values;
   const { exceptionDetail, redact } = (dlt ?? {}) as KafkaErrorHandlerOptions;

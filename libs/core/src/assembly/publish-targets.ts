@@ -6,7 +6,7 @@ import type { PayloadFormats } from '../pipeline/decoding/payload-formats.js';
 import type { PublishTarget } from '../publisher/event-publisher.js';
 import type { BusSettings } from './bus-settings.js';
 
-/** Finds where the events of a binding go: to its topic, on its own cluster. */
+/** Resolves a binding to its publish target: topic, serializer, and the producer of its cluster. */
 export function publishTargets(
   settings: BusSettings,
   registry: ContainerRegistry,
@@ -14,10 +14,10 @@ export function publishTargets(
 ): (ref: BindingRef) => PublishTarget {
   return (ref) => {
     const { clusters, options } = settings.require(`publish to binding '${bindingNameOf(ref)}'`);
-    // The drain takes bindings out of the registry while the last requests may still publish.
+    // The drain unregisters bindings while the last requests may still publish.
     const binding =
       registry.get(ref)?.config ??
-      configured(options.bindings, ref) ??
+      findConfigured(options.bindings, ref) ??
       registry.require(ref).config;
     const { name, topic, typeFrom, cluster } = binding;
     const { serializer } = formats.of(binding);
@@ -26,7 +26,7 @@ export function publishTargets(
   };
 }
 
-function configured(
+function findConfigured(
   bindings: readonly ResolvedBinding[],
   ref: BindingRef,
 ): ResolvedBinding | undefined {

@@ -6,44 +6,57 @@ import type { Discovered } from '../discovery/exploring/handler-explorer.js';
 import type { DltStrategy } from '../model/outcomes/dlt-strategy.js';
 import type { EventBusKernel } from './event-bus-kernel.js';
 
-/** Time for `app.enableShutdownHooks()` to be called after the application was initialised. */
+/**
+ * Delay of the check, because `app.enableShutdownHooks()` may be called after the application was
+ * initialised.
+ */
 const HOOKS_CHECK_DELAY_MS = 1_000;
 
-/** What is no reason to stop, but nobody should have to find out by himself. */
+/** Returns warnings about settings that do not stop the start, but probably do not do what was intended. */
 export function startWarnings(options: ResolvedOptions): readonly string[] {
-  return [...enablement(options), ...unused(options), ...ineffectiveOptionWarnings(options)];
+  return [
+    ...disabledBus(options),
+    ...unusedKeyWarnings(options),
+    ...ineffectiveOptionWarnings(options),
+  ];
 }
 
-/** Of all bindings, or of one that is registered at run time. */
+/**
+ * Returns warnings about options without effect: of all bindings, or of one that is registered at
+ * run time.
+ */
 export const ineffectiveOptionWarnings = ({
   pendingKeys,
   ineffective,
 }: Pick<ResolvedOptions, 'pendingKeys' | 'ineffective'>): readonly string[] => [
-  ...pending(pendingKeys),
+  ...pendingKeyWarnings(pendingKeys),
   ...ineffective,
 ];
 
-function enablement({ enabled, bindings }: ResolvedOptions): readonly string[] {
+function disabledBus({ enabled, bindings }: ResolvedOptions): readonly string[] {
   if (enabled !== 'unconfigured') return [];
   return [
     `The event bus is off: enabled is 'if-configured', and no brokers are given. ${bindings.length} binding(s) are not read.`,
   ];
 }
 
-function unused({ unusedKeys }: ResolvedOptions): readonly string[] {
+function unusedKeyWarnings({ unusedKeys }: ResolvedOptions): readonly string[] {
   return unusedKeys.map(
     ({ source, key, reason }) =>
       `${source} sets ${key}, which the event bus does not use: ${reason}`,
   );
 }
 
-function pending(pendingKeys: ResolvedOptions['pendingKeys']): readonly string[] {
+function pendingKeyWarnings(pendingKeys: ResolvedOptions['pendingKeys']): readonly string[] {
   if (pendingKeys.length === 0) return [];
   const paths = pendingKeys.map(({ path }) => path).join(', ');
   return [`These options are accepted, but have no effect in this version: ${paths}.`];
 }
 
-/** Strategies that somebody of the application has to carry out, where nobody does: their records are only stored. */
+/**
+ * Warns of bindings whose `dlt.strategy` needs a handler that the application does not have: their
+ * dead letters are only stored.
+ */
 export function strategiesWithoutHandler(
   { bindings, enabled }: ResolvedOptions,
   { dltHandlers, dltAlerts }: Pick<Discovered, 'dltHandlers' | 'dltAlerts'>,
@@ -59,43 +72,49 @@ export function strategiesWithoutHandler(
       .filter(({ name }) => !found.some(({ binding }) => (binding ?? name) === name))
       .map(
         ({ name }) =>
-          `Binding '${name}' has dlt.strategy '${strategy}', but no ${decorator} is there for it: its dead letters are only stored. Add one, or set dlt.strategy to 'STORE_ONLY'.`,
+          `Binding '${name}' has dlt.strategy '${strategy}', but there is no ${decorator} for it: its dead letters are only stored. Add one, or set dlt.strategy to 'STORE_ONLY'.`,
       ),
   );
 }
 
-/** What was found for a binding whose `dlt.strategy` never asks for it: it must not look as if it worked. */
+/**
+ * Warns of dead-letter handlers that are never called, because `dlt.strategy` of their binding is
+ * another one.
+ */
 export function unusedDltHandlers(
   { bindings, enabled }: ResolvedOptions,
   { dltHandlers, dltAlerts }: Pick<Discovered, 'dltHandlers' | 'dltAlerts'>,
 ): readonly string[] {
   if (enabled !== 'enabled') return [];
-  const idle = (strategy: DltStrategy, found: readonly DltHandlerDefinition[]) =>
-    found.filter((each) => {
-      const meant = bindings.filter((binding) => appliesTo(binding)(each));
-      // One of another cluster may be registered later.
-      const isForLater = each.cluster !== undefined && meant.length === 0;
-      return !isForLater && !meant.some(({ dlt }) => dlt.strategy === strategy);
+  const uncalled = (strategy: DltStrategy, handlers: readonly DltHandlerDefinition[]) =>
+    handlers.filter((handler) => {
+      const matching = bindings.filter((binding) => appliesTo(binding)(handler));
+      // A binding of the named cluster may still be registered at run time.
+      const mayMatchLater = handler.cluster !== undefined && matching.length === 0;
+      return !mayMatchLater && !matching.some(({ dlt }) => dlt.strategy === strategy);
     });
   return [
-    ...idle('CUSTOM', dltHandlers).map(
+    ...uncalled('CUSTOM', dltHandlers).map(
       ({ origin, binding }) =>
-        `Nothing calls @DltHandler on ${origin}: binding '${binding}' has no dlt.strategy 'CUSTOM'.`,
+        `@DltHandler on ${origin} is never called: binding '${binding}' has no dlt.strategy 'CUSTOM'.`,
     ),
-    ...idle('ALERT_AND_STORE', dltAlerts).map(
+    ...uncalled('ALERT_AND_STORE', dltAlerts).map(
       ({ origin, binding }) =>
-        `Nothing calls @DltAlert on ${origin}: ${binding === undefined ? 'no binding has' : `binding '${binding}' has no`} dlt.strategy 'ALERT_AND_STORE'.`,
+        `@DltAlert on ${origin} is never called: ${binding === undefined ? 'no binding has' : `binding '${binding}' has no`} dlt.strategy 'ALERT_AND_STORE'.`,
     ),
   ];
 }
 
-/** Without the hooks SIGTERM ends the process on the spot: nothing is drained. The timer is for who closes the bus before. */
+/**
+ * Warns if SIGTERM has no listener: without shutdown hooks the process ends at once, and nothing is
+ * drained. Returns the timer, so that the check is cancelled if the bus is closed earlier.
+ */
 export function warnAboutMissingShutdownHooks({ runtime, logger }: EventBusKernel): Timer {
-  const look = (): void => {
+  const check = (): void => {
     if (process.listenerCount('SIGTERM') > 0) return;
     logger.warn(
-      'Nobody listens to SIGTERM: the process would end without draining the event bus. Call app.enableShutdownHooks().',
+      'SIGTERM has no listener: the process would end without draining the event bus. Call app.enableShutdownHooks().',
     );
   };
-  return runtime.setTimer(look, HOOKS_CHECK_DELAY_MS, { background: true });
+  return runtime.setTimer(check, HOOKS_CHECK_DELAY_MS, { background: true });
 }

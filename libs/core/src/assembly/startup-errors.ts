@@ -4,7 +4,7 @@ import {
 } from '../errors/configuration-validation-exception.js';
 import { HandlerDiscoveryException } from '../errors/handler-errors.js';
 
-/** Gathers what is wrong with options and with handlers, so that neither hides the other. */
+/** Collects errors of options and of handlers, so that one failed start reports all of them. */
 export class StartupErrors {
   readonly #violations: ConfigurationViolation[] = [];
   readonly #problems: string[] = [];
@@ -17,7 +17,7 @@ export class StartupErrors {
     this.#violations.push(...violations);
   }
 
-  /** What it gives; undefined, and a note of it, where it says what is wrong. */
+  /** Returns the result of `work`, or undefined after collecting the errors that it threw. */
   try<T>(work: () => T): T | undefined {
     try {
       return work();

@@ -7,7 +7,7 @@ import { resolveOptions, type OptionLayers } from './resolving/resolve-options.j
 import type { ResolvedBinding } from './resolving/resolved-binding.js';
 import type { TopicBindingProperties } from './properties/topic-binding-properties.js';
 
-/** What a call finds wrong; nothing when it does not throw. */
+/** Returns the violations that a call throws; an empty list if it does not throw. */
 export function violationsOf(run: () => unknown): readonly ConfigurationViolation[] {
   try {
     run();
@@ -18,11 +18,14 @@ export function violationsOf(run: () => unknown): readonly ConfigurationViolatio
   }
 }
 
-/** `rule at path: message`, as a table can hold it. */
+/** Returns the violations as texts `rule path: message`, for tables of tests. */
 export const complaintsOf = (run: () => unknown): readonly string[] =>
   violationsOf(run).map(({ rule, path, message }) => `${rule} ${path}: ${message}`);
 
-/** Options that nothing is wrong with, but for what is given. Any value may be given: that is the point. */
+/**
+ * Returns valid options with one binding. `properties` and `options` may contain any value, so that
+ * a test can make them invalid.
+ */
 export const orders = (properties: object = {}, options: object = {}): EventBusProperties => ({
   brokers: 'kafka:9092',
   ...options,

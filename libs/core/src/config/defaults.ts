@@ -1,14 +1,14 @@
 import { GENERAL_PRODUCER } from '@nest-event-bus/broker';
 import { deepFreeze } from './reading/plain-object.js';
 
-/** What holds where neither the application nor its preset says anything. */
+/** Defaults of the library, below those of the application and its preset. */
 export const EVENTBUS_DEFAULTS = deepFreeze({
   enabled: true,
   cluster: {
     clientId: 'nest-event-bus',
     ssl: false,
     metadataMaxAgeMs: 10_000,
-    /** Those of GENERAL_PRODUCER, as far as they are options. */
+    /** Defaults of GENERAL_PRODUCER, as far as they are options. */
     producer: {
       compression: GENERAL_PRODUCER.compression,
       lingerMs: GENERAL_PRODUCER.lingerMs,
@@ -30,7 +30,7 @@ export const EVENTBUS_DEFAULTS = deepFreeze({
     ackMode: 'MANUAL_IMMEDIATE',
     ack: 'auto',
     concurrency: 1,
-    /** Depends on the listener type, once that is known. */
+    /** Default by listener type, which is known only after the layers are merged. */
     maxPollRecords: { SINGLE: 50, BATCH: 200 },
     maxPollIntervalMs: 600_000,
     stuckHandlerMs: 300_000,
@@ -55,7 +55,7 @@ export const EVENTBUS_DEFAULTS = deepFreeze({
         maxBackoffMs: 2_000,
         jitter: 'capped',
       },
-      /** Only where nobody names tiers and the ordering is not STRICT. */
+      /** Default tiers, used only if no tiers are configured and the ordering is not STRICT. */
       tiers: [{ delayMs: 10_000 }, { delayMs: 60_000 }, { delayMs: 300_000 }],
       onBudgetExceeded: 'DLT',
       poisonAfter: 0,
@@ -116,7 +116,7 @@ export const EVENTBUS_DEFAULTS = deepFreeze({
     transactions: { enabled: false, idPrefix: 'eventbus-' },
     expectedProcessingMs: 0,
   },
-  /** What a tier has that says no more than its delay. */
+  /** Defaults of a tier that sets only its delay. */
   tier: {
     maxAttempts: 3,
     multiplier: 1,

@@ -4,7 +4,7 @@ export class ServiceUnavailableException extends Error {}
 
 export const errorTypes = { TimeoutException, ValidationException, ServiceUnavailableException };
 
-/** Those of the specification's appendix. */
+/** The bindings in the appendix of the specification. */
 export const sampleBindings = {
   orders: {
     topic: 'orders.events',

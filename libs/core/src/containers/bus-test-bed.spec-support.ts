@@ -34,7 +34,7 @@ export function tier(number: number, change: Partial<ResolvedTier> = {}): Resolv
   };
 }
 
-/** What the resolver makes of a binding with two required keys, as far as containers look at it. */
+/** A resolved binding with two required keys, as far as containers use it. */
 export function binding(
   name = 'orders',
   { tiers = [], ...change }: Partial<ResolvedBinding> & { tiers?: readonly ResolvedTier[] } = {},
@@ -71,7 +71,7 @@ export function binding(
 
 interface BusOptions {
   readonly joinConcurrency?: number;
-  /** Instead of fake sessions, which need no driver. */
+  /** Real sessions instead of fake ones, which need no driver. */
   readonly real?: {
     readonly createSession: ConsumingSessionFactory;
     readonly driver: BrokerDriver;

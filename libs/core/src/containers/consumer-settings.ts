@@ -2,10 +2,12 @@ import type { ConsumerOptions } from '@nest-event-bus/broker';
 import type { ResolvedBinding, ResolvedTier } from '../config/resolving/resolved-binding.js';
 import type { ConsumingSettings } from '../consuming/session/consuming-session.js';
 
-/** For the commit and the way back into the group, after the handlers were given their time. */
+/** Time for the final commit and for joining the group again, after the drain. */
 const REJOIN_GRACE_MS = 10_000;
 
-/** Between two deliveries of a record that stays in its place, where nothing else says how long. */
+/**
+ * Delay between two deliveries of a record that stays in its place, if nothing else defines one.
+ */
 const FAILURE_BACKOFF = Object.freeze({ initialMs: 1_000, maxMs: 30_000 });
 
 export function mainConsumer(binding: ResolvedBinding): ConsumerOptions {
@@ -23,7 +25,7 @@ export function mainConsumer(binding: ResolvedBinding): ConsumerOptions {
   };
 }
 
-/** A tier reads its topic from the beginning whatever the binding says: 'latest' would skip records that wait there. */
+/** A retry topic is always read from its beginning: 'latest' would skip records that wait there. */
 export function tierConsumer(binding: ResolvedBinding, tier: ResolvedTier): ConsumerOptions {
   return {
     ...mainConsumer(binding),
@@ -49,7 +51,10 @@ export function consumingSettings(binding: ResolvedBinding): ConsumingSettings {
   };
 }
 
-/** Long enough to drain, and never so long that one stuck member holds its group for ten minutes. */
+/**
+ * Returns a timeout that leaves time to drain, but within maxPollIntervalMs: one stuck member must
+ * not block its group for ten minutes.
+ */
 function rebalanceTimeout(binding: ResolvedBinding): number {
   const { heartbeatIntervalMs, sessionTimeoutMs, maxPollIntervalMs, rebalance } = binding;
   const wanted = heartbeatIntervalMs + rebalance.drainTimeoutMs + REJOIN_GRACE_MS;

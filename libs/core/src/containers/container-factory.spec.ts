@@ -8,8 +8,8 @@ import { noDriver } from './fake-sessions.spec-support.js';
 const withTiers = (change: Partial<ResolvedBinding> = {}): ResolvedBinding =>
   binding('orders', { tiers: [tier(1), tier(2, { concurrency: 3 })], ...change });
 
-describe('what the factory builds of a binding', () => {
-  it('is one main container and one per retry tier, under the names of the specification', () => {
+describe('ContainerFactory', () => {
+  it('builds one main container and one per retry tier, with the ids of the specification', () => {
     const { mainContainer, retryTierContainers, ...registration } = busWith().build(withTiers());
     expect(mainContainer).toMatchObject({ id: 'eventbus-orders', topic: 'orders.events', tier: 0 });
     expect(retryTierContainers).toMatchObject([
@@ -32,7 +32,7 @@ describe('what the factory builds of a binding', () => {
     });
   });
 
-  it('shares one circuit breaker, the very same object, between the main container and its tiers', () => {
+  it('shares one circuit breaker between the main container and its tiers', () => {
     const { circuitBreaker, mainContainer, retryTierContainers } = busWith().build(withTiers());
     expect(mainContainer.circuitBreaker).toBe(circuitBreaker);
     expect(retryTierContainers).toHaveLength(2);
@@ -42,25 +42,25 @@ describe('what the factory builds of a binding', () => {
     expect(circuitBreaker.current).toBeUndefined();
   });
 
-  it('cannot be changed', () => {
+  it('builds a registration that cannot be changed', () => {
     const registration = busWith().build(withTiers());
     expect(Object.isFrozen(registration)).toBe(true);
     expect(Object.isFrozen(registration.retryTierContainers)).toBe(true);
   });
 
-  it('has no tiers where they are omitted', () => {
+  it('builds no tiers if they are omitted', () => {
     const { factory } = busWith();
     const built = factory.create(withTiers(), { driver: noDriver, processor, tiers: 'omit' });
     expect(built.retryTierContainers).toEqual([]);
   });
 
-  it('touches neither the driver nor intake before it is started', () => {
+  it('uses neither the driver nor a session before the start', () => {
     const bus = busWith();
     bus.build(withTiers());
     expect(bus.sessions.all).toEqual([]);
   });
 
-  it('gives each session its processor, its driver and what the binding says', async () => {
+  it('gives each session its processor, its driver and the settings of the binding', async () => {
     const { factory, sessions, runtime, logger } = busWith();
     const forTier: RecordProcessor = { process: processor.process };
     const built = factory.create(withTiers({ ackMode: 'MANUAL', maxPollRecords: 7 }), {
@@ -81,7 +81,7 @@ describe('what the factory builds of a binding', () => {
     expect(sessions.get('eventbus-orders-retry-2-2').options.processor).toBe(forTier);
   });
 
-  it('refuses a cluster that makes keys ambiguous', () => {
+  it('rejects a cluster name that makes keys ambiguous', () => {
     const { build } = busWith();
     expect(complaintsOf(() => build(binding('orders', { cluster: 'eu:west' })))).toEqual([
       `CLUSTER bindings.orders.cluster: a cluster's name has no ":" in it; call 'eu:west' something else.`,
@@ -89,8 +89,8 @@ describe('what the factory builds of a binding', () => {
   });
 });
 
-describe('what a binding says to its sessions', () => {
-  it('is all passed on to the consumer', () => {
+describe('the settings of a binding', () => {
+  it('are all passed on to the consumer', () => {
     const options = mainConsumer(
       binding('orders', {
         groupId: 'warehouse',
@@ -118,7 +118,7 @@ describe('what a binding says to its sessions', () => {
     });
   });
 
-  it('is passed on to intake as well', async () => {
+  it('are all passed on to the sessions', async () => {
     const { build, sessions } = busWith();
     const said = {
       maxPollRecords: 9,
@@ -151,7 +151,7 @@ describe('what a binding says to its sessions', () => {
     ['never less than the session time-out', 45_000, 600_000, 10_000, 1_000, 45_000],
     ['never more than maxPollIntervalMs', 9_000, 60_000, 3_000, 120_000, 60_000],
   ])(
-    'makes the rebalance time-out %s',
+    'set the rebalance timeout to %s',
     (_, sessionTimeoutMs, maxPollIntervalMs, heartbeatIntervalMs, drainTimeoutMs, expected) => {
       const said = { sessionTimeoutMs, maxPollIntervalMs, heartbeatIntervalMs };
       const options = mainConsumer(binding('orders', { ...said, rebalance: { drainTimeoutMs } }));
@@ -159,7 +159,7 @@ describe('what a binding says to its sessions', () => {
     },
   );
 
-  it('lets a tier read its own topic in its own group, always from the earliest record', () => {
+  it('let a tier read its own topic in its own group, always from the earliest record', () => {
     const latest = binding('orders', { offsetReset: 'latest' });
     expect(tierConsumer(latest, tier(1))).toEqual({
       ...mainConsumer(latest),

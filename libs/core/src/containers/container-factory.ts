@@ -22,29 +22,32 @@ import { staticMemberId, staticMemberWarning } from './lifecycle/static-members.
 export interface ContainerFactoryOptions {
   readonly createSession: ConsumingSessionFactory;
   readonly slots: JoinSlots;
-  /** Of the lanes of all containers. */
+  /** Shared by the lanes of all containers. */
   readonly bufferLimit: BufferLimit;
   readonly runtime: Runtime;
   readonly logger: DriverLogger;
 }
 
-/** What a binding's containers are made of, besides its configuration. */
+/** Parts of a binding's containers, besides its configuration. */
 export type ContainerParts = {
-  /** Of the binding's own cluster. */
+  /** Driver of the binding's cluster. */
   readonly driver: BrokerDriver;
   readonly processor: RecordProcessor;
-  /** The one that its processors ask. */
+  /** The circuit breaker that the processors of the binding use. */
   readonly circuitBreaker?: CircuitBreaker;
-  /** Of the topics that its failed records go to. */
+  /** Errors of the topics that failed records are written to. */
   readonly publishProblems?: PublishProblems;
-  /** Of its dead letters. */
+  /** Running alerts of the binding's dead letters. */
   readonly alerts?: PendingAlerts;
-  /** Of its circuit. */
+  /** The record that uses all half-open calls of the circuit. */
   readonly halfOpenBlocker?: HalfOpenBlocker | undefined;
   readonly counts?: BindingCounts;
 } & TierParts;
 
-/** A tier's records must wait until they are due, so a tier has a processor of its own; who has none says so. */
+/**
+ * A tier has a processor of its own, because its records wait until they are due. A caller
+ * without tiers has to say so.
+ */
 export type TierParts =
   | { readonly tiers?: 'create'; readonly tierProcessor: (tier: ResolvedTier) => RecordProcessor }
   | { readonly tiers: 'omit' };
@@ -57,7 +60,9 @@ interface ContainerSpec {
   readonly processor: RecordProcessor;
 }
 
-/** Builds the main container of a binding and those of its retry tiers. Nothing in here touches the broker. */
+/**
+ * Builds the main container of a binding and those of its retry tiers, without talking to a broker.
+ */
 export class ContainerFactory {
   readonly #lingering = new LingeringHandlers();
 
@@ -102,6 +107,7 @@ export class ContainerFactory {
     const settings = consumingSettings(binding);
     const lingering = this.#lingering.within(`${binding.cluster} ${consumer.groupId}`);
     return new MessageContainer({
+      binding: binding.name,
       id,
       topic: consumer.topics.join(','),
       groupId: consumer.groupId,
@@ -121,7 +127,7 @@ export class ContainerFactory {
           processor,
           lingering,
           bufferLimit,
-          // Nobody but the bus writes to a retry topic, and what is in it is only there.
+          // Records of a retry topic exist nowhere else, and only the bus writes to it.
           readsRecreatedTopics: tier > 0,
           runtime,
           logger,
@@ -130,7 +136,7 @@ export class ContainerFactory {
   }
 }
 
-/** Static members have names of their own, the others none. */
+/** Static members get an id of their own each. */
 function memberOptions(
   consumer: ConsumerOptions,
   binding: ResolvedBinding,

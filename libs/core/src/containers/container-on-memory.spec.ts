@@ -3,6 +3,7 @@ import { VirtualRuntime } from '@nest-event-bus/broker/runtime';
 import type { ResolvedBinding } from '../config/resolving/resolved-binding.js';
 import { createConsumingSession } from '../consuming/session/supervised-session.js';
 import type { Delivery } from '../model/outcomes/delivery.js';
+import { PartitionLane } from '../consuming/lanes/partition-lane.js';
 import { succeeded, type Outcome } from '../model/outcomes/outcome.js';
 import { binding, busWith, tier } from './bus-test-bed.spec-support.js';
 
@@ -58,8 +59,8 @@ async function testBedWith(
   return { ...bus, broker, runtime, handled, done, write, members };
 }
 
-describe('a binding on a broker', () => {
-  it('has as many members as its concurrency, with disjoint partitions that are all of the topic', async () => {
+describe('a binding on the memory broker', () => {
+  it('has as many members as its concurrency, which own all partitions of the topic', async () => {
     const { add, lifecycle, done, members } = await testBedWith();
     const { mainContainer } = add(binding('orders', { ...quick, concurrency: 3 }));
     await lifecycle.start('orders');
@@ -94,7 +95,7 @@ describe('a binding on a broker', () => {
     await done(lifecycle.destroy('orders'));
   });
 
-  it('is not hurt by a retry topic that does not exist, and needs its own', async () => {
+  it('works without a retry topic, and needs its main topic', async () => {
     const { add, lifecycle, connector, runtime, done } = await testBedWith();
     const { retryTierContainers } = add(binding('orders', { ...quick, tiers: [tier(1)] }));
     await lifecycle.start('orders');
@@ -114,7 +115,7 @@ describe('a binding on a broker', () => {
     await done(Promise.all([lifecycle.destroy('orders'), lifecycle.destroy('payments')]));
   });
 
-  it('starts while the broker cannot be reached, is DOWN until it can, and stops in bounded time', async () => {
+  it('starts while the broker is unreachable, is DOWN until it answers, and stops in bounded time', async () => {
     const { add, lifecycle, connector, broker, runtime, done } = await testBedWith();
     const cable = broker.faults.unplug({ clientId: 'bus' });
     const { mainContainer } = add(binding('orders', quick));
@@ -129,7 +130,7 @@ describe('a binding on a broker', () => {
     const cutAt = runtime.monotonic();
     await done(lifecycle.stop('orders'));
     expect(runtime.monotonic() - cutAt).toBeLessThanOrEqual(5_000);
-    // The broker was not told: it takes the member for dead when its session runs out.
+    // The member could not leave, so the broker removes it after its session timeout.
     await runtime.advance(6_000);
     expect(runtime.pendingTimers).toBe(0);
   });
@@ -157,7 +158,7 @@ describe('a binding on a broker', () => {
     await write('a', 'b', 'c', 'd');
     expect(first.handled).toEqual([]);
     expect([...second.handled].sort()).toEqual(['a', 'b', 'c', 'd']);
-    // An operator ends the other one.
+    // An operator stops the other one.
     await done(second.lifecycle.stop('orders'));
     await done(first.lifecycle.stop('orders'));
     await first.lifecycle.start('orders');
@@ -169,7 +170,7 @@ describe('a binding on a broker', () => {
     await done(second.lifecycle.destroy('orders'));
   });
 
-  it('shuts down with the positions of handlers that did not end, and what is done committed', async () => {
+  it('reports unfinished records at shutdown, and commits what is done', async () => {
     const { add, lifecycle, shutdown, done, write, runtime, members } = await testBedWith(
       ({ record }) =>
         String(record.value) === 'endless' ? new Promise<never>(() => {}) : succeeded,
@@ -195,7 +196,19 @@ describe('a binding on a broker', () => {
     expect(runtime.pendingTimers).toBe(0);
   });
 
-  it('shuts down with those positions, too, where what is done cannot be committed', async () => {
+  it('ends each lane exactly once when the bus shuts down', async () => {
+    const { add, lifecycle, shutdown, done, write } = await testBedWith();
+    const { mainContainer } = add(binding('orders', { ...quick, concurrency: 2 }));
+    await lifecycle.start('orders');
+    await done(mainContainer.joined());
+    await write('a', 'b', 'c', 'd');
+    const end = jest.spyOn(PartitionLane.prototype, 'end');
+    expect(await done(shutdown.drain())).toMatchObject({ complete: true });
+    expect(end).toHaveBeenCalledTimes(4);
+    end.mockRestore();
+  });
+
+  it('reports unfinished records at shutdown, too, if nothing can be committed', async () => {
     const { add, lifecycle, shutdown, done, write, broker, logger } = await testBedWith(
       ({ record }) =>
         String(record.value) === 'endless' ? new Promise<never>(() => {}) : succeeded,

@@ -9,13 +9,15 @@ import type { PublishProblems } from '../model/outcomes/publish-problems.js';
 import type { HalfOpenBlocker } from '../model/states/half-open-blocker.js';
 import type { MessageContainer } from './message-container.js';
 
-/** Where the circuit breaker of a binding is: one object for its main container and all its tiers. */
+/** Holds the circuit breaker of a binding, one object for its main container and all its tiers. */
 export interface CircuitBreakerSlot {
-  /** undefined where the binding has none. */
+  /** undefined if the binding has none. */
   readonly current: CircuitBreaker | undefined;
 }
 
-/** The reasons that make a whole binding PAUSED. The others concern a partition, or pass by themselves. */
+/**
+ * Reasons that make a whole binding PAUSED. The others concern a partition, or end by themselves.
+ */
 export type BindingPause = Extract<PauseReason, 'operator' | 'circuit' | 'routing'>;
 
 export interface LastCommand {
@@ -26,7 +28,7 @@ export interface LastCommand {
   readonly at: number;
 }
 
-/** A binding that is known to the bus. The record never changes: ContainerRegistry replaces it. */
+/** A binding that the bus knows. The object is immutable: ContainerRegistry replaces it. */
 export interface ContainerRegistration {
   readonly bindingName: string;
   readonly cluster: string;
@@ -36,20 +38,20 @@ export interface ContainerRegistration {
   readonly mainContainer: MessageContainer;
   readonly retryTierContainers: readonly MessageContainer[];
   readonly circuitBreaker: CircuitBreakerSlot;
-  /** Left out where nothing writes failed records anywhere. */
+  /** undefined if failed records are written nowhere. */
   readonly publishProblems: PublishProblems | undefined;
-  /** Left out where nobody is told of dead letters. */
+  /** undefined if the binding has no alert handler. */
   readonly alerts: PendingAlerts | undefined;
-  /** Left out where the binding has no circuit breaker. */
+  /** undefined if the binding has no circuit breaker. */
   readonly halfOpenBlocker: HalfOpenBlocker | undefined;
-  /** Left out where nobody counts. */
+  /** undefined if metrics are switched off. */
   readonly counts: BindingCounts | undefined;
   readonly state: ContainerState;
-  /** When it came into this state: milliseconds since 1970. */
+  /** Start of this state, in milliseconds since 1970. */
   readonly since: number;
   readonly pauses: readonly BindingPause[];
   readonly lastCommand: LastCommand | undefined;
-  /** Why it could not do what it was last told: to start. */
+  /** Error of the last start. */
   readonly startFailure: Error | undefined;
 }
 
@@ -60,13 +62,13 @@ export function containersOf({
   return [mainContainer, ...retryTierContainers];
 }
 
-/** What a command answers. */
+/** Result of a command. */
 export interface BindingSnapshot {
   readonly binding: string;
   readonly cluster: string;
   readonly state: ContainerState;
   readonly since: number;
-  /** Not empty while the state is PAUSED. */
+  /** Never empty while the state is PAUSED. */
   readonly remainingPauses: readonly BindingPause[];
   readonly lastCommand: LastCommand | undefined;
 }

@@ -6,15 +6,15 @@ import {
 import { binding, busWith } from './bus-test-bed.spec-support.js';
 import type { RegistryChange } from './container-registry.js';
 
-describe('the registry of bindings', () => {
-  it('refuses a name twice on one cluster, and takes it on another', () => {
+describe('ContainerRegistry', () => {
+  it('rejects a name twice on one cluster, and accepts it on another', () => {
     const { add } = busWith();
     add();
     expect(() => add()).toThrow(BindingAlreadyExistsException);
     expect(() => add(binding('orders', { cluster: 'eu' }))).not.toThrow();
   });
 
-  it('finds a binding by its bare name while that is unique, and by name and cluster always', () => {
+  it('finds a binding by its bare name while that is unique, and always by name and cluster', () => {
     const { registry, add } = busWith();
     add(binding('orders', { cluster: 'eu' }));
     expect(registry.get('orders')?.key).toBe('eu:orders');
@@ -24,7 +24,7 @@ describe('the registry of bindings', () => {
     expect(registry.get({ cluster: 'default', name: 'orders' })?.key).toBe('default:orders');
   });
 
-  it('has no binding that nobody registered', () => {
+  it('throws for a binding that is not registered', () => {
     const { registry, add } = busWith();
     add();
     expect(registry.get('payments')).toBeUndefined();
@@ -34,7 +34,7 @@ describe('the registry of bindings', () => {
     expect(() => registry.require('payments')).toThrow(/Registered are: orders/);
   });
 
-  it('forgets what is unregistered and gives it back, running as it is', async () => {
+  it('returns an unregistered binding with its containers running', async () => {
     const { registry, lifecycle, add, sessions } = busWith();
     add();
     await lifecycle.start('orders');
@@ -56,7 +56,7 @@ describe('the registry of bindings', () => {
     expect(registry.getByTopic('nothing')).toEqual([]);
   });
 
-  it('hands out lists and records that cannot be changed and do not change', () => {
+  it('returns lists and registrations that cannot be changed', () => {
     const { registry, add } = busWith();
     const record = add();
     const list = registry.listAll();
@@ -68,7 +68,7 @@ describe('the registry of bindings', () => {
     expect(Object.isFrozen(registry.require('orders').pauses)).toBe(true);
   });
 
-  it('replaces the record in one step and remembers since when a state lasts', async () => {
+  it('replaces a registration in one step and remembers since when its state lasts', async () => {
     const { registry, runtime, add } = busWith();
     add();
     await runtime.advance(1_000);
@@ -85,7 +85,7 @@ describe('the registry of bindings', () => {
     expect(registry.require('orders')).toBe(still);
   });
 
-  it('tells listeners what changed, until they leave, and survives one that throws', () => {
+  it('notifies listeners until they unsubscribe, and survives one that throws', () => {
     const { registry, logger, build } = busWith();
     const seen: string[] = [];
     const tell = (change: RegistryChange): void =>

@@ -10,12 +10,12 @@ import type { ContainerState } from '../model/states/container-state.js';
 import { bindingKey, bindingNameOf, type BindingRef } from '../model/states/binding-ref.js';
 import type { BindingPause, ContainerRegistration, LastCommand } from './container-registration.js';
 
-/** What becomes of a registration. What is left out stays as it was. */
+/** Changes of a registration. Members that are left out stay as they were. */
 export interface StateUpdate {
   readonly state?: ContainerState;
   readonly pauses?: readonly BindingPause[];
   readonly lastCommand?: LastCommand;
-  /** undefined takes it away. */
+  /** undefined removes the error. */
   readonly startFailure?: Error | undefined;
 }
 
@@ -28,7 +28,9 @@ export type RegistryChange =
     }
   | { readonly kind: 'unregistered'; readonly registration: ContainerRegistration };
 
-/** All bindings of this process by `cluster:name`. It holds and finds them; LifecycleManager alone updates their state. */
+/**
+ * Holds all bindings of this process by `cluster:name`. Only LifecycleManager updates their state.
+ */
 export class ContainerRegistry {
   readonly #registrations = new Map<string, ContainerRegistration>();
   readonly #listeners = new Set<(change: RegistryChange) => void>();
@@ -46,7 +48,7 @@ export class ContainerRegistry {
     this.#emit({ kind: 'registered', registration: frozen });
   }
 
-  /** Forgets the binding and returns what it was. Its containers go on: whoever calls this owns them now. */
+  /** Removes the binding and returns it. Its containers keep running, and the caller owns them. */
   unregister(ref: BindingRef): ContainerRegistration {
     const registration = this.require(ref);
     this.#registrations.delete(registration.key);
@@ -54,7 +56,7 @@ export class ContainerRegistry {
     return registration;
   }
 
-  /** A bare name finds its binding on whatever cluster it is, and throws where it is on several. */
+  /** Finds a binding. A bare name matches on any cluster, and throws if it is ambiguous. */
   get(ref: BindingRef): ContainerRegistration | undefined {
     if (typeof ref !== 'string') return this.#registrations.get(bindingKey(ref.cluster, ref.name));
     const found = this.listAll().filter(({ bindingName }) => bindingName === ref);
@@ -76,7 +78,7 @@ export class ContainerRegistry {
     );
   }
 
-  /** Several bindings may read one topic, each in a group of its own. */
+  /** Finds all bindings of a topic. Each reads it in a group of its own. */
   getByTopic(topic: string): readonly ContainerRegistration[] {
     return Object.freeze(this.listAll().filter(({ config }) => config.topic === topic));
   }
@@ -85,7 +87,7 @@ export class ContainerRegistry {
     return Object.freeze([...this.#registrations.values()]);
   }
 
-  /** Replaces the record in one step, tells the listeners and returns the new one. */
+  /** Replaces the registration in one step, notifies the listeners and returns the new one. */
   updateState(ref: BindingRef, update: StateUpdate): ContainerRegistration {
     const previous = this.require(ref);
     const state = update.state ?? previous.state;

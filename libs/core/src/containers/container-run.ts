@@ -3,16 +3,19 @@ import { within, type Runtime } from '@nest-event-bus/broker/runtime';
 import { asError } from '../errors/as-error.js';
 import { ContainerUnresponsiveException } from '../errors/container-errors.js';
 import type { DrainReport, ConsumingSession } from '../consuming/session/consuming-session.js';
-import type { Decision, DecisionPlace } from '../model/outcomes/delivery.js';
+import type { Decision, DecisionPlace } from '../model/outcomes/decision.js';
 import type { PauseReason } from '../consuming/pauses/pause-reason.js';
 import type { SessionView } from './health/container-status.js';
 import { failuresOf, throwIfAny } from './shutdown/collect-failures.js';
 import type { JoinSlots } from './lifecycle/join-slots.js';
 
-/** Sessions bound themselves; these hold even if one breaks its word. Draining commits after its time-out, for 5 s of these 6. */
-const TIMEOUTS_MS = { pause: 15_000, resume: 15_000, drain: 6_000, close: 10_000 } as const;
+/**
+ * Time limits beyond those of the sessions, in case a session does not keep its own. `close` counts
+ * after the drain: 5 s for the last commit, and the time to leave the group.
+ */
+const TIMEOUTS_MS = { pause: 15_000, resume: 15_000, close: 16_000 } as const;
 
-/** What draining left behind, and what went wrong meanwhile. */
+/** Report of a drain, with the errors of the sessions. */
 export interface ContainerDrain extends DrainReport {
   readonly errors: readonly Error[];
 }
@@ -25,21 +28,23 @@ export interface ContainerRunOptions {
   readonly onStatus: () => void;
 }
 
-/** The sessions of a container between one start and the stop that follows. Never started again. */
+/**
+ * The sessions of a container between one start and the stop that follows. A run is never started
+ * again.
+ */
 export class ContainerRun {
-  /** Resolves once all sessions have joined; rejects when the run ends before. */
+  /** Resolves once all sessions have joined; rejects if the run ends before. */
   readonly joined: Promise<void>;
   readonly #ending = new AbortController();
   readonly #failures = new Map<ConsumingSession, SessionView['failure']>();
   readonly #subscriptions: readonly (() => void)[];
-  #draining: Promise<ContainerDrain> | undefined;
-  #closing: Promise<void> | undefined;
+  #closing: Promise<ContainerDrain> | undefined;
 
   constructor(
     readonly sessions: readonly ConsumingSession[],
     private readonly options: ContainerRunOptions,
   ) {
-    this.#subscriptions = sessions.map((session) => session.onStatus(() => options.onStatus()));
+    this.#subscriptions = sessions.map((session) => session.onStatusChange(options.onStatus));
     this.joined = Promise.all(sessions.map((session) => this.#join(session))).then(() => undefined);
     this.joined.catch(() => undefined);
   }
@@ -51,43 +56,42 @@ export class ContainerRun {
     }));
   }
 
-  /** One that drains hands out nothing any more: it is past pausing, and past resuming. */
+  /** Does nothing while the sessions are closing, since they hand out nothing any more. */
   async pause(reason: PauseReason): Promise<void> {
-    if (!this.#draining) await this.#onEach('pause', (session) => session.pause(reason));
+    if (!this.#closing) await this.#onEach('pause', (session) => session.pause(reason));
   }
 
   async resume(reason: PauseReason): Promise<void> {
-    if (!this.#draining) await this.#onEach('resume', async (session) => session.resume(reason));
+    if (!this.#closing) await this.#onEach('resume', async (session) => session.resume(reason));
   }
 
-  /** Of the session that has the partition; false where none waits for a decision. */
+  /**
+   * Passes the decision to the session that owns the partition. Returns false if no record waits
+   * for one.
+   */
   decide(place: DecisionPlace, decision: Decision): boolean {
-    return !this.#draining && this.sessions.some((session) => session.decide(place, decision));
+    return !this.#closing && this.sessions.some((session) => session.decide(place, decision));
   }
 
-  /** Memoised: the first deadline holds. Never rejects; a session that does counts as incomplete. */
-  drain(timeoutMs: number): Promise<ContainerDrain> {
+  /**
+   * Drains the sessions and leaves the group. The first deadline holds, and every call gets the
+   * same report. Never rejects: a session that does counts as incomplete.
+   */
+  close(drainMs: number): Promise<ContainerDrain> {
     this.#ending.abort();
-    this.#draining ??= this.#drain(timeoutMs);
-    return this.#draining;
-  }
-
-  close(): Promise<void> {
-    this.#ending.abort();
-    this.#closing ??= this.#onEach('close', (session) => session.close()).finally(() =>
-      this.#subscriptions.forEach((unsubscribe) => unsubscribe()),
-    );
+    this.#closing ??= this.#close(drainMs);
     return this.#closing;
   }
 
-  async #drain(timeoutMs: number): Promise<ContainerDrain> {
+  async #close(drainMs: number): Promise<ContainerDrain> {
     const reports: DrainReport[] = [];
     const errors = await failuresOf(
       this.sessions.map((session) => async () => {
-        const drained = session.drain(timeoutMs);
-        reports.push(await this.#withTimeout('drain', timeoutMs + TIMEOUTS_MS.drain, drained));
+        const closed = session.close({ drainMs });
+        reports.push(await this.#withTimeout('close', drainMs + TIMEOUTS_MS.close, closed));
       }),
     );
+    for (const unsubscribe of this.#subscriptions) unsubscribe();
     return {
       complete: errors.length === 0 && reports.every(({ complete }) => complete),
       abandoned: reports.flatMap(({ abandoned }) => abandoned),
@@ -116,7 +120,7 @@ export class ContainerRun {
   }
 
   async #onEach(
-    operation: 'pause' | 'resume' | 'close',
+    operation: 'pause' | 'resume',
     act: (session: ConsumingSession) => Promise<unknown>,
   ): Promise<void> {
     const failures = await failuresOf(

@@ -3,7 +3,7 @@ import type { ResolvedBinding } from '../config/resolving/resolved-binding.js';
 import { below, Violations } from '../config/validation/violations.js';
 import type { ConfigurationViolation } from '../errors/configuration-validation-exception.js';
 
-/** What a binding comes to together with its driver, which the rules of the configuration do not know. */
+/** A binding with its driver, for rules that need both. */
 export interface BindingWithDriver {
   readonly binding: ResolvedBinding;
   readonly driver: Pick<BrokerDriver, 'name' | 'capabilities'>;
@@ -13,7 +13,7 @@ type Rule = readonly [
   rule: string,
   key: string,
   value: (binding: ResolvedBinding) => unknown,
-  /** undefined where nothing is wrong. */
+  /** Returns undefined if nothing is wrong. */
   complaint: (assembly: BindingWithDriver) => string | undefined,
 ];
 

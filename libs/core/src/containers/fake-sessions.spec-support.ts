@@ -8,21 +8,20 @@ import type {
   ConsumingSession,
   ConsumingStatus,
 } from '../consuming/session/consuming-session.js';
-import type { Decision, DecisionPlace } from '../model/outcomes/delivery.js';
+import type { Decision, DecisionPlace } from '../model/outcomes/decision.js';
 import type { PauseReason } from '../consuming/pauses/pause-reason.js';
 
 export const DRAINED: DrainReport = { complete: true, abandoned: [] };
 
-/** What a session does when it is asked; what a test leaves out goes well at once. */
+/** Behaviour of a fake session. Calls that are left out succeed at once. */
 export interface SessionScript {
-  /** When `start` resolves. Without it, at once; `never` stays joining. */
+  /** When `start` resolves. If left out, at once; `never` stays joining. */
   joins?: Promise<void> | 'never';
   pause?: () => Promise<void>;
-  drain?: (timeoutMs: number) => Promise<DrainReport>;
-  close?: () => Promise<void>;
+  close?: (drainMs: number) => Promise<DrainReport>;
 }
 
-/** An IntakeSession that keeps the contract and does what its script says. */
+/** A ConsumingSession that keeps the contract and follows its script. */
 export class FakeSession implements ConsumingSession {
   readonly id: string;
   readonly calls: string[] = [];
@@ -39,7 +38,7 @@ export class FakeSession implements ConsumingSession {
     slicesCut: 0,
     membershipsGivenUp: 0,
   };
-  readonly #listeners = new Set<(status: ConsumingStatus) => void>();
+  readonly #listeners = new Set<() => void>();
   readonly #closed = new Deferred<never>();
   #status: Omit<ConsumingStatus, 'pauses'>;
 
@@ -74,10 +73,10 @@ export class FakeSession implements ConsumingSession {
     return this.#listeners.size;
   }
 
-  /** Becomes what the broker or the handlers make of it. */
+  /** Changes the status, as a broker or handlers would. */
   becomes(change: Partial<ConsumingStatus>): void {
     this.#status = { ...this.#status, since: this.options.runtime.now(), ...change };
-    for (const listener of this.#listeners) listener(this.status);
+    for (const listener of this.#listeners) listener();
   }
 
   async start(): Promise<void> {
@@ -104,7 +103,7 @@ export class FakeSession implements ConsumingSession {
     return [...this.pauses];
   }
 
-  /** As a session does that has a partition: it decides only where it waits for it. */
+  /** Decides only if the partition waits for a decision, as a real session does. */
   decide({ topic, partition, offset }: DecisionPlace, decision: Decision): boolean {
     const waits = this.#status.partitionPauses.some(
       (pause) =>
@@ -117,32 +116,31 @@ export class FakeSession implements ConsumingSession {
     return waits;
   }
 
-  async drain(timeoutMs: number): Promise<DrainReport> {
-    this.calls.push(`drain ${timeoutMs}`);
+  async close({ drainMs = 0 } = {}): Promise<DrainReport> {
+    this.calls.push(`close ${drainMs}`);
     this.becomes({ state: 'draining' });
-    return this.script.drain ? this.script.drain(timeoutMs) : DRAINED;
-  }
-
-  async close(): Promise<void> {
-    this.calls.push('close');
-    await this.script.close?.();
+    const report = (await this.script.close?.(drainMs)) ?? DRAINED;
     this.becomes({ state: 'closed' });
     this.#closed.reject(new ClosedError('closed'));
+    return report;
   }
 
-  onStatus(listener: (status: ConsumingStatus) => void): () => void {
+  onStatusChange(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
   }
 }
 
-/** An IntakeFactory that remembers what it made. `scripts` says, by session id, how each behaves. */
+/**
+ * A ConsumingSessionFactory that remembers its sessions. `scripts` defines by session id how each
+ * behaves.
+ */
 export class FakeSessions {
   readonly all: FakeSession[] = [];
-  /** Session ids of which the driver refuses the options. */
+  /** Session ids whose options the driver rejects. */
   readonly refused = new Set<string>();
   readonly scripts = new Map<string, SessionScript>();
-  /** For sessions without a script of their own. */
+  /** Script of sessions without a script of their own. */
   everyScript: SessionScript = {};
 
   readonly create: ConsumingSessionFactory = (options) => {
@@ -153,7 +151,7 @@ export class FakeSessions {
     return session;
   };
 
-  /** The latest one of that id. */
+  /** Returns the latest session with this id. */
   get(id: string): FakeSession {
     const found = this.all.findLast((session) => session.id === id);
     if (!found) throw new Error(`No session ${id} among ${this.all.map((one) => one.id).join()}`);
@@ -183,7 +181,7 @@ export class RecordingLogger implements DriverLogger {
   }
 }
 
-/** Containers in tests are given fake sessions, which ask their driver for nothing. */
+/** Driver of fake sessions, which use none. */
 export const noDriver = {} as BrokerDriver;
 
 export function virtualTestBed(runtime = new VirtualRuntime()): {

@@ -18,7 +18,7 @@ function containerWith(
 const calls = (bus: ReturnType<typeof containerWith>): readonly (readonly string[])[] =>
   bus.sessions.all.map((session) => session.calls);
 
-describe('starting a container', () => {
+describe('MessageContainer.start', () => {
   it('opens as many sessions as its concurrency, and has joined when all of them have', async () => {
     const gate = new Deferred();
     const bus = containerWith(3, [{}, { joins: gate.promise }]);
@@ -37,7 +37,7 @@ describe('starting a container', () => {
     expect([joined, bus.container.status.state]).toEqual([true, 'joined']);
   });
 
-  it('is not held up by a broker that cannot be reached: its status says so', async () => {
+  it('does not fail for an unreachable broker, which its status shows', async () => {
     const bus = containerWith(2, [{}, { joins: 'never' }]);
     await bus.container.start();
     await bus.runtime.settle();
@@ -53,24 +53,24 @@ describe('starting a container', () => {
     expect(bus.container.status).toMatchObject({ state: 'topic-missing', error: missing });
   });
 
-  it('closes what it opened when the driver refuses a session, and can be started again', async () => {
+  it('closes the opened sessions if the driver refuses one, and can be started again', async () => {
     const bus = containerWith(3);
     bus.sessions.refused.add('eventbus-orders-2');
     await expect(bus.container.start()).rejects.toThrow(/eventbus-orders-2 is refused/);
-    expect(calls(bus)).toEqual([['close'], ['close']]);
+    expect(calls(bus)).toEqual([['close 0'], ['close 0']]);
     bus.sessions.refused.clear();
     await bus.container.start();
     await expect(bus.container.joined()).resolves.toBeUndefined();
   });
 
-  it('is refused while it runs', async () => {
+  it('rejects while the container runs', async () => {
     const { container, sessions } = containerWith();
     await container.start();
     await expect(container.start()).rejects.toThrow(/started already/);
     expect(sessions.all).toHaveLength(2);
   });
 
-  it('shows and logs a session that gives up, which its contract forbids', async () => {
+  it('shows and logs a session that gives up, against its contract', async () => {
     const bus = containerWith(1, [{ joins: Promise.reject(new TypeError('a defect')) }]);
     await bus.container.start();
     await expect(bus.container.joined()).rejects.toThrow('a defect');
@@ -78,7 +78,7 @@ describe('starting a container', () => {
     expect(bus.logger.lines).toMatchObject([{ level: 'error', context: { error: 'a defect' } }]);
   });
 
-  it('has never joined when it was stopped before, or not started', async () => {
+  it('rejects joined if the container was stopped before, or not started', async () => {
     const { container } = containerWith(1, [{ joins: 'never' }]);
     await expect(container.joined()).rejects.toBeInstanceOf(ClosedError);
     await container.start();
@@ -89,8 +89,8 @@ describe('starting a container', () => {
   });
 });
 
-describe('pausing a container', () => {
-  it('pauses every session even if one fails to, and says which reasons hold', async () => {
+describe('MessageContainer.pause', () => {
+  it('pauses every session even if one fails, and shows the reasons', async () => {
     const bus = containerWith(2, [{ pause: () => Promise.reject(new Error('no commit')) }]);
     await bus.container.start();
     await expect(bus.container.pause('operator')).rejects.toThrow(/could not pause.*no commit/);
@@ -100,7 +100,7 @@ describe('pausing a container', () => {
     expect(bus.sessions.all.every(({ pauses }) => pauses.has('circuit'))).toBe(true);
   });
 
-  it('gives up on a session that does not answer', async () => {
+  it('times out if a session does not answer', async () => {
     const bus = containerWith(2, [{ pause: never }]);
     await bus.container.start();
     const pausing = bus.container.pause('operator');
@@ -109,69 +109,72 @@ describe('pausing a container', () => {
     await expect(pausing).rejects.toThrow(/did not pause within 15000 ms/);
   });
 
-  it('leaves alone what is being drained: it hands out nothing any more', async () => {
+  it('does nothing while the container closes', async () => {
     const bus = containerWith(1);
     await bus.container.start();
-    await bus.container.drain(1_000);
+    const closing = bus.container.close(1_000);
     await bus.container.pause('operator');
     await bus.container.resume('operator');
-    expect(calls(bus)).toEqual([['start', 'drain 1000']]);
+    await closing;
+    expect(calls(bus)).toEqual([['start', 'close 1000']]);
   });
 });
 
-describe('draining and closing a container', () => {
-  it('reports what its sessions abandoned, and what failed meanwhile', async () => {
+describe('MessageContainer.close', () => {
+  it('reports the records its sessions abandoned, and the errors', async () => {
     const left = { topic: 'orders.events', partition: 1, offset: 42 };
     const bus = containerWith(3, [
-      { drain: async () => ({ complete: false, abandoned: [left] }) },
-      { drain: () => Promise.reject(new Error('commit refused')) },
+      { close: async () => ({ complete: false, abandoned: [left] }) },
+      { close: () => Promise.reject(new Error('commit refused')) },
     ]);
     await bus.container.start();
-    const report = await bus.container.drain(1_000);
+    const report = await bus.container.close(1_000);
     expect(report).toMatchObject({ complete: false, abandoned: [left] });
     expect(report.errors.map(({ message }) => message)).toEqual(['commit refused']);
+    expect(bus.logger.lines).toMatchObject([
+      { level: 'warn', context: { binding: 'orders', redelivered: ['orders.events-1@42'] } },
+    ]);
   });
 
-  it('drains once: who comes second gets the same report', async () => {
+  it('runs once: a second call gets the same report, and the first deadline holds', async () => {
     const bus = containerWith(1);
     await bus.container.start();
-    const [first, second] = [bus.container.drain(1_000), bus.container.drain(5)];
+    const [first, second] = [bus.container.close(1_000), bus.container.close(5)];
     expect(await first).toBe(await second);
-    expect(calls(bus)).toEqual([['start', 'drain 1000']]);
+    expect(calls(bus)).toEqual([['start', 'close 1000']]);
   });
 
-  it('waits 6 s longer than the time-out for a session that breaks its word', async () => {
-    const bus = containerWith(1, [{ drain: never }]);
+  it('waits 16 s longer than the drain for a session that does not answer', async () => {
+    const bus = containerWith(1, [{ close: never }]);
     await bus.container.start();
-    const draining = bus.container.drain(1_000);
-    await bus.runtime.advance(7_000);
-    expect(await draining).toMatchObject({ complete: false, errors: [{ operation: 'drain' }] });
+    const closing = bus.container.close(1_000);
+    await bus.runtime.advance(17_000);
+    expect(await closing).toMatchObject({ complete: false, errors: [{ operation: 'close' }] });
   });
 
-  it('has nothing to drain and nothing to close before it was started', async () => {
+  it('does nothing before a start', async () => {
     const { container, sessions } = containerWith();
-    expect(await container.drain(1_000)).toEqual({ complete: true, abandoned: [], errors: [] });
-    await container.close();
+    expect(await container.close(1_000)).toEqual({ complete: true, abandoned: [], errors: [] });
     expect(sessions.all).toEqual([]);
   });
 
-  it('closes every session even if one refuses or hangs, and can be started again', async () => {
+  it('closes every session even if one rejects or hangs, and allows another start', async () => {
     const scripts = [{ close: () => Promise.reject(new Error('no')) }, { close: never }];
     const bus = containerWith(3, scripts);
     await bus.container.start();
     const closing = bus.container.close();
-    closing.catch(() => undefined);
-    await bus.runtime.advance(10_000);
-    await expect(closing).rejects.toMatchObject({
+    await bus.runtime.advance(16_000);
+    expect(await closing).toMatchObject({
+      complete: false,
       errors: [{ message: 'no' }, { operation: 'close' }],
     });
-    expect(calls(bus).every((made) => made.includes('close'))).toBe(true);
+    expect(calls(bus).every((made) => made.includes('close 0'))).toBe(true);
     await bus.container.start();
     await bus.runtime.settle();
     expect(bus.container.status.state).toBe('joined');
   });
 
-  it('starts again with fresh sessions, and without the old pauses', async () => {
+  it('allows another start with new sessions, and without the old pauses', async () => {
     const bus = containerWith(1);
     await bus.container.start();
     await bus.container.pause('operator');
@@ -186,14 +189,13 @@ describe('draining and closing a container', () => {
     await bus.container.start();
     await bus.runtime.settle();
     await bus.container.pause('operator');
-    await bus.container.drain(1_000);
-    await bus.container.close();
+    await bus.container.close(1_000);
     expect(bus.runtime.pendingTimers).toBe(0);
     expect(bus.sessions.all.map(({ listeners }) => listeners)).toEqual([0, 0]);
   });
 });
 
-describe('what a container tells', () => {
+describe('MessageContainer', () => {
   it('sums the counts of its sessions over all its starts', async () => {
     const bus = containerWith(2);
     const counted = {
@@ -233,7 +235,7 @@ describe('what a container tells', () => {
     });
   });
 
-  it('tells its listeners of every change, and survives one that throws', async () => {
+  it('notifies its listeners of every change, and survives one that throws', async () => {
     const bus = containerWith(1);
     const seen: string[] = [];
     bus.container.onStatus(() => {
@@ -245,15 +247,15 @@ describe('what a container tells', () => {
     await bus.container.close();
     unsubscribe();
     await bus.container.start();
-    expect([...new Set(seen)]).toEqual(['starting', 'joined', 'stopped']);
+    expect([...new Set(seen)]).toEqual(['starting', 'joined', 'draining', 'stopped']);
     expect(bus.logger.lines[0]).toMatchObject({ context: { error: 'not our fault' } });
   });
 });
 
-describe('a decision about the record that a partition waits for', () => {
+describe('MessageContainer.decide', () => {
   const partition = { topic: 'orders.events', partition: 3 };
 
-  it('reaches the session that has the partition', async () => {
+  it('reaches the session that owns the partition', async () => {
     const bus = containerWith(2);
     await bus.container.start();
     bus.sessions
@@ -263,7 +265,7 @@ describe('a decision about the record that a partition waits for', () => {
     expect(calls(bus)).toEqual([['start'], ['start', 'decide orders.events-3 skip']]);
   });
 
-  it('reaches it with the offset that is meant', async () => {
+  it('passes the offset on', async () => {
     const bus = containerWith(1);
     await bus.container.start();
     bus.sessions
@@ -273,7 +275,7 @@ describe('a decision about the record that a partition waits for', () => {
     expect(bus.container.decide({ ...partition, offset: 7 }, 'skip')).toBe(true);
   });
 
-  it('finds nothing to decide where no session waits, before a start and in a drain', async () => {
+  it('returns false if no session waits, before a start and during a close', async () => {
     const bus = containerWith(1);
     expect(bus.container.decide(partition, 'retry')).toBe(false);
     await bus.container.start();
@@ -281,7 +283,7 @@ describe('a decision about the record that a partition waits for', () => {
     bus.sessions
       .get('eventbus-orders-0')
       .becomes({ partitionPauses: [{ ...partition, reasons: ['strict'] }] });
-    void bus.container.drain(1_000);
+    void bus.container.close(1_000);
     expect(bus.container.decide(partition, 'retry')).toBe(false);
   });
 });

@@ -2,7 +2,7 @@ import { ClosedError, type DriverLogger } from '@nest-event-bus/broker';
 import type { Runtime } from '@nest-event-bus/broker/runtime';
 import { asError } from '../errors/as-error.js';
 import type { RecordCounts, ConsumingSession } from '../consuming/session/consuming-session.js';
-import type { Decision, DecisionPlace } from '../model/outcomes/delivery.js';
+import type { Decision, DecisionPlace } from '../model/outcomes/decision.js';
 import type { PauseReason } from '../consuming/pauses/pause-reason.js';
 import type { CircuitBreakerSlot } from './container-registration.js';
 import { AccumulatedCounts } from './health/container-counts.js';
@@ -12,13 +12,14 @@ import { failuresOf, throwIfAny } from './shutdown/collect-failures.js';
 import type { JoinSlots } from './lifecycle/join-slots.js';
 
 export interface MessageContainerOptions {
+  readonly binding: string;
   /** `eventbus-orders`, `eventbus-orders-retry-1`. */
   readonly id: string;
   readonly topic: string;
   readonly groupId: string;
   /** 0 is the main container. */
   readonly tier: number;
-  /** Sessions, each a member of the group with partitions of its own. */
+  /** Number of sessions. Each is a member of the group with partitions of its own. */
   readonly concurrency: number;
   readonly circuitBreaker: CircuitBreakerSlot;
   readonly openSession: (index: number) => ConsumingSession;
@@ -27,9 +28,13 @@ export interface MessageContainerOptions {
   readonly logger: DriverLogger;
 }
 
-const NOTHING_LEFT: ContainerDrain = Object.freeze({ complete: true, abandoned: [], errors: [] });
+const NOTHING_TO_CLOSE: ContainerDrain = Object.freeze({
+  complete: true,
+  abandoned: [],
+  errors: [],
+});
 
-/** Everything that reads one topic for one binding. It knows no states: LifecycleManager does. */
+/** Reads one topic for one binding. LifecycleManager knows the state, the container does not. */
 export class MessageContainer {
   readonly id: string;
   readonly topic: string;
@@ -53,8 +58,8 @@ export class MessageContainer {
   }
 
   /**
-   * Begins to join with fresh sessions and returns: how far they are is in `status`. A broker that
-   * cannot be reached is no reason to fail; options that the driver refuses are.
+   * Opens sessions, which begin to join, and returns; `status` shows their progress. Rejects if the
+   * driver refuses an option, but not if a broker is unreachable.
    */
   async start(): Promise<void> {
     if (this.#run) throw new Error(`Container '${this.id}' was started already. Close it first.`);
@@ -71,53 +76,56 @@ export class MessageContainer {
     });
   }
 
-  /** Resolves once every session has joined; rejects with ClosedError when the container is stopped before. */
+  /** False before a start and after a close. */
+  get isStarted(): boolean {
+    return this.#run !== undefined;
+  }
+
+  /**
+   * Resolves once every session has joined; rejects with ClosedError if the container is stopped
+   * before.
+   */
   async joined(): Promise<void> {
     if (!this.#run) throw new ClosedError(`Container '${this.id}' is not started.`);
     await this.#run.joined;
   }
 
-  /** Afterwards no record reaches a handler; all sessions are paused even if one of them fails to be. */
+  /** Pauses all sessions, even if one of them fails to. Afterwards no record reaches a handler. */
   async pause(reason: PauseReason): Promise<void> {
     await this.#run?.pause(reason);
   }
 
-  /** Takes one reason away. The others hold. */
+  /** Removes one reason. The others stay. */
   async resume(reason: PauseReason): Promise<void> {
     await this.#run?.resume(reason);
   }
 
   /**
-   * What becomes of the record that a partition with the pause reason `strict` waits for; where its
-   * offset is given, also of one that holds its partition to be tried again. False where this
-   * container has no such partition: another process may have it by now.
+   * Decides about the record that a partition with the pause reason `strict` waits for. With its
+   * offset, it may also be a record that holds its partition for its next attempt. Returns false if
+   * this container has no such partition: another process may own it by now.
    */
   decide(place: DecisionPlace, decision: Decision): boolean {
     return this.#run?.decide(place, decision) ?? false;
   }
 
-  /** Lets running handlers finish and commits. Memoised until the next start; never rejects. */
-  async drain(timeoutMs: number): Promise<ContainerDrain> {
-    return this.#run ? this.#run.drain(timeoutMs) : NOTHING_LEFT;
-  }
-
-  /** Leaves the group. Whatever fails, the container can be started again. */
-  async close(): Promise<void> {
+  /**
+   * Hands out nothing more, waits at most `drainMs` for running handlers, commits and leaves the
+   * group. Never rejects: what failed is in the report. Afterwards the container can be started again.
+   */
+  async close(drainMs = 0): Promise<ContainerDrain> {
     const run = this.#run;
-    if (!run) return;
-    await run.close().finally(() => {
-      if (this.#run !== run) return;
-      this.#run = undefined;
-      this.#stoppedSince = this.options.runtime.now();
-      this.#publishStatus();
-    });
+    if (!run) return NOTHING_TO_CLOSE;
+    const report = await run.close(drainMs);
+    if (this.#run === run) this.#onClosed(report);
+    return report;
   }
 
   get status(): ContainerStatus {
     return aggregate(this.#run?.views ?? [], this.#stoppedSince);
   }
 
-  /** Over all starts; at any moment received = the sum of all others. */
+  /** Counts over all starts. At any moment, `received` is the sum of all others. */
   get counts(): RecordCounts {
     return this.#ledger.counts;
   }
@@ -128,7 +136,23 @@ export class MessageContainer {
     return () => void this.#listeners.delete(listener);
   }
 
-  /** Without an await in between: a shutdown that begins now sees all of them or none. */
+  #onClosed({ complete, abandoned, errors }: ContainerDrain): void {
+    const { runtime, logger, binding } = this.options;
+    this.#run = undefined;
+    this.#stoppedSince = runtime.now();
+    this.#publishStatus();
+    // The caller reports errors.
+    if (complete || (errors.length > 0 && abandoned.length === 0)) return;
+    logger.warn('What was not finished and committed in time is delivered again', {
+      binding,
+      container: this.id,
+      redelivered: abandoned.map(
+        ({ topic, partition, offset }) => `${topic}-${partition}@${offset}`,
+      ),
+    });
+  }
+
+  /** Opens all sessions in one synchronous step, so that a shutdown sees all of them or none. */
   #openSessions(): { readonly opened: readonly ConsumingSession[]; readonly refusal?: Error } {
     const opened: ConsumingSession[] = [];
     try {
@@ -141,6 +165,7 @@ export class MessageContainer {
   }
 
   #publishStatus(): void {
+    if (this.#listeners.size === 0) return;
     const { status } = this;
     for (const listener of this.#listeners) {
       try {

@@ -11,7 +11,7 @@ export interface Explored extends Discovered {
   readonly app: TestingModule;
 }
 
-/** An application of these providers, and what the bus finds in it. */
+/** Starts an application with these providers and returns what the explorer finds in it. */
 export async function explore(
   metadata: ModuleMetadata,
   prepare: (app: TestingModule) => unknown = () => undefined,
@@ -28,13 +28,13 @@ export async function explore(
   return { app, ...discovered };
 }
 
-/** What stops the start of an application of these providers. */
+/** Returns the problems that stop the start of an application with these providers. */
 export async function problemsOf(metadata: ModuleMetadata): Promise<readonly string[]> {
   const outcome = await explore(metadata).catch((error: HandlerDiscoveryException) => error);
   return 'problems' in outcome ? outcome.problems : [];
 }
 
-/** A module with a name, for messages. */
+/** Creates a module with a name, which appears in messages. */
 export function moduleNamed(name: string, metadata: ModuleMetadata): Type<unknown> {
   const type = { [name]: class {} }[name]!;
   Module(metadata)(type);
@@ -69,7 +69,7 @@ export function contextOf(warnings: string[] = []): EventContext {
   return { binding: 'orders', log } as unknown as EventContext;
 }
 
-/** How the pipeline calls a handler of records. */
+/** Calls a record handler as the pipeline does. */
 export async function deliver(
   { invoke }: Pick<HandlerDefinition, 'invoke'>,
   record: EventRecord = recordOf({ id: 1 }),
@@ -78,7 +78,7 @@ export async function deliver(
   return invoke([record], [context]);
 }
 
-/** The error that a delivery ends with; undefined is success. */
+/** Returns the error of a delivery; undefined if it succeeds. */
 export async function failureOf(handler: Pick<HandlerDefinition, 'invoke'>): Promise<unknown> {
   try {
     await deliver(handler);

@@ -1,41 +1,46 @@
 import { dependenciesOf, type Component, type ModulePlace } from './injection-graph.js';
 
 export interface DestroyPlan {
-  /** In the order in which Nest knows them. */
+  /** The modules in the order of Nest's container. */
   readonly modules: readonly ModulePlace[];
   readonly components: readonly Component[];
-  /** The components that hold handlers, those that are made for one record included. */
+  /** Ids of the components that hold handlers, including those that are created per record. */
   readonly hosts: ReadonlySet<string>;
-  /** The instances whose destroy hook waits for the drain: the first of them begins it. */
+  /** Instances whose destroy hook waits for the drain. The first of these hooks starts it. */
   readonly drains: ReadonlySet<object>;
 }
 
-/** What a handler uses, and Nest destroys before the drain has ended. */
+/** A dependency of a handler that Nest destroys before the drain has ended. */
 export interface EarlyDestroyedDependency {
   readonly dependency: Component;
   readonly user: Component;
 }
 
-/** When Nest calls a destroy hook: stages come one after the other, what shares one at the same time. */
+/**
+ * Position of a destroy hook in Nest's order. Stages follow each other; hooks of one stage run at
+ * the same time.
+ */
 type Stage = readonly [module: number, step: number];
 
 /**
- * Nest 11 calls the hooks of a module all at once: unless it is made to wait, a pool in the module of its handlers closes
- * while they run. Nest 12 goes level by level, and leaves only rarer cases. Neither is asked for
- * its version: what it knows of its components says in which order they will go.
+ * Finds what Nest would destroy while handlers still use it.
+ *
+ * Nest 11 calls all hooks of a module at once: a connection pool in the module of its handlers closes
+ * while they run, unless its hook is made to wait. Nest 12 goes level by level, which leaves only
+ * rarer cases. The version is not checked: the `hierarchyLevel` of the components tells the order.
  */
 export function findEarlyDestroyedDependencies(
   plan: DestroyPlan,
 ): readonly EarlyDestroyedDependency[] {
-  const places = destroyOrder(plan.modules);
-  const stage = (component: Component): Stage => stageOf(component, places);
+  const order = destroyOrder(plan.modules);
+  const stage = (component: Component): Stage => stageOf(component, order);
   const destroyed = plan.components.filter(isDestroyed);
   const drainStages = destroyed.filter(isOneOf(plan.drains)).map(stage);
-  const beginning = drainStages.sort(compareStages)[0];
-  if (beginning === undefined) return [];
+  const drainStart = drainStages.sort(compareStages)[0];
+  if (drainStart === undefined) return [];
   const early = destroyed.filter(
     (component) =>
-      !isOneOf(plan.drains)(component) && compareStages(stage(component), beginning) <= 0,
+      !isOneOf(plan.drains)(component) && compareStages(stage(component), drainStart) <= 0,
   );
   const users = plan.components.filter(({ id }) => plan.hosts.has(id));
   return users.flatMap((user) => {
@@ -56,24 +61,30 @@ export function describeEarlyDestroyedDependency({
   return `${pool} may be closed at shutdown while a handler of ${handlers} still uses it: this version of Nest calls its onModuleDestroy before the event bus has drained. ${remedy(dependency, user)}`;
 }
 
-/** Only what lives as long as the application has a hook, which comes before those of other modules. */
+/**
+ * Suggests a module of its own only if the handler is a singleton: only singletons have a destroy
+ * hook, and Nest calls it before those of imported modules.
+ */
 function remedy({ name, host }: Component, user: Component): string {
-  const isAsEarlyAsItsUser = host === user.host && user.isDependencyTreeStatic();
-  return isAsEarlyAsItsUser
+  const isDestroyedWithUser = host === user.host && user.isDependencyTreeStatic();
+  return isDestroyedWithUser
     ? `Provide ${String(name)} in a module of its own that ${host?.name} imports, or close it in onApplicationShutdown.`
     : 'Close it in onApplicationShutdown, which comes after the drain.';
 }
 
-/** As NestApplicationContext sorts them: the nearest to the root first, among equals the last. */
+/**
+ * Sorts as NestApplicationContext does: the module nearest to the root comes first, and among
+ * equals the last one.
+ */
 function destroyOrder(modules: readonly ModulePlace[]): ReadonlyMap<ModulePlace, number> {
   const order = [...modules].sort((a, b) => b.distance - a.distance).reverse();
   return new Map(order.map((module, index) => [module, index]));
 }
 
-/** Nest 11 destroys transient instances when those of the rest of the module are gone. */
-function stageOf(component: Component, places: ReadonlyMap<ModulePlace, number>): Stage {
+/** Places transient instances after the rest of their module, as Nest 11 destroys them. */
+function stageOf(component: Component, order: ReadonlyMap<ModulePlace, number>): Stage {
   const { host, hierarchyLevel, isTransient } = component;
-  const place = (host && places.get(host)) ?? Infinity;
+  const place = (host && order.get(host)) ?? Infinity;
   return [place, hierarchyLevel === undefined ? Number(isTransient) : -hierarchyLevel];
 }
 

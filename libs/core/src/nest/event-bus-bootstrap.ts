@@ -34,12 +34,15 @@ import {
 } from '../assembly/start-warnings.js';
 import { StartupErrors } from '../assembly/startup-errors.js';
 
-interface Settled {
+interface Resolved {
   readonly options: ResolvedOptions;
   readonly parts: OptionalProviders;
 }
 
-/** The bus in the life of its application: checked, started, drained and closed when Nest says so. */
+/**
+ * Ties the bus to the lifecycle of the Nest application: validates, starts, drains and closes it in
+ * Nest's hooks.
+ */
 @Injectable()
 export class EventBusBootstrap
   implements OnModuleInit, OnApplicationBootstrap, OnModuleDestroy, OnApplicationShutdown
@@ -54,7 +57,10 @@ export class EventBusBootstrap
     @Inject(ModulesContainer) private readonly modules: ModulesContainer,
   ) {}
 
-  /** Whatever is wrong stops the start here, before anything has been read. */
+  /**
+   * Validates everything and builds the bindings. An error stops the start here, before any record
+   * is read.
+   */
   async onModuleInit(): Promise<void> {
     this.#refuseSecondBus();
     const consumers = findConsumers(this.discovery.getProviders());
@@ -74,7 +80,10 @@ export class EventBusBootstrap
       this.kernel.logger.warn(warning);
   }
 
-  /** A broker that cannot be reached does not hold up the application: health tells how far each binding is. */
+  /**
+   * Starts the bindings. An unreachable broker does not delay the application: health shows how far
+   * each binding is.
+   */
   async onApplicationBootstrap(): Promise<void> {
     if (this.kernel.options?.enabled !== 'enabled') return;
     await this.kernel.start();
@@ -85,21 +94,24 @@ export class EventBusBootstrap
     await this.#drain();
   }
 
-  /** Only now have the last requests been answered, and nobody publishes any more. */
+  /**
+   * Closes the producers only now: the last requests have been answered, so nothing is published
+   * any more.
+   */
   async onApplicationShutdown(): Promise<void> {
     await this.kernel.closeClusters();
   }
 
-  /** Handlers, providers and options tell what is wrong with them together. */
-  #resolveOptions(discovered: Discovered): Settled {
-    const wrong = new StartupErrors();
-    wrong.addProblems(discovered.problems);
+  /** Collects the errors of handlers, providers and options, so that one failed start reports all of them. */
+  #resolveOptions(discovered: Discovered): Resolved {
+    const errors = new StartupErrors();
+    errors.addProblems(discovered.problems);
     const violations = new Violations();
     const parts = readOptionalProviders(this.discovery.getProviders(), violations);
-    wrong.addViolations(violations.all);
-    const options = wrong.try(() => this.#resolve(discovered, parts));
-    if (options?.enabled === 'enabled') wrong.addProblems(misfits(options, discovered));
-    wrong.throwIfAny();
+    errors.addViolations(violations.all);
+    const options = errors.try(() => this.#resolve(discovered, parts));
+    if (options?.enabled === 'enabled') errors.addProblems(mismatches(options, discovered));
+    errors.throwIfAny();
     return { options: options!, parts };
   }
 
@@ -123,7 +135,10 @@ export class EventBusBootstrap
     return this.kernel.shutdown.drain();
   }
 
-  /** What Nest destroys waits for the drain: the hosts of handlers, and whatever would go before them. */
+  /**
+   * Makes destroy hooks wait for the drain: those of handler hosts, and those that Nest would call
+   * before them.
+   */
   #drainBefore({ hosts, hostIds }: Discovered): void {
     const { logger } = this.kernel;
     const drain = (): Promise<unknown> => this.#drain();
@@ -131,10 +146,10 @@ export class EventBusBootstrap
       if (drainBeforeDestroy(instance, drain)) continue;
       const name = instance.constructor.name;
       logger.warn(
-        `${name} in ${module} is frozen: what it depends on may be closed before its handlers have ended. Do not freeze providers that hold handlers.`,
+        `${name} in ${module} is frozen: its dependencies may be closed before its handlers have ended. Do not freeze providers that hold handlers.`,
       );
     }
-    // Found after the hooks were added: a frozen host does not wait for the drain.
+    // Frozen hosts are left out, because their hooks could not be made to wait for the drain.
     const instances = hosts.map(({ instance }) => instance);
     const drains = instances.filter((host) => Object.isExtensible(host));
     for (const early of this.#findEarlyDestroyed(hostIds, [...drains, this])) {
@@ -148,7 +163,7 @@ export class EventBusBootstrap
     drains: readonly object[],
   ): readonly EarlyDestroyedDependency[] {
     const modules = [...this.modules.values()];
-    const found = findEarlyDestroyedDependencies({
+    const earlyDestroyed = findEarlyDestroyedDependencies({
       modules,
       components: modules.flatMap(({ providers, controllers, injectables }) => [
         ...providers.values(),
@@ -158,8 +173,8 @@ export class EventBusBootstrap
       hosts: new Set(hostIds),
       drains: new Set(drains),
     });
-    // Several handlers may use one pool: its hook waits once.
-    return [...new Map(found.map((early) => [early.dependency.instance, early])).values()];
+    // Handlers may share a dependency, whose hook must wait only once.
+    return [...new Map(earlyDestroyed.map((early) => [early.dependency.instance, early])).values()];
   }
 
   #refuseSecondBus(): void {
@@ -178,18 +193,18 @@ export class EventBusBootstrap
   }
 
   #instancesOf<T extends object>(type: new (...args: never[]) => T): readonly T[] {
-    const found = this.discovery
+    const instances = this.discovery
       .getProviders()
       .flatMap(({ instance }) => (instance instanceof type ? [instance] : []));
-    return [...new Set(found)];
+    return [...new Set(instances)];
   }
 }
 
-function misfits(
+function mismatches(
   { bindings, clusters, bindingsWithoutHandler }: ResolvedOptions,
   { handlers, dltHandlers, dltAlerts, problems }: Discovered,
 ): readonly string[] {
-  // A binding may seem to have no handler because of what is wrong with it.
+  // A handler with an error is not listed, so its binding would be reported as one without a handler.
   const withoutHandler = problems.length > 0 ? 'allow' : bindingsWithoutHandler;
   return [
     ...matchHandlers(bindings, handlers, { bindingsWithoutHandler: withoutHandler }),

@@ -15,7 +15,10 @@ import { EventBusKernel } from '../assembly/event-bus-kernel.js';
 import { EVENT_BUS_OPTIONS } from './module-options.js';
 import { NestLogger } from './nest-logger.js';
 
-const part = (provide: InjectionToken, of: (kernel: EventBusKernel) => object): Provider => ({
+const partOfKernel = (
+  provide: InjectionToken,
+  of: (kernel: EventBusKernel) => object,
+): Provider => ({
   provide,
   inject: [EventBusKernel],
   useFactory: of,
@@ -28,19 +31,19 @@ export const eventBusProviders: readonly Provider[] = [
     useFactory: (options: EventBusProperties | undefined) =>
       new EventBusKernel(options?.runtime ?? realRuntime, new NestLogger()),
   },
-  part(ContainerRegistry, ({ registry }) => registry),
-  part(ContainerFactory, ({ factory }) => factory),
-  part(LifecycleManager, ({ lifecycle }) => lifecycle),
-  part(EventBusConnector, ({ connector }) => connector),
-  part(EventPublisher, ({ publisher }) => publisher),
-  part(ShutdownCoordinator, ({ shutdown }) => shutdown),
-  part(EventBusMetrics, ({ metrics }) => metrics),
-  part(KafkaErrorHandler, ({ errorHandler }) => errorHandler),
+  partOfKernel(ContainerRegistry, ({ registry }) => registry),
+  partOfKernel(ContainerFactory, ({ factory }) => factory),
+  partOfKernel(LifecycleManager, ({ lifecycle }) => lifecycle),
+  partOfKernel(EventBusConnector, ({ connector }) => connector),
+  partOfKernel(EventPublisher, ({ publisher }) => publisher),
+  partOfKernel(ShutdownCoordinator, ({ shutdown }) => shutdown),
+  partOfKernel(EventBusMetrics, ({ metrics }) => metrics),
+  partOfKernel(KafkaErrorHandler, ({ errorHandler }) => errorHandler),
   HandlerExplorer,
   EventBusBootstrap,
 ];
 
-/** What an application may inject. */
+/** Classes that an application may inject. */
 export const eventBusExports: readonly InjectionToken[] = [
   ContainerRegistry,
   ContainerFactory,

@@ -13,7 +13,7 @@ import type { FeatureProperties } from '../config/properties/feature-properties.
 import { isPlainObject } from '../config/reading/plain-object.js';
 import { EventBusBootstrap } from './event-bus-bootstrap.js';
 import { eventBusExports, eventBusProviders } from './event-bus-providers.js';
-import { FeatureBindings, withoutRoot } from './feature-bindings.js';
+import { FeatureBindings, missingRoot } from './feature-bindings.js';
 import { FeatureConsumers, handlerClasses } from './feature-consumer.js';
 import {
   EVENT_BUS_OPTIONS,
@@ -27,41 +27,49 @@ import {
   type Visibility,
 } from './module-options.js';
 
-/** Of the options of a feature, those that are for Nest. */
-const PARTS: ReadonlySet<string> = new Set<keyof EventBusFeatureParts>(['imports', 'consumers']);
+/** Options of a feature that are for Nest, and not for the bus. */
+const NEST_OPTIONS: ReadonlySet<string> = new Set<keyof EventBusFeatureParts>([
+  'imports',
+  'consumers',
+]);
 
 type Dependencies = (InjectionToken | OptionalFactoryDependency)[];
 
-/** The event bus of an application. Import `forRoot` once, and `forFeature` wherever bindings are added. */
+/**
+ * The event bus of an application. Import `forRoot` once, and `forFeature` in every module that
+ * adds bindings.
+ */
 @Module({})
 export class EventBusModule implements OnApplicationBootstrap {
   constructor(@Inject(ModulesContainer) private readonly modules: ModulesContainer) {}
 
-  /** As it is, without forRoot or forFeature, the module does nothing, and nobody would notice. */
+  /** Throws if the module was imported without forRoot, because it would silently do nothing. */
   onApplicationBootstrap(): void {
     if ([...this.modules.values()].some((module) => module.hasProvider(EventBusBootstrap))) return;
-    throw withoutRoot('EventBusModule', 'is imported, but there is no event bus in it.');
+    throw missingRoot('EventBusModule', 'is imported, but there is no event bus in it.');
   }
 
   static forRoot({ isGlobal, ...options }: EventBusModuleOptions = {}): DynamicModule {
-    return root({ isGlobal }, [{ provide: EVENT_BUS_OPTIONS, useValue: options }]);
+    return rootModule({ isGlobal }, [{ provide: EVENT_BUS_OPTIONS, useValue: options }]);
   }
 
   static forRootAsync(options: EventBusModuleAsyncOptions): DynamicModule {
-    return { ...root(options, asyncOptions(options)), imports: importsOf(options) };
+    return { ...rootModule(options, asyncOptions(options)), imports: importsOf(options) };
   }
 
   static forFeature<const Messages extends readonly unknown[]>(
     options: EventBusFeatureOptions<Messages>,
   ): DynamicModule {
-    return feature(options, { useFactory: () => featureBindings(options, withoutParts(options)) });
+    return featureModule(options, {
+      useFactory: () => featureBindings(options, withoutNestOptions(options)),
+    });
   }
 
   static forFeatureAsync<const Messages extends readonly unknown[]>(
     options: EventBusFeatureAsyncOptions<Messages>,
   ): DynamicModule {
     const { inject, useFactory } = options;
-    return feature(options, {
+    return featureModule(options, {
       inject: inject as Dependencies | undefined,
       useFactory: async (...dependencies: never[]) =>
         featureBindings(options, await useFactory(...dependencies)),
@@ -69,7 +77,7 @@ export class EventBusModule implements OnApplicationBootstrap {
   }
 }
 
-function root({ isGlobal = true }: Visibility, options: Provider[]): DynamicModule {
+function rootModule({ isGlobal = true }: Visibility, options: Provider[]): DynamicModule {
   return {
     module: EventBusModule,
     global: isGlobal,
@@ -79,7 +87,7 @@ function root({ isGlobal = true }: Visibility, options: Provider[]): DynamicModu
   };
 }
 
-function feature(
+function featureModule(
   parts: EventBusFeatureParts | undefined,
   bindings: {
     inject?: Dependencies;
@@ -88,7 +96,7 @@ function feature(
 ): DynamicModule {
   const { imports, consumers } = parts ?? {};
   const handlers = handlerClasses(consumers);
-  // Tokens of its own for each: one module may be imported with several features.
+  // Unique tokens, because one module may import several features.
   return {
     module: EventBusModule,
     imports,
@@ -104,7 +112,7 @@ function feature(
   };
 }
 
-/** Consumers are enough for a feature: it needs no bindings of its own. */
+/** Fills in empty bindings for a feature that only brings consumers. */
 function featureBindings(
   parts: EventBusFeatureParts | undefined,
   given: EventBusFeatureBindings,
@@ -115,9 +123,9 @@ function featureBindings(
   );
 }
 
-function withoutParts(options: EventBusFeatureOptions): EventBusFeatureBindings {
+function withoutNestOptions(options: EventBusFeatureOptions): EventBusFeatureBindings {
   if (!isPlainObject(options)) return options;
-  return Object.fromEntries(Object.entries(options).filter(([key]) => !PARTS.has(key)));
+  return Object.fromEntries(Object.entries(options).filter(([key]) => !NEST_OPTIONS.has(key)));
 }
 
 function importsOf({ imports = [] }: EventBusModuleAsyncOptions): DynamicModule['imports'] {
@@ -132,14 +140,15 @@ function asyncOptions(options: EventBusModuleAsyncOptions): Provider[] {
   const factory = useClass ?? useExisting;
   if (!factory) {
     throw new TypeError(
-      'EventBusModule.forRootAsync needs useFactory, useClass or useExisting: something must make the options.',
+      'EventBusModule.forRootAsync needs useFactory, useClass or useExisting to create the options.',
     );
   }
-  const made: Provider = {
+  const provider: Provider = {
     provide: EVENT_BUS_OPTIONS,
     inject: [factory],
-    useFactory: (maker: EventBusOptionsFactory): EventBusProperties | Promise<EventBusProperties> =>
-      maker.createEventBusOptions(),
+    useFactory: (
+      source: EventBusOptionsFactory,
+    ): EventBusProperties | Promise<EventBusProperties> => source.createEventBusOptions(),
   };
-  return useClass ? [{ provide: useClass, useClass }, made] : [made];
+  return useClass ? [{ provide: useClass, useClass }, provider] : [provider];
 }

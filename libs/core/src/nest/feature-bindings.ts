@@ -2,29 +2,29 @@ import type { OnApplicationBootstrap } from '@nestjs/common';
 import type { FeatureProperties } from '../config/properties/feature-properties.js';
 import { ConfigurationValidationException } from '../errors/configuration-validation-exception.js';
 
-/** What one `EventBusModule.forFeature` brings. The bus finds all of them by this class. */
+/** The bindings of one `EventBusModule.forFeature`. The bus finds the features by this class. */
 export class FeatureBindings implements OnApplicationBootstrap {
   #isClaimed = false;
 
-  /** As they were given: the bus reads them with its own options. */
+  /** Takes the options unread: the bus validates them together with its own. */
   constructor(readonly options: FeatureProperties) {}
 
-  /** A bus has read them. */
+  /** Marks the bindings as read by a bus. */
   claim(): void {
     this.#isClaimed = true;
   }
 
-  /** Without a bus nobody would ever read these topics, and nobody would notice. */
+  /** Throws if no bus has read the bindings, because their topics would silently not be consumed. */
   onApplicationBootstrap(): void {
     if (this.#isClaimed) return;
-    throw withoutRoot(
+    throw missingRoot(
       'EventBusModule.forFeature',
       'brings bindings or consumers, but there is no event bus to run them.',
     );
   }
 }
 
-export function withoutRoot(path: string, what: string): ConfigurationValidationException {
+export function missingRoot(path: string, what: string): ConfigurationValidationException {
   const message = `${what} Import EventBusModule.forRoot in the root module.`;
   return new ConfigurationValidationException([
     { rule: 'NO_ROOT', binding: undefined, path, value: undefined, message },

@@ -25,13 +25,19 @@ type InstanceWrapper = ReturnType<DiscoveryService['getProviders']>[number];
 /** A class that handles the messages of a binding, instead of a method with `@EventHandler`. */
 export interface FeatureConsumer<Message = unknown> {
   readonly binding: BindingName;
-  /** Where the binding is thought to be: on another cluster it is refused. */
+  /** The cluster on which the binding is expected. A binding on another cluster is refused. */
   readonly cluster?: string;
-  /** The type of the events it takes; without one, every type that no other handler of the binding takes. */
+  /**
+   * The event type that the consumer handles. Left out: every type that no other handler of the
+   * binding handles.
+   */
   readonly type?: string;
-  /** A class with class-validator decorators, or a Standard Schema: the handler gets nothing that does not fit. */
+  /**
+   * A class with class-validator decorators, or a Standard Schema. The handler only gets messages
+   * that are valid.
+   */
   readonly message?: PayloadType<Message>;
-  /** Nest makes it, once or, if it is request-scoped, for each message. */
+  /** The class of the handler. Nest creates it once or, if it is request-scoped, for each message. */
   readonly handler: Type<MessageHandler<NoInfer<Message>>>;
 }
 
@@ -43,13 +49,16 @@ const KEYS = Object.keys({
   handler: true,
 } satisfies Record<keyof FeatureConsumer, true>);
 
-/** The consumers of one `EventBusModule.forFeature`. The bus finds all of them by this class. */
+/** The consumers of one `EventBusModule.forFeature`. The bus finds them by this class. */
 export class FeatureConsumers {
-  /** As they were given. */
+  /** Takes the consumers unchecked: `findConsumers` validates them. */
   constructor(readonly given: unknown) {}
 }
 
-/** What Nest can make an instance of. What it cannot is reported with everything else that is wrong. */
+/**
+ * Returns the classes that Nest can instantiate. Other values are left out here; `findConsumers`
+ * reports them.
+ */
 export function handlerClasses(consumers: unknown): readonly Type<unknown>[] {
   if (!Array.isArray(consumers)) return [];
   const handlers = consumers.map(
@@ -65,31 +74,31 @@ export interface FoundConsumers {
   readonly problems: readonly string[];
 }
 
-/** The consumers of all features, each with what Nest made of its class. */
+/** Finds the consumers of all features, each with the instance that Nest created of its class. */
 export function findConsumers(wrappers: readonly InstanceWrapper[]): FoundConsumers {
   const features = new Map<FeatureConsumers, InstanceWrapper>();
   for (const wrapper of wrappers) {
     const instance: unknown = wrapper.instance;
     if (instance instanceof FeatureConsumers) features.set(instance, wrapper);
   }
-  const found = [...features].flatMap(([{ given }, { host }]) => consumersOf(given, host));
+  const consumers = [...features].flatMap(([{ given }, { host }]) => consumersOf(given, host));
   return {
-    handlers: found.flatMap(({ handlers }) => handlers),
-    hosts: found.flatMap(({ hosts }) => hosts),
-    hostIds: found.flatMap(({ hostIds }) => hostIds),
-    problems: found.flatMap(({ problems }) => problems),
+    handlers: consumers.flatMap(({ handlers }) => handlers),
+    hosts: consumers.flatMap(({ hosts }) => hosts),
+    hostIds: consumers.flatMap(({ hostIds }) => hostIds),
+    problems: consumers.flatMap(({ problems }) => problems),
   };
 }
 
-/** Decorated methods and consumers go by the same rules. */
+/** Adds the consumers to the decorated methods, and checks both together for conflicts. */
 export function withConsumers(explored: Discovered, consumers: FoundConsumers): Discovered {
   const handlers = [...explored.handlers, ...consumers.handlers];
-  // What is wrong among the decorated methods was found with them.
+  // Conflicts among the decorated methods were already reported by the explorer.
   const compared = explored.problems.length > 0 ? consumers.handlers : handlers;
   return {
     ...explored,
     handlers,
-    hosts: firstOfEachInstance([...explored.hosts, ...consumers.hosts]),
+    hosts: withoutDuplicates([...explored.hosts, ...consumers.hosts]),
     hostIds: [...new Set([...explored.hostIds, ...consumers.hostIds])],
     problems: [...explored.problems, ...consumers.problems, ...handlerConflicts(compared)],
   };
@@ -99,28 +108,28 @@ function consumersOf(given: unknown, module: InstanceWrapper['host']): readonly 
   if (given === undefined) return [];
   if (!Array.isArray(given)) {
     return [
-      wrong([
-        'EventBusModule.forFeature: its consumers are no list. Write consumers: [{ binding, message, handler }].',
+      invalid([
+        'EventBusModule.forFeature: its consumers are not a list. Write consumers: [{ binding, message, handler }].',
       ]),
     ];
   }
   return given.map((consumer: unknown, index) => {
     const problems = descriptionProblems(consumer);
-    const found =
+    const inspected =
       problems.length > 0
-        ? wrong(problems)
+        ? invalid(problems)
         : inspect(
             consumer as FeatureConsumer,
             module?.providers.get((consumer as FeatureConsumer).handler),
           );
     const at = `EventBusModule.forFeature, consumers[${index}]`;
-    return { ...found, problems: found.problems.map((problem) => `${at}: ${problem}`) };
+    return { ...inspected, problems: inspected.problems.map((problem) => `${at}: ${problem}`) };
   });
 }
 
-/** What the compiler would have said: JavaScript and casts come here too. */
+/** Checks at run time what the compiler checks, because JavaScript and casts get past the compiler. */
 function descriptionProblems(consumer: unknown): readonly string[] {
-  if (!isPlainObject(consumer)) return ['it is no { binding, message, handler }.'];
+  if (!isPlainObject(consumer)) return ['it is not an object like { binding, message, handler }.'];
   const { binding, cluster, type, message, handler } = consumer;
   const unknown = Object.keys(consumer).filter((key) => !KEYS.includes(key));
   return [
@@ -130,14 +139,14 @@ function descriptionProblems(consumer: unknown): readonly string[] {
     ...(cluster === undefined || (typeof cluster === 'string' && cluster !== '')
       ? []
       : ['its cluster is not a name.']),
-    ...(isClass(handler) ? [] : [noClass(handler)]),
+    ...(isClass(handler) ? [] : [notAClass(handler)]),
   ];
 }
 
-function noClass(handler: unknown): string {
-  const circle =
+function notAClass(handler: unknown): string {
+  const hint =
     handler === undefined ? ' It is undefined: do the files import each other in a circle?' : '';
-  return `its handler is not a class. Name one with a method handle(message, metadata); Nest makes its instance.${circle}`;
+  return `its handler is not a class. Name one with a method handle(message, metadata); Nest creates its instance.${hint}`;
 }
 
 function messageProblems(message: unknown): readonly string[] {
@@ -149,14 +158,14 @@ function inspect(
   { binding, cluster, type, message, handler }: FeatureConsumer,
   wrapper: InstanceWrapper | undefined,
 ): FoundConsumers {
-  if (!wrapper) return wrong([`Nest has no provider ${handler.name} in its feature.`]);
+  if (!wrapper) return invalid([`Nest has no provider ${handler.name} in its feature.`]);
   const [host] = findHosts([wrapper]);
   const scoped = host?.kind === 'scoped' ? host : undefined;
-  // A test may have put any object in the place of the class: then there is no host.
+  // A test may have replaced the provider by any object: then there is no host.
   const target = scoped ? scoped.prototype : (wrapper.instance as unknown);
-  if (!isMessageHandler(target)) return wrong([withoutHandle(handler, scoped)]);
+  if (!isMessageHandler(target)) return invalid([missingHandle(handler, scoped)]);
   const problems = host ? callProblems(host, target) : [];
-  if (problems.length > 0) return wrong(problems);
+  if (problems.length > 0) return invalid(problems);
   const options = { cluster, type, payload: message };
   const definition = messageHandler(binding, target, options);
   const invoke = scoped ? scopedInvoke(scoped) : definition.invoke;
@@ -170,7 +179,10 @@ function inspect(
   };
 }
 
-/** As for a method of a request-scoped provider: what it injects as REQUEST is the record with its context. */
+/**
+ * Creates the handler per record. It injects the record with its context as REQUEST, as decorated
+ * methods of request-scoped providers do.
+ */
 function scopedInvoke(host: ScopedHost): HandlerDefinition['invoke'] {
   return async ([record], [context]) => {
     const { instance } = await host.resolve(requestOf([record!, context!]));
@@ -178,16 +190,19 @@ function scopedInvoke(host: ScopedHost): HandlerDefinition['invoke'] {
   };
 }
 
-function withoutHandle({ name }: Type, scoped: ScopedHost | undefined): string {
-  const place = scoped ? ' in its class: it is made for one message, and looked at before' : '';
+function missingHandle({ name }: Type, scoped: ScopedHost | undefined): string {
+  const place = scoped ? ' on its prototype: it is created per message, but checked before' : '';
   return `${name} has no method handle(message, metadata)${place}.`;
 }
 
-/** A guard that is left out would let everybody in, a parameter would get what it did not ask for. */
+/**
+ * Refuses decorators that a consumer is called without: a skipped guard would let every message
+ * pass, and a parameter would get the wrong value.
+ */
 function callProblems(host: HandlerHost, { handle }: MessageHandler): readonly string[] {
   const { name } = host.type;
   const instead = 'Use a method with @EventHandler instead, or take them out.';
-  // It may be a property of the instance, as arrow functions are.
+  // The handler may be a property of the instance, as arrow functions are.
   if (isEnhanced({ ...host, prototype: { handle } }, 'handle')) {
     return [
       `${name}.handle has guards, interceptors, pipes or filters, which a consumer is called without. ${instead}`,
@@ -208,12 +223,12 @@ function rejectGlobalEnhancers(
   return (scope) => {
     if (scope === 'local') return invoke;
     throw new HandlerDiscoveryException([
-      `${origin}: its binding says enhancers: 'all', but a consumer is called without guards, interceptors, pipes and filters. Use a method with @EventHandler, or enhancers: 'local'.`,
+      `${origin}: its binding has enhancers: 'all', but a consumer is called without guards, interceptors, pipes and filters. Use a method with @EventHandler, or enhancers: 'local'.`,
     ]);
   };
 }
 
-function wrong(problems: readonly string[]): FoundConsumers {
+function invalid(problems: readonly string[]): FoundConsumers {
   return { handlers: [], hosts: [], hostIds: [], problems };
 }
 
@@ -225,12 +240,12 @@ function isMessageHandler(value: unknown): value is MessageHandler {
   );
 }
 
-/** Arrow functions and methods have no prototype. */
+/** Tells a class from arrow functions and methods, which have no prototype. */
 function isClass(value: unknown): value is Type<unknown> {
   return typeof value === 'function' && typeof value.prototype === 'object';
 }
 
-/** A class may have several consumers, and decorated methods as well. */
-function firstOfEachInstance(hosts: readonly DiscoveredHost[]): readonly DiscoveredHost[] {
+/** Keeps one host per instance, since a class may have several consumers, and decorated methods as well. */
+function withoutDuplicates(hosts: readonly DiscoveredHost[]): readonly DiscoveredHost[] {
   return [...new Map(hosts.map((host) => [host.instance, host])).values()];
 }

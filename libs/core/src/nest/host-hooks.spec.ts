@@ -1,10 +1,10 @@
 import { drainBeforeDestroy } from './host-hooks.js';
 
-describe('a host of handlers', () => {
+describe('drainBeforeDestroy()', () => {
   const destroy = (host: object): unknown =>
     (host as { onModuleDestroy(): unknown }).onModuleDestroy();
 
-  it('is destroyed only after the drain', async () => {
+  it('destroys the instance only after the drain', async () => {
     const steps: string[] = [];
     class Host {
       name = 'host';
@@ -22,7 +22,7 @@ describe('a host of handlers', () => {
     expect(steps).toEqual(['drained', 'destroyed host']);
   });
 
-  it('needs no hook of its own, and shows no new property', async () => {
+  it('works without an own hook and adds no visible property', async () => {
     const drain = jest.fn(() => Promise.resolve());
     const host = { a: 1 };
     drainBeforeDestroy(host, drain);
@@ -31,7 +31,7 @@ describe('a host of handlers', () => {
     expect(Object.keys(host)).toEqual(['a']);
   });
 
-  it('that is frozen is left alone, and said to be', () => {
+  it('returns false for a frozen instance and leaves it unchanged', () => {
     expect(drainBeforeDestroy(Object.freeze({}), () => Promise.resolve())).toBe(false);
   });
 });

@@ -1,18 +1,18 @@
-interface MayDestroy {
+interface MaybeOnModuleDestroy {
   onModuleDestroy?: () => unknown;
 }
 
 /**
- * Lets the drain come before the end of an instance that holds handlers.
+ * Makes the destroy hook of an instance wait for the drain.
  *
  * Nest destroys modules in an order that depends on how they import each other; neither a global
- * nor a local bus comes before the handlers' dependencies in all layouts. Nest does destroy an
- * instance before what it depends on, so the drain begins with the first handler's host.
- * Returns false where nothing can be added.
+ * nor a local bus comes before the handlers' dependencies in all layouts. But Nest destroys an
+ * instance before its dependencies, so the drain starts with the first host of a handler.
+ * Returns false if the instance is frozen, so that no hook can be added.
  */
 export function drainBeforeDestroy(host: object, drain: () => Promise<unknown>): boolean {
   if (!Object.isExtensible(host)) return false;
-  const original = (host as MayDestroy).onModuleDestroy;
+  const original = (host as MaybeOnModuleDestroy).onModuleDestroy;
   Object.defineProperty(host, 'onModuleDestroy', {
     configurable: true,
     enumerable: false,

@@ -20,7 +20,7 @@ class ByProperty {
 class Optionally {
   constructor(
     @Optional() readonly pool?: Pool,
-    @Optional() @Inject('NOBODY') readonly nobody?: object,
+    @Optional() @Inject('NOBODY') readonly missing?: object,
   ) {}
 }
 
@@ -58,46 +58,49 @@ const providers = [
   scopedFactory,
 ];
 
-/** As Nest itself knows the providers above, or as it knows them before it has made any that is request-scoped. */
-async function componentsOfNest({ forgetful }: { forgetful: boolean }) {
+/**
+ * Returns the components of the providers above from Nest's container; `isUnresolved` hides what
+ * Nest only knows after creating request-scoped ones.
+ */
+async function componentsOfNest({ isUnresolved }: { isUnresolved: boolean }) {
   const testing = await Test.createTestingModule({ providers }).compile();
   const wrappers = [...testing.get(ModulesContainer).values()].flatMap((module) => [
     ...module.providers.values(),
   ]);
-  return forgetful ? wrappers.map(withoutMemory) : wrappers;
+  return isUnresolved ? wrappers.map(asUnresolved) : wrappers;
 }
 
-function withoutMemory(component: Component): Component {
+function asUnresolved(component: Component): Component {
   if (component.isDependencyTreeStatic()) return component;
   const nothing = (): undefined => undefined;
-  const forgotten = { getCtorMetadata: nothing, getPropertiesMetadata: nothing };
+  const unresolved = { getCtorMetadata: nothing, getPropertiesMetadata: nothing };
   return new Proxy(component, {
     get: (target, key): unknown =>
-      (forgotten as { [key: PropertyKey]: unknown })[key] ?? Reflect.get(target, key),
+      (unresolved as { [key: PropertyKey]: unknown })[key] ?? Reflect.get(target, key),
   });
 }
 
-describe.each([{ forgetful: false }, { forgetful: true }])(
-  'what Nest injects is found, %o',
-  (memory) => {
+describe.each([{ isUnresolved: false }, { isUnresolved: true }])(
+  'dependenciesOf() with %o',
+  (options) => {
     it.each([
       ['a parameter', Repository],
       ['a property', ByProperty],
-      ['optionally', Optionally],
+      ['an optional dependency', Optionally],
       ['a request-scoped class', Scoped],
-      ['a request-scoped class, by another name', ScopedByToken],
-      ['a request-scoped class, later', ScopedLater],
+      ['a request-scoped class under another token', ScopedByToken],
+      ['a request-scoped class by forwardRef', ScopedLater],
       ['a request-scoped factory', 'SCOPED_FACTORY'],
-    ])('%s', async (_name, token) => {
-      const components = await componentsOfNest(memory);
+    ])('finds an injected provider: %s', async (_name, token) => {
+      const components = await componentsOfNest(options);
       const component = components.find((candidate) => candidate.token === token)!;
       const names = [...dependenciesOf(component, components)].map(({ name }) => name);
       expect(names).toContain('Pool');
       expect(names).not.toContain(component.name);
     });
 
-    it('nothing where nothing is asked for', async () => {
-      const components = await componentsOfNest(memory);
+    it('finds no dependency of a class that injects nothing', async () => {
+      const components = await componentsOfNest(options);
       const pool = components.find(({ token }) => token === Pool)!;
       expect([...dependenciesOf(pool, components)]).toEqual([]);
     });

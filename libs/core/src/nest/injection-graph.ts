@@ -1,24 +1,27 @@
-/** A module as Nest's container knows it. */
+/** A module in Nest's container. */
 export interface ModulePlace {
   readonly name: string;
-  /** From the root; a global one is the farthest. */
+  /** Distance from the root module. Global modules are the farthest. */
   readonly distance: number;
 }
 
-/** A provider, controller or enhancer as Nest's container knows it: what is looked at of its InstanceWrapper. */
+/**
+ * A provider, controller or enhancer in Nest's container: the part of its InstanceWrapper that is
+ * used here.
+ */
 export interface Component {
   readonly id: string;
   readonly name: unknown;
   readonly token: unknown;
   readonly host?: ModulePlace;
   readonly instance: unknown;
-  /** Its class, or its factory. */
+  /** The class or the factory of the component. */
   readonly metatype: unknown;
-  /** What a factory is given. */
+  /** Tokens that are injected into a factory. */
   readonly inject?: readonly unknown[] | null;
   readonly isAlias: boolean;
   readonly isTransient: boolean;
-  /** Since Nest 12: above everything that is injected into it. */
+  /** Set since Nest 12. A component has a higher level than everything that is injected into it. */
   readonly hierarchyLevel?: number;
   isDependencyTreeStatic(): boolean;
   getCtorMetadata(): readonly Component[] | undefined;
@@ -26,7 +29,10 @@ export interface Component {
   getEnhancersMetadata(): readonly Component[] | undefined;
 }
 
-/** Where @Inject() and TypeScript leave what a class asks for; dependencies.spec.ts compares them with the real decorators. */
+/**
+ * Metadata keys under which @Inject() and TypeScript store the dependencies of a class;
+ * injection-graph.spec.ts compares them with the real decorators.
+ */
 const TYPES_KEY = 'design:paramtypes';
 const PARAMETERS_KEY = 'self:paramtypes';
 const PROPERTIES_KEY = 'self:properties_metadata';
@@ -39,7 +45,10 @@ interface Property {
   readonly type: unknown;
 }
 
-/** Everything that is injected, however far down. What is taken from a ModuleRef cannot be seen. */
+/**
+ * Returns everything that is injected, directly or indirectly. What is fetched through ModuleRef is
+ * not known.
+ */
 export function dependenciesOf(
   component: Component,
   components: readonly Component[],
@@ -65,19 +74,22 @@ function directDependencies(
   const declared = component.isDependencyTreeStatic()
     ? []
     : declaredDependencies(component, components);
-  // Nest leaves holes where an optional dependency is missing.
+  // Nest leaves an empty entry for a missing optional dependency.
   return [...resolved, ...declared].filter(Boolean);
 }
 
-/** Some versions of Nest look for what a request-scoped component needs only when they first make it. */
+/**
+ * Reads the dependencies from the metadata, since some versions of Nest resolve those of a
+ * request-scoped component only when they first create it.
+ */
 function declaredDependencies(
   component: Component,
   components: readonly Component[],
 ): readonly Component[] {
   return declaredTokens(component).flatMap((token) => {
     const all = components.filter((candidate) => candidate.token === token);
-    const near = all.filter(({ host }) => host === component.host);
-    return near.length > 0 ? near : all;
+    const local = all.filter(({ host }) => host === component.host);
+    return local.length > 0 ? local : all;
   });
 }
 
@@ -94,9 +106,9 @@ function declaredTokens({ metatype, inject }: Component): readonly unknown[] {
   ].map(tokenOf);
 }
 
-/** Out of `forwardRef(() => token)` and `{ token, optional }`. */
-function tokenOf(wanted: unknown): unknown {
-  if (typeof wanted !== 'object' || wanted === null) return wanted;
-  const { forwardRef, token } = wanted as { forwardRef?: () => unknown; token?: unknown };
+/** Unwraps `forwardRef(() => token)` and `{ token, optional }`. */
+function tokenOf(dependency: unknown): unknown {
+  if (typeof dependency !== 'object' || dependency === null) return dependency;
+  const { forwardRef, token } = dependency as { forwardRef?: () => unknown; token?: unknown };
   return forwardRef ? forwardRef() : token;
 }

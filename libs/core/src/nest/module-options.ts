@@ -3,17 +3,17 @@ import type { EventBusProperties } from '../config/properties/event-bus-properti
 import type { TopicBindingProperties } from '../config/properties/topic-binding-properties.js';
 import type { FeatureConsumer } from './feature-consumer.js';
 
-/** Under which the options of `forRoot` are found, as they were given. */
+/** Injection token of the `forRoot` options, as they were given. */
 export const EVENT_BUS_OPTIONS = Symbol('EVENT_BUS_OPTIONS');
 
 export interface Visibility {
-  /** Whether every module may inject what the bus exports. Default true. */
+  /** True if every module may inject what the bus exports. Default true. */
   readonly isGlobal?: boolean;
 }
 
 export type EventBusModuleOptions = EventBusProperties & Visibility;
 
-/** What `useClass` and `useExisting` name. */
+/** Implemented by the class that `useClass` or `useExisting` names. */
 export interface EventBusOptionsFactory {
   createEventBusOptions(): EventBusProperties | Promise<EventBusProperties>;
 }
@@ -27,16 +27,22 @@ export interface EventBusModuleAsyncOptions extends Visibility, Pick<ModuleMetad
   readonly useExisting?: Type<EventBusOptionsFactory> | string | symbol;
 }
 
-/** What the factory of `forFeatureAsync` makes. */
+/** Result of the factory of `forFeatureAsync`. */
 export interface EventBusFeatureBindings {
   readonly bindings?: Readonly<Record<string, TopicBindingProperties>>;
 }
 
-/** What Nest must know before it makes anything. `Messages`: what each of the consumers takes. */
+/**
+ * Options that Nest must know before it creates providers. `Messages` are the message types of the
+ * consumers, in order.
+ */
 export interface EventBusFeatureParts<
   Messages extends readonly unknown[] = readonly unknown[],
 > extends Pick<ModuleMetadata, 'imports'> {
-  /** Their classes become providers of the feature, which exports them. What they inject comes from `imports`. */
+  /**
+   * Consumers of the feature. Their classes become providers, which the feature exports; their
+   * dependencies come from `imports`.
+   */
   readonly consumers?: { readonly [K in keyof Messages]: FeatureConsumer<Messages[K]> };
 }
 

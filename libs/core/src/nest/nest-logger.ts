@@ -5,7 +5,10 @@ type Context = Readonly<Record<string, unknown>>;
 
 type Level = 'debug' | 'log' | 'warn' | 'error';
 
-/** Writes what the bus has to say through the application's own Nest logger. Never throws: whoever tells something has more to do. */
+/**
+ * Writes the log lines of the bus to the Nest logger of the application. Never throws: a failed log
+ * line must not stop its caller.
+ */
 export class NestLogger implements DriverLogger {
   readonly #logger: Logger;
 
@@ -33,7 +36,7 @@ export class NestLogger implements DriverLogger {
     try {
       this.#logger[level](withContext(message, context));
     } catch {
-      // A transport that was closed, for instance: there is nobody left to tell.
+      // The log transport may be closed already, so the failure cannot be logged either.
       return;
     }
   }
@@ -48,11 +51,11 @@ function asJson(context: Context): string {
   try {
     return JSON.stringify(context, asText);
   } catch (error) {
-    return `(its context cannot be written: ${String(error).split('\n', 1)[0]})`;
+    return `(the context cannot be written: ${String(error).split('\n', 1)[0]})`;
   }
 }
 
-/** Errors would be written as {}; a bigint would throw. */
+/** Converts errors and bigints: JSON.stringify would write an error as {}, and throw for a bigint. */
 function asText(_key: string, value: unknown): unknown {
   if (value instanceof Error) return `${value.name}: ${value.message}`;
   return typeof value === 'bigint' ? value.toString() : value;

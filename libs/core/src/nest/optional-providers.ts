@@ -13,42 +13,46 @@ import type { KafkaErrorHandlerOptions } from '../failures/routing/kafka-error-h
 
 type InstanceWrapper = ReturnType<DiscoveryService['getProviders']>[number];
 
-/** What an application may provide for all its bindings. */
+/** Providers with which an application may replace defaults for all its bindings. */
 export interface OptionalProviders {
   readonly classifier: ExceptionClassifier | undefined;
   readonly naming: TopicNamingStrategy | undefined;
   readonly errorHandling: KafkaErrorHandlerOptions | undefined;
 }
 
-interface Part<T> {
+interface ProviderKind<T> {
   readonly name: string;
   readonly token: symbol;
-  readonly has: string;
-  readonly isOne: (value: unknown) => value is T;
+  /** Completes the sentence "must be an object with ...". */
+  readonly members: string;
+  readonly isValid: (value: unknown) => value is T;
 }
 
-const CLASSIFIER: Part<ExceptionClassifier> = {
+const CLASSIFIER: ProviderKind<ExceptionClassifier> = {
   name: 'EXCEPTION_CLASSIFIER',
   token: EXCEPTION_CLASSIFIER,
-  has: 'a method classify(error, currentTier)',
-  isOne: isExceptionClassifier,
+  members: 'a method classify(error, currentTier)',
+  isValid: isExceptionClassifier,
 };
 
-const NAMING: Part<TopicNamingStrategy> = {
+const NAMING: ProviderKind<TopicNamingStrategy> = {
   name: 'TOPIC_NAMING_STRATEGY',
   token: TOPIC_NAMING_STRATEGY,
-  has: 'the methods retryTopic(topic, tier) and deadLetterTopic(topic)',
-  isOne: isNamingStrategy,
+  members: 'the methods retryTopic(topic, tier) and deadLetterTopic(topic)',
+  isValid: isNamingStrategy,
 };
 
-const ERROR_HANDLING: Part<KafkaErrorHandlerOptions> = {
+const ERROR_HANDLING: ProviderKind<KafkaErrorHandlerOptions> = {
   name: 'KAFKA_ERROR_HANDLER_OPTIONS',
   token: KAFKA_ERROR_HANDLER_OPTIONS,
-  has: 'retryTopics, cluster, exceptionDetail or redact',
-  isOne: (value) => typeof value === 'object' && value !== null,
+  members: 'retryTopics, cluster, exceptionDetail or redact',
+  isValid: (value) => typeof value === 'object' && value !== null,
 };
 
-/** Of whatever module. What cannot be used is a violation, since the defaults would decide in its place. */
+/**
+ * Finds the providers in any module. A provider that cannot be used is a violation; otherwise the
+ * defaults would silently apply.
+ */
 export function readOptionalProviders(
   providers: readonly InstanceWrapper[],
   violations: Violations,
@@ -62,7 +66,7 @@ export function readOptionalProviders(
 
 function readOptionalProvider<T>(
   providers: readonly InstanceWrapper[],
-  { name, token, has, isOne }: Part<T>,
+  { name, token, members, isValid }: ProviderKind<T>,
   violations: Violations,
 ): T | undefined {
   const refuse = (value: unknown, message: string): undefined => {
@@ -72,18 +76,21 @@ function readOptionalProvider<T>(
   if (!wrappers.every(isSingleton))
     return refuse(
       undefined,
-      'is made anew for each request or for each who asks, but the event bus needs one for the whole application. Make it a singleton, and all that it injects.',
+      'is request-scoped or transient, but the event bus needs one instance for the whole application. Make it a singleton, and all that it injects.',
     );
-  const given = new Map(wrappers.map((wrapper) => [wrapper.instance as unknown, wrapper]));
-  given.delete(undefined);
-  given.delete(null);
-  if (given.size > 1) {
-    const modules = [...given.values()].map(({ host }) => host?.name).join(' and in ');
-    return refuse(undefined, `is provided ${given.size} times, in ${modules}. Leave one.`);
+  const instances = new Map(wrappers.map((wrapper) => [wrapper.instance as unknown, wrapper]));
+  instances.delete(undefined);
+  instances.delete(null);
+  if (instances.size > 1) {
+    const modules = [...instances.values()].map(({ host }) => host?.name).join(' and in ');
+    return refuse(
+      undefined,
+      `is provided ${instances.size} times, in ${modules}. Remove all but one.`,
+    );
   }
-  const [value] = given.keys();
-  if (value === undefined || isOne(value)) return value;
-  return refuse(value, `must be an object with ${has}.`);
+  const [value] = instances.keys();
+  if (value === undefined || isValid(value)) return value;
+  return refuse(value, `must be an object with ${members}.`);
 }
 
 function isSingleton(wrapper: InstanceWrapper): boolean {

@@ -4,8 +4,8 @@ import { BindingCounters } from './binding-counters.js';
 const main = { topic: 'orders', tier: 0 };
 const first = { topic: 'orders.retry-1', tier: 1 };
 
-describe('The counters of a binding', () => {
-  it('count each combination of labels by itself', () => {
+describe('BindingCounters', () => {
+  it('counts each combination of labels separately', () => {
     const counters = new BindingCounters(undefined);
     counters.failed(main, 'TypeError');
     counters.failed(main, 'TypeError');
@@ -32,7 +32,7 @@ describe('The counters of a binding', () => {
     ]);
   });
 
-  it('name 50 classes of errors, and call all that come later "other", in every tier', () => {
+  it('keeps 50 class names of errors, and counts all later ones as "other", in every tier', () => {
     const counters = new BindingCounters(undefined);
     for (let index = 0; index < 1_000; index++) counters.failed(main, `Error${index}`);
     counters.failed(first, 'Error999');
@@ -45,7 +45,7 @@ describe('The counters of a binding', () => {
     ]);
   });
 
-  it('give what was counted so far: a list that somebody keeps does not change under him', () => {
+  it('returns a snapshot that does not change afterwards', () => {
     const counters = new BindingCounters(undefined);
     counters.retried(main, 1);
     const kept = counters.retries;
@@ -53,7 +53,7 @@ describe('The counters of a binding', () => {
     expect([kept[0]?.value, counters.retries[0]?.value]).toEqual([1, 2]);
   });
 
-  it('follow the circuit breaker', () => {
+  it('counts the transitions of the circuit breaker', () => {
     const listeners: ((transition: CircuitTransition) => void)[] = [];
     const counters = new BindingCounters({
       onTransition: (listener) => {

@@ -5,38 +5,44 @@ import type { FailureObserver, FailureLocation } from '../model/outcomes/failure
 import { KnownValues } from './known-values.js';
 import { LabelledCounter } from './labelled-counter.js';
 
-/** Names of errors may be made up at run time. */
-const MAX_EXCEPTIONS = 50;
+/** Limit of distinct labels, because class names of errors may be generated at run time. */
+const MAX_EXCEPTION_NAMES = 50;
 
-type Placed = Readonly<Record<'topic' | 'tier', string>>;
+type LocationLabels = Readonly<Record<'topic' | 'tier', string>>;
 
-/** Counts what happens to one binding, from its registration until it is destroyed. Records that succeed never come here. */
+/**
+ * Counts failures of one binding from its registration until it is destroyed. Records that succeed
+ * are counted by the containers.
+ */
 export class BindingCounters implements BindingCounts, FailureObserver {
-  readonly #exceptions = new KnownValues(MAX_EXCEPTIONS);
-  readonly #failures = new LabelledCounter<Placed & { readonly exception: string }>();
-  readonly #retries = new LabelledCounter<Placed & { readonly to: string }>();
+  readonly #exceptions = new KnownValues(MAX_EXCEPTION_NAMES);
+  readonly #failures = new LabelledCounter<LocationLabels & { readonly exception: string }>();
+  readonly #retries = new LabelledCounter<LocationLabels & { readonly to: string }>();
   readonly #deadLetters = new LabelledCounter<
-    Placed & { readonly reason: DltReason; readonly cause: DltCause }
+    LocationLabels & { readonly reason: DltReason; readonly cause: DltCause }
   >();
   readonly #transitions = new LabelledCounter<Pick<CircuitTransition, 'from' | 'to' | 'cause'>>();
 
-  /** The breaker belongs to the same binding, and goes with it: nobody has to end the subscription. */
+  /** Subscribes to the breaker for good: it belongs to the same binding and is dropped together with it. */
   constructor(breaker: Pick<CircuitBreaker, 'onTransition'> | undefined) {
     breaker?.onTransition(({ from, to, cause }) =>
       this.#transitions.increment({ from, to, cause }),
     );
   }
 
-  failed(place: FailureLocation, exception: string): void {
-    this.#failures.increment({ ...placed(place), exception: this.#exceptions.nameOf(exception) });
+  failed(location: FailureLocation, exception: string): void {
+    this.#failures.increment({
+      ...locationLabels(location),
+      exception: this.#exceptions.nameOf(exception),
+    });
   }
 
-  retried(place: FailureLocation, to: number): void {
-    this.#retries.increment({ ...placed(place), to: String(to) });
+  retried(location: FailureLocation, to: number): void {
+    this.#retries.increment({ ...locationLabels(location), to: String(to) });
   }
 
-  deadLettered(place: FailureLocation, reason: DltReason, cause: DltCause): void {
-    this.#deadLetters.increment({ ...placed(place), reason, cause });
+  deadLettered(location: FailureLocation, reason: DltReason, cause: DltCause): void {
+    this.#deadLetters.increment({ ...locationLabels(location), reason, cause });
   }
 
   get failures(): BindingCounts['failures'] {
@@ -56,4 +62,7 @@ export class BindingCounters implements BindingCounts, FailureObserver {
   }
 }
 
-const placed = ({ topic, tier }: FailureLocation): Placed => ({ topic, tier: String(tier) });
+const locationLabels = ({ topic, tier }: FailureLocation): LocationLabels => ({
+  topic,
+  tier: String(tier),
+});

@@ -5,16 +5,16 @@ import type { MetricSample } from './metric-family.js';
 
 type Labels = MetricSample['labels'];
 
-/** A container is asked once, so that all that is told of it is of one moment. */
+/** Values of a container, read once, so that all its samples are of the same moment. */
 export interface ContainerReading {
-  /** `binding`, `cluster`, `topic`, `tier`. */
+  /** Labels `binding`, `cluster`, `topic` and `tier`. */
   readonly labels: Labels;
   readonly counts: MessageContainer['counts'];
   readonly status: ContainerStatus;
 }
 
 export interface BindingReading {
-  /** `binding`, `cluster`. */
+  /** Labels `binding` and `cluster`. */
   readonly labels: Labels;
   readonly registration: ContainerRegistration;
   readonly containers: readonly ContainerReading[];

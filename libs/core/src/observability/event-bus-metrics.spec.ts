@@ -46,8 +46,8 @@ const circuit = (state: CircuitState): CircuitBreaker => ({
 const NOTHING = { failures: [], retries: [], deadLetters: [], transitions: [] };
 const MAIN = { binding: 'orders', cluster: 'default', topic: 'orders.events', tier: '0' };
 
-describe('The figures', () => {
-  it('of a binding are there from its registration on, for its main container and every tier', () => {
+describe('EventBusMetrics.collect()', () => {
+  it('returns metrics of a binding from its registration on, for its main container and every tier', () => {
     const { add, samples } = worldOf();
     add(binding('orders', { tiers: [tier(1), tier(2)] }));
     expect(samples('records.received')).toEqual([
@@ -57,7 +57,7 @@ describe('The figures', () => {
     ]);
   });
 
-  it('are those that the sessions have counted, all of them together', async () => {
+  it('adds up the counts of all sessions', async () => {
     const { add, samples, values, lifecycle, sessions } = worldOf();
     add(binding('orders', { concurrency: 2 }));
     await lifecycle.start('orders');
@@ -94,7 +94,7 @@ describe('The figures', () => {
     expect(values('handlers.stuck')).toEqual([20]);
   });
 
-  it('of the state are 0 to 4', async () => {
+  it('returns the state as 0 to 4', async () => {
     const { add, samples, values, lifecycle } = worldOf();
     add();
     expect(samples('container.state')).toEqual([
@@ -108,7 +108,7 @@ describe('The figures', () => {
     expect(values('container.state')).toEqual([3]);
   });
 
-  it('of pauses tell the reasons, of containers and of partitions', async () => {
+  it('returns the reasons of pauses, of containers and of partitions', async () => {
     const { add, samples, lifecycle, sessions } = worldOf();
     add();
     await lifecycle.start('orders');
@@ -136,7 +136,7 @@ describe('The figures', () => {
     ['OPEN', 1],
     ['HALF_OPEN', 2],
   ] as const)(
-    'of a circuit that is %s are %i, and there are none without a circuit',
+    'returns a circuit that is %s as %i, and nothing without a circuit',
     (state, code) => {
       const { add, samples } = worldOf();
       add(binding('orders'), { circuitBreaker: circuit(state), counts: NOTHING });
@@ -147,7 +147,7 @@ describe('The figures', () => {
     },
   );
 
-  it('of what was counted besides carry the labels of their binding', () => {
+  it('labels the other counts with their binding', () => {
     const { add, samples } = worldOf();
     const place = { topic: 'orders.events', tier: '0' };
     const opened = { from: 'CLOSED', to: 'OPEN', cause: 'failure-rate' };
@@ -182,18 +182,18 @@ describe('The figures', () => {
     expect(samples('circuit.recovered')).toEqual([{ labels, value: 5 }]);
   });
 
-  it('name the topics that cannot be written to', () => {
+  it('names the topics whose last write failed', () => {
     const { add, samples } = worldOf();
-    const trouble = { topic: 'orders.DLT', error: new Error('gone'), since: 0, lastSeen: 0 };
+    const problem = { topic: 'orders.DLT', error: new Error('gone'), since: 0, lastSeen: 0 };
     add(binding(), {
-      publishProblems: { all: [trouble], onChange: () => () => undefined, clear: () => undefined },
+      publishProblems: { all: [problem], onChange: () => () => undefined, clear: () => undefined },
     });
     expect(samples('publish.troubles')).toEqual([
       { labels: { binding: 'orders', cluster: 'default', topic: 'orders.DLT' }, value: 1 },
     ]);
   });
 
-  it('of a binding that is destroyed are gone, and those of the others stay', async () => {
+  it('drops the metrics of a destroyed binding and keeps those of the others', async () => {
     const { add, metrics, lifecycle, connector } = worldOf();
     add(binding('orders'));
     add(binding('payments'));
@@ -203,7 +203,7 @@ describe('The figures', () => {
     expect(new Set(names.map((labels) => labels['binding']))).toEqual(new Set(['payments']));
   });
 
-  it('of a binding that is registered again are there once, and begin anew', async () => {
+  it('starts the metrics of a re-registered binding from zero, without duplicates', async () => {
     const { add, samples, lifecycle, connector, sessions } = worldOf();
     add();
     await lifecycle.start('orders');
@@ -214,7 +214,7 @@ describe('The figures', () => {
     expect(samples('records.received')).toEqual([{ labels: MAIN, value: 0 }]);
   });
 
-  it('of one name on two clusters are told apart, and no two samples share their labels', () => {
+  it('distinguishes bindings of one name on two clusters, and never repeats labels', () => {
     const { add, metrics } = worldOf();
     for (const cluster of ['eu', 'us'])
       add(binding('orders', { cluster, tiers: [tier(1)] }), {
@@ -227,7 +227,7 @@ describe('The figures', () => {
     }
   });
 
-  it('are told apart by names of dots, each with its type and a help', () => {
+  it('returns unique dotted names, each with its type and help', () => {
     const families = worldOf().metrics.collect();
     expect(new Set(families.map(({ name }) => name)).size).toBe(families.length);
     for (const { name, type, help } of families) {
@@ -237,7 +237,7 @@ describe('The figures', () => {
     }
   });
 
-  it('are none at all where they are switched off', () => {
+  it('returns nothing if metrics are disabled', () => {
     const { add, metrics } = worldOf(false);
     add();
     expect(metrics.collect()).toEqual([]);

@@ -4,9 +4,9 @@ import { METRIC_CATALOGUE } from './metric-catalogue.js';
 import type { MetricFamily } from './metric-family.js';
 
 /**
- * The figures of all bindings, as plain data. Nothing is registered and nothing is kept here: what
- * is measured anyway is read when somebody asks. A binding that is destroyed takes its figures with
- * it, and one that is registered again begins anew.
+ * The metrics of all bindings as plain data. There is no global registry and no copy of the values:
+ * they are read from the containers when `collect` is called. The metrics of a binding end when it is
+ * destroyed, and start from zero when it is registered again.
  */
 export class EventBusMetrics {
   constructor(
@@ -14,7 +14,7 @@ export class EventBusMetrics {
     private readonly isEnabled: () => boolean,
   ) {}
 
-  /** All of one moment. Empty where `metrics.enabled` is false. */
+  /** Returns the current values of all metrics; none if `metrics.enabled` is false. */
   collect(): readonly MetricFamily[] {
     if (!this.isEnabled()) return [];
     const bindings = this.registry.listAll().map(readBinding);

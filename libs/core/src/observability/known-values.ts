@@ -1,7 +1,10 @@
-/** What stands for all values that came too late. */
+/** Label value that replaces all values above the limit. */
 const OTHER = 'other';
 
-/** The first values of a label that come up keep their names: whoever invents more must not fill the memory. */
+/**
+ * Keeps the first values of a label and replaces all later ones, so that generated values cannot
+ * fill the memory.
+ */
 export class KnownValues {
   readonly #known = new Set<string>();
 

@@ -1,10 +1,10 @@
 import type { LabelledCount } from '../model/states/binding-counts.js';
 
-/** One number for each combination of labels that has come up. What may come up is for its owner to bound. */
+/** Counts per combination of label values. The owner has to limit the number of values. */
 export class LabelledCounter<Labels extends Readonly<Record<string, string>>> {
   readonly #counts = new Map<string, { readonly labels: Labels; value: number }>();
 
-  /** The labels always come in the same order. */
+  /** Expects the labels always in the same order, because their values form the key. */
   increment(labels: Labels): void {
     const key = JSON.stringify(Object.values(labels));
     const known = this.#counts.get(key);

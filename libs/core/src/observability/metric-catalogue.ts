@@ -10,18 +10,18 @@ export interface MetricDefinition extends Omit<MetricFamily, 'samples'> {
   readonly read: Read;
 }
 
-/** Names never change: dashboards and alerts hang on them. */
+/** Catalogue of the metrics. Their names must never change, because dashboards and alerts depend on them. */
 export const METRIC_CATALOGUE: readonly MetricDefinition[] = Object.freeze([
   {
     name: 'eventbus.records.received',
     type: 'counter',
-    help: 'Records that were taken in. One that is delivered again is received again.',
-    read: ofContainers(({ counts }) => counts.received),
+    help: 'Records received from the broker. A redelivered record counts again.',
+    read: perContainer(({ counts }) => counts.received),
   },
   {
     name: 'eventbus.records.processed',
     type: 'counter',
-    help: 'Records that are done here, by what became of them.',
+    help: 'Records completed by this container, by outcome.',
     read: byOutcome(({ counts }) => ({
       succeeded: counts.succeeded,
       discarded: counts.discarded,
@@ -32,32 +32,32 @@ export const METRIC_CATALOGUE: readonly MetricDefinition[] = Object.freeze([
   {
     name: 'eventbus.records.returned',
     type: 'counter',
-    help: 'Records that stayed in their place and are delivered again: they failed, or were handed back unhandled.',
+    help: 'Records left uncommitted and redelivered, because they failed or were handed back unhandled.',
     read: byOutcome(({ counts }) => ({ failed: counts.failed, 'handed-back': counts.handedBack })),
   },
   {
     name: 'eventbus.records.in.flight',
     type: 'gauge',
-    help: 'Records that were taken in and have no outcome yet.',
-    read: ofContainers(({ counts }) => counts.inFlight),
+    help: 'Records received that have no outcome yet.',
+    read: perContainer(({ counts }) => counts.inFlight),
   },
   {
     name: 'eventbus.records.failed',
     type: 'counter',
-    help: 'Deliveries that failed, by the class of the error, wherever their record went then.',
-    read: counted(({ failures }) => failures),
+    help: 'Failed deliveries by error class, whatever happened to the record then.',
+    read: perLabel(({ failures }) => failures),
   },
   {
     name: 'eventbus.records.retried',
     type: 'counter',
-    help: 'Records that a retry topic has acknowledged, by the tier they went to.',
-    read: counted(({ retries }) => retries),
+    help: 'Records written to a retry topic and acknowledged, by target tier.',
+    read: perLabel(({ retries }) => retries),
   },
   {
     name: 'eventbus.records.dlq',
     type: 'counter',
-    help: 'Records that the dead-letter topic has acknowledged, by why they went there.',
-    read: counted(({ deadLetters }) => deadLetters),
+    help: 'Records written to the dead-letter topic and acknowledged, by reason and cause.',
+    read: perLabel(({ deadLetters }) => deadLetters),
   },
   {
     name: 'eventbus.container.state',
@@ -70,7 +70,7 @@ export const METRIC_CATALOGUE: readonly MetricDefinition[] = Object.freeze([
   {
     name: 'eventbus.container.paused',
     type: 'gauge',
-    help: '1 for each reason for which a container is paused as a whole.',
+    help: '1 for each reason that pauses the whole container.',
     read: ({ containers }) =>
       containers.flatMap(({ labels, status }) =>
         status.pauses.map((reason) => ({ labels: { ...labels, reason }, value: 1 })),
@@ -79,20 +79,20 @@ export const METRIC_CATALOGUE: readonly MetricDefinition[] = Object.freeze([
   {
     name: 'eventbus.partitions.paused',
     type: 'gauge',
-    help: 'Partitions that wait by themselves, or have records that do, by reason. One with two reasons is under both.',
+    help: 'Partitions that are paused, or have paused records, by reason. A partition with two reasons counts for both.',
     read: ({ containers }) => containers.flatMap(pausedPartitions),
   },
   {
     name: 'eventbus.handlers.running',
     type: 'gauge',
-    help: 'Records that handlers are at work on. A slice counts with all its records.',
-    read: ofContainers(({ status }) => status.runningHandlers),
+    help: 'Records that handlers are processing. A slice counts with all its records.',
+    read: perContainer(({ status }) => status.runningHandlers),
   },
   {
     name: 'eventbus.handlers.stuck',
     type: 'gauge',
-    help: 'Handlers that run for longer than stuckHandlerMs.',
-    read: ofContainers(({ status }) => status.stuckHandlers),
+    help: 'Handlers that have been running for longer than stuckHandlerMs.',
+    read: perContainer(({ status }) => status.stuckHandlers),
   },
   {
     name: 'eventbus.circuit.state',
@@ -106,37 +106,37 @@ export const METRIC_CATALOGUE: readonly MetricDefinition[] = Object.freeze([
   {
     name: 'eventbus.circuit.transitions',
     type: 'counter',
-    help: 'How often the circuit breaker changed its state, and why.',
-    read: counted(({ transitions }) => transitions),
+    help: 'State changes of the circuit breaker, by cause.',
+    read: perLabel(({ transitions }) => transitions),
   },
   {
     name: 'eventbus.circuit.recovered',
     type: 'counter',
-    help: 'How often trial calls have closed the circuit again.',
+    help: 'Times that successful trial calls closed the circuit again.',
     read: recoveries,
   },
   {
     name: 'eventbus.publish.troubles',
     type: 'gauge',
-    help: '1 for each retry or dead-letter topic that could not be written to when it was last tried.',
+    help: '1 for each retry or dead-letter topic whose last write failed.',
     read: ({ labels, registration: { publishProblems } }) =>
       (publishProblems?.all ?? []).map(({ topic }) => ({ labels: { ...labels, topic }, value: 1 })),
   },
   {
     name: 'eventbus.poll.interval.safety.triggered',
     type: 'counter',
-    help: 'Slices that were ended because they had taken 70 % of maxPollIntervalMs.',
-    read: ofContainers(({ counts }) => counts.slicesCut),
+    help: 'Slices that were cut short because they had taken 70 % of maxPollIntervalMs.',
+    read: perContainer(({ counts }) => counts.slicesCut),
   },
   {
     name: 'eventbus.memberships.given.up',
     type: 'counter',
     help: 'Times that a session left its group because a handler exceeded maxPollIntervalMs.',
-    read: ofContainers(({ counts }) => counts.membershipsGivenUp),
+    read: perContainer(({ counts }) => counts.membershipsGivenUp),
   },
 ]);
 
-function ofContainers(value: (container: ContainerReading) => number): Read {
+function perContainer(value: (container: ContainerReading) => number): Read {
   return ({ containers }) =>
     containers.map((container) => ({ labels: container.labels, value: value(container) }));
 }
@@ -153,7 +153,7 @@ function byOutcome(
     );
 }
 
-function counted(of: (counts: BindingCounts) => BindingCounts[keyof BindingCounts]): Read {
+function perLabel(of: (counts: BindingCounts) => BindingCounts[keyof BindingCounts]): Read {
   return ({ labels, registration: { counts } }) =>
     (counts ? of(counts) : []).map((count) => ({
       labels: { ...labels, ...count.labels },

@@ -2,7 +2,8 @@
 import 'reflect-metadata';
 import { inspect } from 'node:util';
 import { IsInt } from 'class-validator';
-import { LaneDelivery, FIRST_DELIVERY } from '../consuming/lanes/lane-delivery.js';
+import { FIRST_DELIVERY } from '../model/outcomes/delivery-history.js';
+import { LaneDelivery } from '../consuming/lanes/lane-delivery.js';
 import type { EventContext } from '../model/records/event-context.js';
 import type { EventRecord } from '../model/records/event-record.js';
 import type { Deserializer } from '../model/extension-points/deserializer.js';
@@ -84,7 +85,7 @@ describe('a delivery becomes an outcome', () => {
       kind: 'failed',
       error: boom,
       attempts: 1,
-      ending: 'exhausted',
+      reason: 'retry-exhausted',
     });
   });
 
@@ -187,7 +188,7 @@ describe('a delivery that is called off while its record is prepared', () => {
   it('is handed back, and reaches no handler', async () => {
     const paused = new AbortController();
     const deserializer: Deserializer = { name: 'Avro', deserialize: async () => 1 };
-    const delivery = { ...deliveryOf({ value: 1 }), waitSignal: paused.signal };
+    const delivery = deliveryOf({ value: 1 }, { waitSignal: paused.signal });
     const outcome = processorOf([keep], { deserializer }).process(delivery);
     paused.abort();
     expect(await outcome).toEqual({ kind: 'handed-back' });
@@ -198,7 +199,9 @@ describe('a delivery that is called off while its record is prepared', () => {
     const made = jest.spyOn(globalThis, 'AbortController');
     const deserializer: Deserializer = { name: 'Avro', deserialize: async () => 1 };
     const { record } = deliveryOf({ value: 1 });
-    const [calm, calledOff] = [0, 1].map(() => new LaneDelivery(record, FIRST_DELIVERY, 0, 0));
+    const [calm, calledOff] = [0, 1].map(
+      () => new LaneDelivery(record, FIRST_DELIVERY, 0, 0, undefined),
+    );
     const processor = processorOf([keep], { deserializer });
     const outcomes = [calm, calledOff].map(async (each) => processor.process(each!));
     calledOff!.abortWaits(new Error('paused'));

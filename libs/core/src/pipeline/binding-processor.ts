@@ -11,7 +11,6 @@ import { IdempotencyInterceptor } from './idempotency/idempotency-interceptor.js
 import { jsonDeserializer } from './decoding/plain-formats.js';
 import { Preparation, type Prepared } from './dispatch/preparation.js';
 import { isPromiseLike } from './is-promise-like.js';
-import { isCancelled } from './resilience/delivery-retry.js';
 import { PreparationRetry } from './resilience/preparation-retry.js';
 import type { ResilienceDecorator } from './resilience/resilience-decorator.js';
 import { withSeekMode, RetryConfigFactory } from './resilience/retry-config-factory.js';
@@ -131,7 +130,7 @@ class BindingProcessor implements RecordProcessor {
       prepared = await this.retry.retryAfter(error, delivery);
     }
     // That may take its time, and a pause promises that nothing reaches a handler after it.
-    if (isCancelled(delivery)) return handedBack;
+    if (delivery.isCancelled) return handedBack;
     try {
       return await this.#invoke(prepared);
     } catch (error) {

@@ -9,7 +9,9 @@ import type {
 import type { EventHandlerOptions } from '../discovery/decorators/handler-options.js';
 import { describeHandler, recordHandler } from '../discovery/calling/handler-functions.js';
 import type { HandlerDefinition } from '../discovery/exploring/handler-definition.js';
+import type { DeliveryHistory } from '../model/outcomes/delivery-history.js';
 import type { Delivery } from '../model/outcomes/delivery.js';
+import { aDelivery, type GivenDelivery } from '../model/outcomes/outcomes.spec-support.js';
 import type { EventContext } from '../model/records/event-context.js';
 import type { EventRecord } from '../model/records/event-record.js';
 import {
@@ -89,20 +91,18 @@ export interface DeliveredRecord {
   readonly offset?: number;
   readonly headers?: Readonly<Record<string, string>>;
   readonly type?: string;
-  readonly redeliveries?: number;
+  readonly history?: Partial<DeliveryHistory>;
 }
 
 /** A value that is no Buffer and not null is sent as JSON. */
-export function deliveryOf(given: DeliveredRecord = {}): Delivery {
-  return {
+export function deliveryOf(given: DeliveredRecord = {}, rest: GivenDelivery = {}): Delivery {
+  return aDelivery({
     record: brokerRecord(given),
-    redeliveries: given.redeliveries ?? 0,
+    history: given.history,
     receivedAt: 1_700_000_000_000,
     sessionIndex: 2,
-    get signal(): AbortSignal {
-      return new AbortController().signal;
-    },
-  };
+    ...rest,
+  });
 }
 
 function brokerRecord({ value = {}, key, offset = 0, ...rest }: DeliveredRecord): BrokerRecord {

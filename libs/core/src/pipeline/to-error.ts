@@ -3,7 +3,7 @@ import { isOneOf } from '../failures/faults/thrown.js';
 import type { Outcome } from '../model/outcomes/outcome.js';
 
 export function failedWith(thrown: unknown): Outcome {
-  return { kind: 'failed', error: toError(thrown) };
+  return { kind: 'failed', reason: 'not-called', error: toError(thrown), attempts: 1 };
 }
 
 /** What was thrown, as an error. An object that is none is kept as the cause only: it may carry a payload. */

@@ -25,8 +25,8 @@ const YAML = {
   },
 };
 
-describe('A tree from a YAML file', () => {
-  it('takes keys in either spelling, and leaves names alone', () => {
+describe('fromConfigTree()', () => {
+  it('accepts keys in both spellings, and leaves names unchanged', () => {
     const { options, unused } = fromConfigTree(YAML);
     expect(unused).toEqual([]);
     expect(options).toEqual({
@@ -51,11 +51,11 @@ describe('A tree from a YAML file', () => {
     });
   });
 
-  it('needs no prefix', () => {
+  it('works without the root key', () => {
     expect(fromConfigTree(YAML.eventbus).options).toEqual(fromConfigTree(YAML).options);
   });
 
-  it('keeps what it does not know, so that the validator can object', () => {
+  it('keeps unknown keys, so that the validator reports them', () => {
     const loaded = fromConfigTree({ bindings: { a: { topic: 't', 'grop-id': 'g' } } });
     expect(complaintsOf(() => resolveOptions({ brokers: 'a:1' }, { loaders: [loaded] }))[0]).toBe(
       "UNKNOWN_KEY configuration tree.bindings.a.grop-id: there is no option 'grop-id' here. Did you mean 'groupId'?",

@@ -6,19 +6,19 @@ import { propertiesOf } from '../config/properties/property-tree.js';
 import { Violations } from '../config/validation/violations.js';
 
 /**
- * The tree of a YAML or JSON file, under `eventbus` or without it. Keys may be written
- * `group-id` or `groupId`; names of bindings and clusters stay as they are. A key that is unknown
- * stays as it was written, for the validator to object to.
+ * Reads the tree of a YAML or JSON file, with or without a root key `eventbus`. Keys may be written
+ * `group-id` or `groupId`; names of bindings and clusters stay as they are. An unknown key
+ * is kept as written, so that the validator reports it.
  */
 export function fromConfigTree(tree: PlainObject, source = 'configuration tree'): LoadedOptions {
   const root = isPlainObject(tree) && 'eventbus' in tree ? tree['eventbus'] : tree;
   const violations = new Violations();
-  const options = camelCased(EventBusProperties, root, source, violations);
+  const options = toCamelCase(EventBusProperties, root, source, violations);
   violations.throwIfAny();
   return { source, options: options as Partial<EventBusProperties>, unused: [] };
 }
 
-function camelCased(
+function toCamelCase(
   type: PropertiesClass,
   tree: unknown,
   path: string,
@@ -27,19 +27,19 @@ function camelCased(
   if (!isPlainObject(tree)) return tree;
   const known = propertiesOf(type);
   const entries = new Map<string, unknown>();
-  for (const [written, value] of Object.entries(tree)) {
-    const camel = written.replaceAll(/-([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
-    const key = known.has(camel) ? camel : written;
+  for (const [original, value] of Object.entries(tree)) {
+    const camel = original.replaceAll(/-([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
+    const key = known.has(camel) ? camel : original;
     const shape = known.get(key);
-    const at = `${path}.${written}`;
+    const at = `${path}.${original}`;
     if (entries.has(key)) rejectDuplicateKey(at, key, violations);
-    entries.set(key, shape ? below(shape, value, at, violations) : value);
+    entries.set(key, shape ? convertNested(shape, value, at, violations) : value);
   }
-  // fromEntries defines keys: `__proto__` stays a key like any other, and is refused later.
+  // Object.fromEntries defines own keys, so `__proto__` stays an ordinary key and is refused later.
   return Object.fromEntries(entries);
 }
 
-function below(
+function convertNested(
   { kind, type }: PropertyShape,
   value: unknown,
   path: string,
@@ -50,19 +50,19 @@ function below(
     return Object.fromEntries(
       Object.entries(value).map(([name, entry]) => [
         name,
-        camelCased(type(), entry, `${path}.${name}`, violations),
+        toCamelCase(type(), entry, `${path}.${name}`, violations),
       ]),
     );
   }
   if (kind === 'nested-list') {
     return Array.isArray(value)
-      ? value.map((item, index) => camelCased(type(), item, `${path}[${index}]`, violations))
+      ? value.map((item, index) => toCamelCase(type(), item, `${path}[${index}]`, violations))
       : mapAsList(value);
   }
-  return camelCased(type(), value, path, violations);
+  return toCamelCase(type(), value, path, violations);
 }
 
-/** `skip-to-tier-mapping: { ServiceUnavailableException: 2 }` */
+/** Accepts a map in place of a list: `skip-to-tier-mapping: { ServiceUnavailableException: 2 }`. */
 const mapAsList = (value: unknown): unknown =>
   isPlainObject(value) ? Object.entries(value).map(([match, tier]) => ({ match, tier })) : value;
 

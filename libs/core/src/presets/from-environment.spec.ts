@@ -5,8 +5,8 @@ class IoError extends Error {}
 class BusyError extends Error {}
 class LateError extends Error {}
 
-describe('The environment', () => {
-  it('sets any key, as its type wants it', () => {
+describe('fromEnvironment()', () => {
+  it('sets any key, converted to its type', () => {
     const { options, unused } = fromEnvironment({
       PATH: '/bin',
       EVENTBUS_ENABLED: 'if-configured',
@@ -67,7 +67,7 @@ describe('The environment', () => {
     });
   });
 
-  it('guesses a name in lower case with dashes, unless it is told how it is written', () => {
+  it('reads a name in lower case with dashes, unless its exact spelling is given', () => {
     const environment = { EVENTBUS_BINDINGS_ORDER_EVENTS_GROUP_ID: 'g' };
     expect(fromEnvironment(environment).options).toEqual({
       bindings: { 'order-events': { groupId: 'g' } },
@@ -94,7 +94,7 @@ describe('The environment', () => {
     'EVENTBUS_DEFAULTS_RETRY',
     'EVENTBUS_DEFAULTS_RETRY_TIERS_X_DELAY_MS',
     'EVENTBUS_BINDINGS_ORDERS_TOPIC_EXTRA',
-  ])('lists %s, which fits no key, as unused', (key) => {
+  ])('lists %s, which matches no key, as unused', (key) => {
     expect(fromEnvironment({ [key]: 'x' })).toEqual({
       source: 'environment',
       options: {},
@@ -102,12 +102,12 @@ describe('The environment', () => {
     });
   });
 
-  it('may have another prefix', () => {
+  it('accepts another prefix', () => {
     const { options } = fromEnvironment({ SHOP_BROKERS: 'a:1' }, { prefix: 'SHOP' });
     expect(options).toEqual({ brokers: 'a:1' });
   });
 
-  it('hands on what is no number, for the validator to refuse', () => {
+  it('hands on a text that is no number, so that the validator refuses it', () => {
     const { options } = fromEnvironment({ EVENTBUS_DEFAULTS_CONCURRENCY: 'three' });
     expect(options).toEqual({ defaults: { concurrency: 'three' } });
   });

@@ -6,19 +6,19 @@ import { fromText, splitList } from './text-value.js';
 import { OptionsBuilder, type OptionPath } from './options-builder.js';
 
 export interface EnvironmentOptions {
-  /** Default `EVENTBUS`. */
+  /** Prefix of the variables. Default `EVENTBUS`. */
   readonly prefix?: string;
-  /** How the names of bindings and clusters are really written: `['order-events']` for ORDER_EVENTS. */
+  /** Exact names of bindings and clusters: `['order-events']` for ORDER_EVENTS. */
   readonly names?: readonly string[];
 }
 
 const SOURCE = 'environment';
 
 /**
- * `EVENTBUS_BINDINGS_ORDERS_GROUP_ID=order-service`, `EVENTBUS_DEFAULTS_RETRY_TIERS_0_DELAY_MS=10s`.
- * A variable cannot hold a name's capitals and dashes: a name that is not among `names` is taken in
- * lower case, with a dash for each underscore. A variable of the prefix that fits no key is listed
- * as unused, since it may be somebody else's. An empty variable is one that is not set.
+ * Reads `EVENTBUS_BINDINGS_ORDERS_GROUP_ID=order-service`, `EVENTBUS_DEFAULTS_RETRY_TIERS_0_DELAY_MS=10s`.
+ * A variable cannot express capitals and dashes of a name: a name that is not among `names` is read in
+ * lower case, with a dash for each underscore. A variable with the prefix that matches no key is listed
+ * as unused, because it may belong to another program. An empty variable counts as not set.
  */
 export function fromEnvironment(
   environment: Readonly<Record<string, string | undefined>>,
@@ -30,14 +30,14 @@ export function fromEnvironment(
     const text = environment[variable];
     if (!variable.startsWith(`${prefix}_`) || text === undefined || text.trim() === '') continue;
     const words = variable.slice(prefix.length + 1).split('_');
-    const found = findKey(EventBusProperties, words, names);
-    if (found) builder.set(found.path, valueOf(found.shape, text));
+    const match = findKey(EventBusProperties, words, names);
+    if (match) builder.set(match.path, valueOf(match.shape, text));
     else unused.push({ source: SOURCE, key: variable, reason: 'no option has this name' });
   }
   return { source: SOURCE, options: builder.build(), unused };
 }
 
-interface FoundKey {
+interface MatchedKey {
   readonly path: OptionPath;
   readonly shape: PropertyShape;
 }
@@ -46,22 +46,22 @@ function findKey(
   type: PropertiesClass,
   words: readonly string[],
   names: readonly string[],
-): FoundKey | undefined {
+): MatchedKey | undefined {
   for (const [key, shape] of propertiesOf(type)) {
     const spelling = wordsOf(key);
     if (spelling.some((word, index) => words[index] !== word)) continue;
     const rest = words.slice(spelling.length);
-    const found = findBelow(shape, rest, names);
-    if (found) return { path: [key, ...found.path], shape: found.shape };
+    const match = findNested(shape, rest, names);
+    if (match) return { path: [key, ...match.path], shape: match.shape };
   }
   return undefined;
 }
 
-function findBelow(
+function findNested(
   shape: PropertyShape,
   words: readonly string[],
   names: readonly string[],
-): FoundKey | undefined {
+): MatchedKey | undefined {
   const { kind, type } = shape;
   if (words.length === 0)
     return kind === 'nested' || kind === 'map' ? undefined : { path: [], shape };
@@ -70,16 +70,16 @@ function findBelow(
   if (kind === 'map') return findNamed(type(), words, names);
   const [index = '', ...rest] = words;
   if (!/^\d{1,3}$/.test(index)) return undefined;
-  const found = findKey(type(), rest, names);
-  return found && { path: [Number(index), ...found.path], shape: found.shape };
+  const match = findKey(type(), rest, names);
+  return match && { path: [Number(index), ...match.path], shape: match.shape };
 }
 
-/** Given names first; else the shortest name that leaves a known key. */
+/** Tries the given names first, then the shortest name that leaves a known key. */
 function findNamed(
   type: PropertiesClass,
   words: readonly string[],
   names: readonly string[],
-): FoundKey | undefined {
+): MatchedKey | undefined {
   const candidates = words.slice(0, -1).map((_, index) => words.slice(0, index + 1));
   const known = names
     .map((name) => ({ name, spelling: name.toUpperCase().split(/[^A-Z0-9]+/) }))
@@ -89,13 +89,13 @@ function findNamed(
     spelling,
   }));
   for (const { name, spelling } of [...known, ...guessed]) {
-    const found = findKey(type, words.slice(spelling.length), names);
-    if (found) return { path: [name, ...found.path], shape: found.shape };
+    const match = findKey(type, words.slice(spelling.length), names);
+    if (match) return { path: [name, ...match.path], shape: match.shape };
   }
   return undefined;
 }
 
-/** `maxPollRecords`: MAX, POLL, RECORDS. `tier0` is one word, TIER0. */
+/** Splits a key into words: `maxPollRecords` into MAX, POLL, RECORDS. `tier0` is one word, TIER0. */
 const wordsOf = (key: string): readonly string[] =>
   key
     .replaceAll(/[A-Z]/g, (letter) => `_${letter}`)
@@ -104,11 +104,11 @@ const wordsOf = (key: string): readonly string[] =>
 
 function valueOf(shape: PropertyShape, text: string): unknown {
   if (shape.kind !== 'nested-list') return fromText(shape, text);
-  return splitList(text).map(pair);
+  return splitList(text).map(toMapping);
 }
 
-/** `ServiceUnavailableException:2`, for a whole skip-to-tier mapping in one variable. */
-function pair(text: string): unknown {
+/** Parses `ServiceUnavailableException:2`, so that one variable can hold a whole skip-to-tier mapping. */
+function toMapping(text: string): unknown {
   const [, match, tier] = /^(.+):(\d+)$/.exec(text) ?? [];
   return match === undefined ? text : { match, tier: Number(tier) };
 }

@@ -35,10 +35,10 @@ messaging.rabbitmq.enabled=false
 messaging.rabbitmq.exchange-prefix=unraveldocs
 `;
 
-describe('Properties of the brokers package', () => {
+describe('fromProperties()', () => {
   const { options, unused } = fromProperties(REFERENCE);
 
-  it('become options, with counts that include the first call', () => {
+  it('converts properties to options, with attempts that include the first call', () => {
     expect(options).toEqual({
       enabled: 'if-configured',
       brokers: 'kafka-1:9092,kafka-2:9092',
@@ -59,7 +59,7 @@ describe('Properties of the brokers package', () => {
     });
   });
 
-  it('are resolved like any options', () => {
+  it('returns options that resolve like any others', () => {
     const loaded = { options, unused, source: 'properties' };
     const bindings = { emails: { topic: 'unraveldocs-emails' } as never };
     const { bindings: resolved, enabled } = resolveOptions({ bindings }, { loaders: [loaded] });
@@ -76,7 +76,7 @@ describe('Properties of the brokers package', () => {
     });
   });
 
-  it('without a place are listed with the reason, each of them', () => {
+  it('lists each property without an option together with the reason', () => {
     const messaging = 'only the messaging package reads it, through loadMessagingProperties:';
     const producers = `${messaging} it belongs to producers`;
     const topics = `${messaging} it belongs to the creation of topics`;
@@ -84,7 +84,7 @@ describe('Properties of the brokers package', () => {
     expect(unused.map(({ key, reason }) => [key, reason])).toEqual([
       [
         'spring.kafka.consumer.enable-auto-commit',
-        'the event bus always commits by itself, and only what is done',
+        'the event bus always commits by itself, and only completed records',
       ],
       ['spring.kafka.producer.acks', 'every record is acknowledged by all in-sync replicas'],
       [
@@ -102,7 +102,7 @@ describe('Properties of the brokers package', () => {
     ]);
   });
 
-  it('fall back on the preset and on the group of the package', () => {
+  it('falls back on the preset and the group id of the package', () => {
     const { options: few } = fromProperties({ 'spring.kafka.bootstrap-servers': 'a:1' });
     expect(few).toEqual({
       enabled: 'if-configured',
@@ -117,15 +117,15 @@ describe('Properties of the brokers package', () => {
     [{ 'spring.kafka.bootstrap-servers': 'a:1' }, 'enabled'],
     [{ 'spring.kafka.bootstrap-servers': 'a:1', 'messaging.enabled': false }, 'disabled'],
     [{ 'spring.kafka.bootstrap-servers': 'a:1', 'messaging.kafka.enabled': 'false' }, 'disabled'],
-  ])('%j make the bus %s', (properties, enabled) => {
+  ])('%j makes the bus %s', (properties, enabled) => {
     expect(resolveOptions(fromProperties(properties).options).enabled).toBe(enabled);
   });
 
-  it('are all of the reference known: each is an option, or unused for a reason of its own', () => {
+  it('knows every property of the reference, as an option or as unused', () => {
     expect(unused.filter(({ reason }) => reason === 'no option has this name')).toEqual([]);
   });
 
-  it('without the line of the bootstrap servers leave Kafka off, whatever else they say', () => {
+  it('leaves Kafka off without bootstrap servers, whatever else is set', () => {
     const rest = REFERENCE.replace(/^spring\.kafka\.bootstrap-servers=.*$/m, '');
     const loaded = fromProperties(rest);
     expect(loaded.options.enabled).toBe('if-configured');
@@ -133,7 +133,7 @@ describe('Properties of the brokers package', () => {
     expect(resolveOptions(loaded.options).enabled).toBe('unconfigured');
   });
 
-  it('are refused where a switch is neither on nor off, all at once', () => {
+  it('refuses all switches that are neither on nor off at once', () => {
     const run = () =>
       fromProperties({
         'messaging.enabled': 'no',
@@ -145,7 +145,7 @@ describe('Properties of the brokers package', () => {
     ]);
   });
 
-  it('are refused where one field has two names', () => {
+  it('refuses one field under two names', () => {
     const run = () =>
       fromProperties({
         'messaging.consumer.concurrency': 2,
@@ -156,7 +156,7 @@ describe('Properties of the brokers package', () => {
     ]);
   });
 
-  it('have no retry topic where they say so, or say nothing', () => {
+  it('adds a retry topic only if the properties enable it', () => {
     const key = 'messaging.kafka.retry.retry-topics-enabled';
     const tiers = (value: string) =>
       fromProperties({ [key]: value }).options.defaults?.retry?.tiers;
@@ -168,7 +168,7 @@ describe('Properties of the brokers package', () => {
     ]);
   });
 
-  it('take the native names of Kafka below properties', () => {
+  it("accepts Kafka's native names below properties", () => {
     const native = {
       'spring.kafka.consumer.properties.session.timeout.ms': '30000',
       'spring.kafka.consumer.properties.max.poll.interval.ms': 300_000,
@@ -194,13 +194,13 @@ describe('Properties of the brokers package', () => {
   });
 });
 
-describe('The producer of the package', () => {
+describe('fromProperties() for the producer', () => {
   const producerOf = (properties: Record<string, string>) =>
     resolveOptions(
       fromProperties({ 'spring.kafka.bootstrap-servers': 'a:1', ...properties }).options,
     ).clusters['default']?.producer;
 
-  it('is set up as its properties say', () => {
+  it('applies its properties', () => {
     expect(
       producerOf({
         'spring.kafka.producer.compression-type': 'snappy',
@@ -218,29 +218,29 @@ describe('The producer of the package', () => {
     });
   });
 
-  it('reads sizes with their units only', () => {
+  it('reads sizes only with their units', () => {
     const size = (text: string) =>
       producerOf({ 'spring.kafka.producer.batch-size': text })?.batchBytes;
     expect(['512B', '32KB', '1 mb'].map(size)).toEqual([512, 32_768, 1_048_576]);
     expect(() => size('32 apples')).toThrow(/clusters\.default\.producer\.batchBytes/);
   });
 
-  it('does not count tries, is idempotent, and waits for all replicas whatever they say', () => {
+  it('lists retries, idempotence and acks as unused, because the producer fixes them', () => {
     const keys = ['acks', 'retries', 'properties.enable.idempotence', 'transaction-id-prefix'];
     const { unused } = fromProperties(
       Object.fromEntries(keys.map((key) => [`spring.kafka.producer.${key}`, '1'])),
     );
     expect(unused.map(({ reason }) => reason)).toEqual([
       'every record is acknowledged by all in-sync replicas',
-      'tries are not counted: clusters.default.producer.deliveryTimeoutMs ends them',
+      'attempts are not counted: clusters.default.producer.deliveryTimeoutMs ends them',
       'the producer is always idempotent',
       'the event bus has no option for it',
     ]);
   });
 });
 
-describe('The text of a .properties file', () => {
-  it('is read as Java reads it', () => {
+describe('parseProperties()', () => {
+  it('reads a .properties file as Java does', () => {
     const text = [
       '# comment',
       '! comment',

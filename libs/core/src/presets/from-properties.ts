@@ -10,17 +10,16 @@ import { fromText, optionShape } from './text-value.js';
 
 const SOURCE = 'properties';
 
-/** What S3 sets where its reference says nothing. The rest is in preset `brokers`. */
+/** Default of S3 that its reference does not document. The other defaults are in preset `brokers`. */
 const DEFAULT_GROUP_ID = 'unraveldocs-group';
 
 type Scalar = string | number | boolean | undefined;
 
 /**
- * `spring.kafka.*` and `messaging.*`, from a flat object or the text of a .properties file. The
- * bindings of this application then behave as preset `brokers` says, with what the file changes.
- * Without bootstrap servers the event bus is off. What belongs to the producers of the package, to RabbitMQ or the
- * creation of topics has no place among these options: it is listed as unused, and
- * loadMessagingProperties reads it.
+ * Reads `spring.kafka.*` and `messaging.*` from a flat object or the text of a .properties file. All
+ * bindings use preset `brokers`, and the file overrides its values. Without bootstrap servers the
+ * event bus is off. Keys of the package's producers, of RabbitMQ and of topic creation are no options
+ * of the event bus: they are listed as unused, and loadMessagingProperties reads them.
  */
 export function fromProperties(given: string | Readonly<Record<string, Scalar>>): LoadedOptions {
   const properties = typeof given === 'string' ? parseProperties(given) : given;
@@ -28,13 +27,13 @@ export function fromProperties(given: string | Readonly<Record<string, Scalar>>)
     value === undefined || String(value).trim() === '' ? [] : [{ key, text: String(value) }],
   );
   const violations = new Violations();
-  const messaging = messagingOf(entries, violations);
+  const messaging = messagingEntries(entries, violations);
   const builder = new OptionsBuilder()
     .set(['enabled'], isSwitchedOff(messaging, violations) ? false : 'if-configured')
     .set(['defaults', 'preset'], 'brokers')
     .set(['defaults', 'groupId'], DEFAULT_GROUP_ID);
-  const unused = entries.flatMap((entry) => place(entry, builder) ?? []);
-  placeRetryTopic(messaging, builder, violations);
+  const unused = entries.flatMap((entry) => applyEntry(entry, builder) ?? []);
+  addRetryTopic(messaging, builder, violations);
   violations.throwIfAny();
   return { source: SOURCE, options: builder.build(), unused };
 }
@@ -46,17 +45,17 @@ interface Entry {
 
 type MessagingEntries = ReadonlyMap<string, MessagingEntry>;
 
-function messagingOf(entries: readonly Entry[], violations: Violations): MessagingEntries {
-  const found = entries.flatMap(({ key, text }) => {
+function messagingEntries(entries: readonly Entry[], violations: Violations): MessagingEntries {
+  const messagingKeys = entries.flatMap(({ key, text }) => {
     const field = messagingField(key);
     return field ? [{ name: key, field, value: text }] : [];
   });
-  return byField(found, violations);
+  return byField(messagingKeys, violations);
 }
 
 const MAPPED = new Map(PROPERTY_KEYS.map((mapping) => [canonicalKey(mapping.key), mapping]));
 
-function place({ key, text }: Entry, builder: OptionsBuilder): UnusedKey | undefined {
+function applyEntry({ key, text }: Entry, builder: OptionsBuilder): UnusedKey | undefined {
   const use = messagingField(key)?.use;
   const mapping = use?.kind === 'option' ? use : MAPPED.get(canonicalKey(key));
   if (mapping) {
@@ -80,7 +79,7 @@ function isSwitchedOff(messaging: MessagingEntries, violations: Violations): boo
   return switches.map((entry) => flagOf(entry, violations)).includes(false);
 }
 
-/** A flag that has no place of its own, so that the validator of the options never sees it. */
+/** Validates a flag that does not become an option, so that the validator of the options never sees it. */
 function flagOf({ name, field, value }: MessagingEntry, violations: Violations): unknown {
   const shape = optionShape(MessagingProperties, field.path.split('.'));
   const flag = fromText(shape, String(value));
@@ -91,24 +90,24 @@ function flagOf({ name, field, value }: MessagingEntry, violations: Violations):
 }
 
 /**
- * One retry topic, where the file asks for it by name: `{topic}-retry`, with as many deliveries as
- * there are attempts, each after the initial interval. S3 gives that topic no delay of its own. A
- * file that says nothing gets none: S3's default creates these topics, but its own flow of a
- * failed record goes from the last attempt to the dead letters.
+ * Adds one retry topic `{topic}-retry` if the file enables it explicitly. It has as many deliveries as
+ * there are attempts, each after the initial interval, because S3 has no separate delay for that topic.
+ * Left out, there is none: S3 creates these topics by default, but moves a failed record from the
+ * last attempt directly to the dead-letter topic.
  */
-function placeRetryTopic(
+function addRetryTopic(
   messaging: MessagingEntries,
   builder: OptionsBuilder,
   violations: Violations,
 ): void {
-  const asked = messaging.get('retry.retryTopicsEnabled');
-  if (!asked) return;
+  const enabled = messaging.get('retry.retryTopicsEnabled');
+  if (!enabled) return;
   const tier = {
     delayMs: retryValue(messaging, 'initialIntervalMs'),
     maxAttempts: retryValue(messaging, 'maxAttempts'),
     topicSuffix: '-retry',
   };
-  builder.set(['defaults', 'retry', 'tiers'], flagOf(asked, violations) === true ? [tier] : []);
+  builder.set(['defaults', 'retry', 'tiers'], flagOf(enabled, violations) === true ? [tier] : []);
 }
 
 function retryValue(

@@ -7,15 +7,15 @@ import { FIELD_CASES, treeOf, valueAt } from './messaging-properties.spec-suppor
 const kebab = (path: string): string =>
   path.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 
-/** The defaults with one field changed, and nothing else. */
+/** Returns the defaults with only one field changed. */
 const only = (path: string, value: unknown): readonly unknown[] =>
   FIELD_CASES.map((each) => (each.path === path ? value : each.default));
 
 const fieldsOf = (properties: MessagingProperties): readonly unknown[] =>
   FIELD_CASES.map(({ path }) => valueAt(properties, path));
 
-describe('The properties of messaging', () => {
-  it('are the 22 of the reference, and no others', () => {
+describe('loadMessagingProperties()', () => {
+  it('has exactly the 22 properties of the reference', () => {
     expect(FIELD_CASES).toHaveLength(22);
     expect([...keyPaths(MessagingProperties)].sort()).toEqual(
       FIELD_CASES.map(({ path }) => path).sort(),
@@ -44,12 +44,12 @@ describe('The properties of messaging', () => {
     );
   });
 
-  it.each(FIELD_CASES)('$id: $path cannot be $wrong', ({ path, wrong }) => {
-    const found = violationsOf(() => loadMessagingProperties(treeOf(path, wrong)));
-    expect(found.map((violation) => violation.path)).toEqual([`messaging.${path}`]);
+  it.each(FIELD_CASES)('$id: $path cannot be $invalid', ({ path, invalid }) => {
+    const violations = violationsOf(() => loadMessagingProperties(treeOf(path, invalid)));
+    expect(violations.map((violation) => violation.path)).toEqual([`messaging.${path}`]);
   });
 
-  it('are complete and frozen, all the way down', () => {
+  it('returns complete and deeply frozen properties', () => {
     const loaded = loadMessagingProperties({ kafka: { topicPrefix: 'shop' } });
     const { kafka, consumer, producer, retry, rabbitmq } = loaded;
     const parts = [loaded, kafka, consumer, producer, retry, rabbitmq, MESSAGING_DEFAULTS];
@@ -58,26 +58,26 @@ describe('The properties of messaging', () => {
     expect(loadMessagingProperties(loaded)).toEqual(loaded);
   });
 
-  it('leave the given object as it was', () => {
+  it('does not change the given object', () => {
     const given = { consumer: { 'max-poll-records': 7 } };
     loadMessagingProperties(given);
     expect(given).toEqual({ consumer: { 'max-poll-records': 7 } });
     expect(Object.isFrozen(given.consumer)).toBe(false);
   });
 
-  it('may be an object of the class', () => {
+  it('accepts an instance of the class', () => {
     const given = Object.assign(new MessagingProperties(), { enabled: false });
     expect(fieldsOf(loadMessagingProperties({ messaging: given }))).toEqual(only('enabled', false));
     expect(fieldsOf(loadMessagingProperties(given))).toEqual(only('enabled', false));
   });
 
-  it('may be durations with a unit', () => {
+  it('accepts durations with a unit', () => {
     const given = { consumer: { sessionTimeoutMs: '45s' }, 'retry.max-interval-ms': '1m' };
     const { consumer, retry } = loadMessagingProperties(given);
     expect([consumer.sessionTimeoutMs, retry.maxIntervalMs]).toEqual([45_000, 60_000]);
   });
 
-  it('may keep topics for ever', () => {
+  it('accepts an unlimited retention', () => {
     const { kafka } = loadMessagingProperties({ kafka: { defaultRetentionMs: -1 } });
     expect(kafka.defaultRetentionMs).toBe(-1);
   });
@@ -91,13 +91,13 @@ describe('The properties of messaging', () => {
     ['a section without a value', { messaging: undefined }],
     ['an empty line', 'messaging.kafka.topic-prefix='],
     ['an empty section', { consumer: {} }],
-  ])('are the defaults for %s', (_, given) => {
+  ])('returns the defaults for %s', (_, given) => {
     expect(loadMessagingProperties(given)).toEqual(MESSAGING_DEFAULTS);
   });
 });
 
-describe('What is wrong with the properties of messaging', () => {
-  it('is told all at once', () => {
+describe('loadMessagingProperties() with invalid properties', () => {
+  it('reports all violations at once', () => {
     const given = {
       messaging: {
         defaultBroker: 'kafka',
@@ -124,38 +124,38 @@ describe('What is wrong with the properties of messaging', () => {
       { 'messaging.kafka.retry.max-attempt': '2' },
       "'messaging.kafka.retry.max-attempt'. Did you mean 'messaging.kafka.retry.maxAttempts'?",
     ],
-  ])('has the nearest name, at any level: %j', (given, message) => {
+  ])('suggests the nearest name for a misspelt key, at any level: %j', (given, message) => {
     expect(complaintsOf(() => loadMessagingProperties(given))).toEqual([
       expect.stringContaining(`there is no property ${message}`),
     ]);
   });
 
-  it('is a section that has no keys to read', () => {
+  it('refuses a section without readable keys', () => {
     expect(complaintsOf(() => loadMessagingProperties({ retry: new Map() }))).toEqual([
       'OBJECT messaging.retry: must be a plain object; got an instance of Map.',
     ]);
   });
 
-  it('lists what there is where no name is near', () => {
+  it('lists all names if none is near an unknown key', () => {
     const [complaint] = complaintsOf(() => loadMessagingProperties({ zzz: 1 }));
     expect(complaint).toContain('Known are: messaging.defaultBroker, messaging.enabled,');
   });
 
-  it.each([null, [], 5, true])('is the whole of %j', (given) => {
+  it.each([null, [], 5, true])('refuses the whole of %j', (given) => {
     expect(complaintsOf(() => loadMessagingProperties(given as never))[0]).toContain(
       'OBJECT messaging: must be a plain object or the text of a .properties file; got',
     );
   });
 
-  it('is __proto__, wherever it stands', () => {
+  it('refuses __proto__ at any place', () => {
     const given = JSON.parse('{"kafka":{"__proto__":{"enabled":false}}}') as object;
     expect(complaintsOf(() => loadMessagingProperties({ ...given }))[0]).toContain(
       "UNKNOWN_KEY messaging.kafka.__proto__: there is no property 'messaging.kafka.__proto__'",
     );
   });
 
-  it('never shows the value of a key that nobody knows', () => {
-    const [found] = violationsOf(() => loadMessagingProperties({ pasword: 'secret' }));
-    expect(JSON.stringify(found)).not.toContain('secret');
+  it('reports an unknown key without its value', () => {
+    const [violation] = violationsOf(() => loadMessagingProperties({ pasword: 'secret' }));
+    expect(JSON.stringify(violation)).not.toContain('secret');
   });
 });

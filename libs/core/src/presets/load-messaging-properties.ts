@@ -23,10 +23,9 @@ import { parseProperties } from './properties-text.js';
 import { optionShape, fromText } from './text-value.js';
 
 /**
- * Everything `messaging.*` says, and the default where it says nothing: from the text of a
- * .properties file, from flat keys, or from a tree. Keys may be written `topic-prefix` or
- * `topicPrefix`. What stands beside `messaging` belongs to others; an object without it is the
- * section itself.
+ * Reads `messaging.*`, completed by the defaults, from the text of a .properties file, from flat keys
+ * or from a tree. Keys may be written `topic-prefix` or `topicPrefix`. Other keys beside `messaging`
+ * are ignored; an object without that key is taken as the section itself.
  */
 export function loadMessagingProperties(given: string | object = {}): MessagingProperties {
   const violations = new Violations();
@@ -45,31 +44,32 @@ function complete(values: PlainObject): MessagingProperties {
     { source: 'the given properties', path: ROOT, values },
     { source: 'the defaults', path: ROOT, values: DEFAULTS },
   ];
-  // Every key is in the defaults, and every value was checked against the class.
+  // The cast is safe: the defaults contain every key, and every value was checked against the class.
   return deepFreeze(mergeLayers(layers).values) as unknown as MessagingProperties;
 }
 
 function entriesOf(given: unknown, violations: Violations): readonly MessagingEntry[] {
-  if (typeof given === 'string') return visitAll(ownKeys(parseProperties(given)), violations);
+  if (typeof given === 'string') return visitAll(messagingKeys(parseProperties(given)), violations);
   if (!isSection(given)) {
     const message = `must be a plain object or the text of a .properties file; got ${formatValue(given)}.`;
     violations.add('OBJECT', ROOT, undefined, message);
     return [];
   }
   const entries = Object.entries(given);
-  const own = entries.filter(([name]) => isOwn(name));
+  const own = entries.filter(([name]) => isMessagingKey(name));
   return visitAll(own.length > 0 ? own : asSection(entries), violations);
 }
 
-const ownKeys = (properties: PlainObject): [string, unknown][] =>
-  Object.entries(properties).filter(([name]) => isOwn(name));
+const messagingKeys = (properties: PlainObject): [string, unknown][] =>
+  Object.entries(properties).filter(([name]) => isMessagingKey(name));
 
-/** `mesaging.enabled` is meant for us: it is taken in, to be refused. */
-const isOwn = (name: string): boolean => nearestName(firstWord(name), [ROOT]) !== undefined;
+/** Accepts misspelled roots such as `mesaging.enabled`, so that they are refused and not ignored. */
+const isMessagingKey = (name: string): boolean =>
+  nearestName(firstWord(name), [ROOT]) !== undefined;
 
 const firstWord = (name: string): string => canonicalKey(name.split('.')[0] ?? '');
 
-/** Of a record without `messaging`, `spring.*` is the part that fromProperties reads. */
+/** Adds the root key to each entry. Entries of `spring.*` are left to fromProperties. */
 const asSection = (entries: readonly [string, unknown][]): [string, unknown][] =>
   entries
     .filter(([name]) => firstWord(name) !== 'spring')
@@ -80,7 +80,7 @@ const visitAll = (
   violations: Violations,
 ): readonly MessagingEntry[] => entries.flatMap(([name, value]) => visit(name, value, violations));
 
-/** Goes down into known sections only, so that no tree is too deep. */
+/** Descends into known sections only, so that the depth of the given tree does not matter. */
 function visit(name: string, value: unknown, violations: Violations): readonly MessagingEntry[] {
   if (value === undefined) return [];
   const field = messagingField(name);
@@ -99,11 +99,11 @@ function visit(name: string, value: unknown, violations: Violations): readonly M
   return visitAll(inner, violations);
 }
 
-/** Any other object, such as a Map or a Date, would look like one without keys. */
+/** Excludes other objects, such as a Map or a Date, which would look like a section without keys. */
 const isSection = (value: unknown): value is object =>
   isPlainObject(value) || SECTION_CLASSES.some((type) => value instanceof type);
 
-/** An empty line of a file is one that is not set. */
+/** Treats an empty value of a file as not set. */
 const isBlank = (value: unknown): boolean => typeof value === 'string' && value.trim() === '';
 
 const valueOf = (path: string, value: unknown): unknown =>

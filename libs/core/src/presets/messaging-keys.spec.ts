@@ -11,8 +11,8 @@ const OPTIONS = MESSAGING_FIELDS.flatMap(({ path, use }) =>
   use.kind === 'option' ? [{ path, ...use, option: use.to.join('.') }] : [],
 );
 
-describe('The table of the messaging properties', () => {
-  it('has every field of the class, and no other', () => {
+describe('MESSAGING_FIELDS', () => {
+  it('has exactly the fields of the class', () => {
     expect(MESSAGING_FIELDS.map(({ path }) => path)).toEqual(keyPaths(MessagingProperties));
   });
 
@@ -29,7 +29,7 @@ describe('The table of the messaging properties', () => {
   );
 
   it.each(FIELD_CASES.filter(({ option }) => !option))(
-    '$id: $key is left to the messaging package, and said to be',
+    '$id: $key is reported as left to the messaging package',
     ({ key, other }) => {
       const { options, unused } = fromProperties({ [key]: other });
       expect(options).toEqual(fromProperties({}).options);
@@ -58,13 +58,13 @@ describe('The table of the messaging properties', () => {
     expect(OPTIONS).toHaveLength(8);
   });
 
-  it.each(OPTIONS)('$path is judged by the rule of $option', ({ path, to }) => {
+  it.each(OPTIONS)('$path is validated by the rule of $option', ({ path, to }) => {
     const here = optionShape(MessagingProperties, path.split('.'));
     const there = optionShape(EventBusProperties, to);
     expect([here.kind, here.rule]).toEqual([there.kind, there.rule]);
   });
 
-  it('says nothing of retry topics in preset brokers: they are asked for by name', () => {
+  it('preset brokers has no retry topics, because they must be enabled explicitly', () => {
     expect(MESSAGING_DEFAULTS.retry.retryTopicsEnabled).toBe(true);
     expect(PRESETS.brokers.binding.retry?.tiers).toEqual([]);
   });

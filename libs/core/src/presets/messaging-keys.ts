@@ -2,25 +2,25 @@ import { nearestName } from '../model/nearest-name.js';
 import type { Violations } from '../config/validation/violations.js';
 import type { OptionPath } from './options-builder.js';
 
-/** What becomes of a field of MessagingProperties where an event bus is configured. */
+/** Use of a field of MessagingProperties when an event bus is configured. */
 export type MessagingUse =
-  /** It is an option of the event bus under another name, in other units. */
+  /** An option of the event bus under another name, in other units. */
   | {
       readonly kind: 'option';
       readonly to: OptionPath;
       readonly convert?: (value: unknown) => unknown;
     }
-  /** It switches the event bus off. */
+  /** A switch that turns the event bus off. */
   | { readonly kind: 'switch' }
-  /** It asks for a retry topic, which takes other fields as well. */
+  /** The switch of the retry topic, which also uses other fields. */
   | { readonly kind: 'retry-topic' }
-  /** Only the messaging package reads it. */
+  /** A field that only the messaging package reads. */
   | { readonly kind: 'messaging'; readonly reason: string };
 
 export const ROOT = 'messaging';
 
 export interface MessagingField {
-  /** In MessagingProperties: `consumer.maxPollRecords`. */
+  /** Path in MessagingProperties: `consumer.maxPollRecords`. */
   readonly path: string;
   readonly use: MessagingUse;
 }
@@ -36,10 +36,10 @@ const TOPICS = ofMessaging('the creation of topics');
 const PRODUCERS = ofMessaging('producers');
 const RABBITMQ = ofMessaging('RabbitMQ');
 
-/** S3 counts the attempts after the first call; here the first call counts. */
+/** Converts attempts: S3 counts them after the first call, the event bus includes the first call. */
 const plusFirstCall = (value: unknown): unknown => (typeof value === 'number' ? value + 1 : value);
 
-/** Every field of MessagingProperties, and who reads it. */
+/** Use of every field of MessagingProperties. */
 const USES: Readonly<Record<string, MessagingUse>> = {
   defaultBroker: ofMessaging('the choice of a producer; the event bus reads from Kafka only'),
   enabled: { kind: 'switch' },
@@ -73,22 +73,31 @@ export const MESSAGING_FIELDS: readonly MessagingField[] = Object.entries(USES).
   ([path, use]) => ({ path, use }),
 );
 
-/** The reference file has these below `messaging.kafka`, the class has them beside it. */
+/** Fields that the reference file has below `messaging.kafka`, and the class beside it. */
 const ALSO_BELOW_KAFKA = /^(?:consumer|producer|retry)\./;
 
-/** As a file may name a field: `messaging.consumer.concurrency`, `messaging.kafka.consumer.concurrency`. */
+/**
+ * Returns the names that a file may use: `messaging.consumer.concurrency`,
+ * `messaging.kafka.consumer.concurrency`.
+ */
 export const namesOf = ({ path }: MessagingField): readonly string[] =>
   ALSO_BELOW_KAFKA.test(path) ? [`${ROOT}.kafka.${path}`, `${ROOT}.${path}`] : [`${ROOT}.${path}`];
 
-/** Spring takes `maxPollRecords` and `max-poll-records` for the same. */
+/**
+ * Removes differences of spelling, since Spring treats `maxPollRecords` and `max-poll-records` as
+ * the same key.
+ */
 export const canonicalKey = (key: string): string => key.replaceAll(/[-_]/g, '').toLowerCase();
 
 const NAMED = MESSAGING_FIELDS.flatMap((field) => namesOf(field).map((name) => ({ name, field })));
 const FIELDS = new Map(NAMED.map(({ name, field }) => [canonicalKey(name), field]));
-const SECTIONS = new Set([...FIELDS.keys()].flatMap(sectionsAbove));
+const SECTIONS = new Set([...FIELDS.keys()].flatMap(sectionsOf));
 
-/** `messaging.kafka.consumer.concurrency`: three sections, the first of them `messaging`. */
-function sectionsAbove(name: string): readonly string[] {
+/**
+ * Returns the sections of a name: `messaging.kafka.consumer.concurrency` has three, the first is
+ * `messaging`.
+ */
+function sectionsOf(name: string): readonly string[] {
   const words = name.split('.').slice(0, -1);
   return words.map((_, index) => words.slice(0, index + 1).join('.'));
 }
@@ -98,10 +107,12 @@ export const messagingField = (name: string): MessagingField | undefined =>
 
 export const isMessagingSection = (name: string): boolean => SECTIONS.has(canonicalKey(name));
 
-const SPELLINGS = [...new Set(NAMED.flatMap(({ name }) => [...sectionsAbove(name), name]))];
-const WITHIN = SPELLINGS.filter((name) => name !== ROOT).map((name) => name.slice(ROOT.length + 1));
+const SPELLINGS = [...new Set(NAMED.flatMap(({ name }) => [...sectionsOf(name), name]))];
+const NAMES_WITHOUT_ROOT = SPELLINGS.filter((name) => name !== ROOT).map((name) =>
+  name.slice(ROOT.length + 1),
+);
 
-/** The name or section that is meant, or one of another level; else what there is. */
+/** Suggests the nearest name or section, on any level; if nothing is near, lists all fields. */
 export function messagingSuggestion(name: string): string {
   const nearest = name.startsWith(`${ROOT}.`)
     ? nearestWithin(name.slice(ROOT.length + 1))
@@ -110,34 +121,39 @@ export function messagingSuggestion(name: string): string {
   return `Known are: ${MESSAGING_FIELDS.map(({ path }) => `${ROOT}.${path}`).join(', ')}.`;
 }
 
-/** Without the root, which all have in common: it would bring the strangest names close. */
+/** Compares without the root, because the common beginning would make unrelated names look similar. */
 function nearestWithin(name: string): string | undefined {
-  const last = nearestName(lastWord(name), WITHIN.map(lastWord));
-  const nearest = nearestName(name, WITHIN) ?? WITHIN.find((known) => lastWord(known) === last);
+  const last = nearestName(lastWord(name), NAMES_WITHOUT_ROOT.map(lastWord));
+  const nearest =
+    nearestName(name, NAMES_WITHOUT_ROOT) ??
+    NAMES_WITHOUT_ROOT.find((known) => lastWord(known) === last);
   return nearest && `${ROOT}.${nearest}`;
 }
 
 const lastWord = (name: string): string => name.split('.').at(-1) ?? name;
 
 export interface MessagingEntry {
-  /** As it was written. */
+  /** Name as it was written. */
   readonly name: string;
   readonly field: MessagingField;
   readonly value: unknown;
 }
 
-/** By the path of the field. A field under two names is refused: one of the two would not count. */
+/**
+ * Groups the entries by field. A field under two names is refused, because one of the two would be
+ * ignored.
+ */
 export function byField(
   entries: readonly MessagingEntry[],
   violations: Violations,
 ): ReadonlyMap<string, MessagingEntry> {
-  const found = new Map<string, MessagingEntry>();
+  const entriesByField = new Map<string, MessagingEntry>();
   for (const entry of entries) {
-    const earlier = found.get(entry.field.path);
-    found.set(entry.field.path, earlier ?? entry);
+    const earlier = entriesByField.get(entry.field.path);
+    entriesByField.set(entry.field.path, earlier ?? entry);
     if (!earlier) continue;
     const message = `is given twice, the first time as '${earlier.name}'. Remove one of them.`;
     violations.add('KEY_TWICE', entry.name, undefined, message);
   }
-  return found;
+  return entriesByField;
 }

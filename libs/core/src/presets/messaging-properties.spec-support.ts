@@ -2,15 +2,15 @@ import type { PlainObject } from '../config/reading/plain-object.js';
 
 export interface FieldCase {
   readonly id: string;
-  /** In MessagingProperties. */
+  /** Path in MessagingProperties. */
   readonly path: string;
-  /** As a .properties file names it. */
+  /** Key in a .properties file. */
   readonly key: string;
-  /** What S3 says. */
+  /** Default of S3. */
   readonly default: unknown;
   readonly other: string | number | boolean;
-  readonly wrong: unknown;
-  /** Where it arrives in the options of the event bus with the `other` value; only messaging reads the rest. */
+  readonly invalid: unknown;
+  /** Option of the event bus, and its value for `other`. Left out if only messaging reads the field. */
   readonly option?: { readonly path: string; readonly value: unknown };
 }
 
@@ -18,7 +18,7 @@ const field = (
   id: string,
   path: string,
   key: string,
-  [byDefault, other, wrong]: readonly [unknown, FieldCase['other'], unknown],
+  [byDefault, other, invalid]: readonly [unknown, FieldCase['other'], unknown],
   option?: readonly [path: string, value: unknown],
 ): FieldCase => ({
   id: `S3-5.1-${id}`,
@@ -26,7 +26,7 @@ const field = (
   key: `messaging.${key}`,
   default: byDefault,
   other,
-  wrong,
+  invalid,
   ...(option && { option: { path: option[0], value: option[1] } }),
 });
 
@@ -35,7 +35,7 @@ const TIER0 = 'defaults.retry.tier0';
 const CONSUMER = 'kafka.consumer';
 const PRODUCER = 'kafka.producer';
 
-/** S3's reference of `messaging.*`, written down once more: the specs hold the code against it. */
+/** S3's reference of `messaging.*`, written independently of the code, so that the specs can compare both. */
 export const FIELD_CASES: readonly FieldCase[] = [
   field('01', 'defaultBroker', 'default-broker', ['KAFKA', 'RABBITMQ', 'KAFKAA']),
   field('02', 'enabled', 'enabled', [true, false, 1], ['enabled', false]),
@@ -43,7 +43,7 @@ export const FIELD_CASES: readonly FieldCase[] = [
   field('04', 'kafka.topicPrefix', 'kafka.topic-prefix', [PREFIX, 'shop', 'a b']),
   field('05', 'kafka.defaultPartitions', 'kafka.default-partitions', [3, 6, 0]),
   field('06', 'kafka.defaultReplicationFactor', 'kafka.default-replication-factor', [1, 3, 40_000]),
-  // Thirty days, as S3's topic of payments: longer than a timer can be.
+  // 30 days, as for S3's payments topic: longer than the limit of a timer.
   field(
     '07',
     'kafka.defaultRetentionMs',
@@ -129,7 +129,7 @@ export const FIELD_CASES: readonly FieldCase[] = [
   field('22', 'rabbitmq.queuePrefix', 'rabbitmq.queue-prefix', [PREFIX, 'shop', null]),
 ];
 
-/** The tree with this value at this path. */
+/** Returns a tree with this value at this path. */
 export const treeOf = (path: string, value: unknown): PlainObject =>
   path.split('.').reduceRight<unknown>((inner, key) => ({ [key]: inner }), value) as PlainObject;
 

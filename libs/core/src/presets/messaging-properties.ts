@@ -16,18 +16,21 @@ export class MessagingKafkaProperties {
   @IsFlag()
   readonly enabled!: boolean;
 
-  /** Begins the name of every topic, so it must be the beginning of one. */
+  /** Prefix of every topic name, so it must be valid at the beginning of one. */
   @IsTopicName()
   readonly topicPrefix!: string;
 
   @IsWholeNumber({ max: 100_000 })
   readonly defaultPartitions!: number;
 
-  /** Kafka has 16 bits for it. */
+  /** Limited to 16 bits, as in Kafka's protocol. */
   @IsWholeNumber({ max: 32_767 })
   readonly defaultReplicationFactor!: number;
 
-  /** -1 is for ever. No duration: nobody waits for it, so it may be longer than a timer can be. */
+  /**
+   * Retention in ms; -1 keeps records for ever. Not an IsDuration, because no timer waits for it
+   * and it may exceed a timer's limit.
+   */
   @IsWholeNumber({ min: -1, max: Number.MAX_SAFE_INTEGER })
   readonly defaultRetentionMs!: number;
 }
@@ -47,7 +50,7 @@ export class MessagingConsumerProperties {
 }
 
 export class MessagingProducerProperties {
-  /** No more than a timer takes, in seconds. */
+  /** Limited to the longest timer of Node, in seconds. */
   @IsWholeNumber({ max: 2_147_483 })
   readonly sendTimeoutSeconds!: number;
 
@@ -59,7 +62,10 @@ export class MessagingProducerProperties {
 }
 
 export class MessagingRetryProperties {
-  /** After the first call, which is not counted here: an event bus option counts one more. */
+  /**
+   * Attempts after the first call. The option of the event bus also counts the first call, so it is
+   * one higher.
+   */
   @IsWholeNumber({ min: 0, max: 999_999 })
   readonly maxAttempts!: number;
 
@@ -87,12 +93,12 @@ export class MessagingRabbitMqProperties {
   readonly queuePrefix!: string;
 }
 
-/** `messaging.*`. Complete once loaded; each key may be left out where it is given. */
+/** The section `messaging.*`. Every key may be left out of the file; loading fills in the defaults. */
 export class MessagingProperties {
   @IsOneOf(MESSAGING_BROKERS)
   readonly defaultBroker!: (typeof MESSAGING_BROKERS)[number];
 
-  /** Off switches everything off, whatever the brokers' own switches say. */
+  /** Main switch. If false, everything is off, regardless of the switches per broker. */
   @IsFlag()
   readonly enabled!: boolean;
 

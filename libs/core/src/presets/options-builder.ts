@@ -9,7 +9,7 @@ interface Node {
 
 const node = (): Node => ({ children: new Map() });
 
-/** Puts options together key by key. Kept in maps until the end, so that no key can be a trap. */
+/** Builds options key by key. Uses maps until `build`, so that a key such as `__proto__` cannot do harm. */
 export class OptionsBuilder {
   readonly #root = node();
 
@@ -25,19 +25,19 @@ export class OptionsBuilder {
   }
 
   build(): Partial<EventBusProperties> {
-    return plain(this.#root) ?? {};
+    return toValue(this.#root) ?? {};
   }
 }
 
-/** Children beat a value of the whole: `RETRY_TIERS_0_DELAY_MS` beside `RETRY_TIERS`. */
-function plain({ value, children }: Node): unknown {
+/** Converts a node. Its children win over its own value: `RETRY_TIERS_0_DELAY_MS` over `RETRY_TIERS`. */
+function toValue({ value, children }: Node): unknown {
   if (children.size === 0) return value;
-  const entries = [...children].map(([key, child]) => [key, plain(child)] as const);
+  const entries = [...children].map(([key, child]) => [key, toValue(child)] as const);
   if (entries.every(([key]) => typeof key === 'number')) return asList(entries);
   return Object.fromEntries(entries);
 }
 
-/** A gap is an empty item, so that the numbers of tiers stay what was written. */
+/** Fills gaps with empty items, so that the tiers keep their numbers. */
 function asList(entries: readonly (readonly [string | number, unknown])[]): readonly unknown[] {
   const byIndex = new Map(entries);
   const length = Math.max(...entries.map(([key]) => Number(key))) + 1;

@@ -1,4 +1,4 @@
-/** The keys of a Java .properties file: comments, `=` or `:`, continued lines and \uXXXX. */
+/** Parses a Java .properties file, with comments, `=` or `:`, continued lines and \uXXXX. */
 export function parseProperties(text: string): Readonly<Record<string, string>> {
   const entries = logicalLines(text).map((line): [string, string] => {
     const [, key = line, value = ''] =

@@ -8,13 +8,13 @@ export interface PropertyKey {
 
 const defaults = (...path: string[]): OptionPath => ['defaults', ...path];
 
-/** `manual-immediate`, as Spring's relaxed spelling has it. */
+/** Converts Spring's relaxed spelling: `manual-immediate`. */
 const enumName = (value: unknown): unknown =>
   typeof value === 'string' ? value.replaceAll('-', '_').toUpperCase() : value;
 
 const UNITS: Readonly<Record<string, number>> = { B: 1, KB: 2 ** 10, MB: 2 ** 20, GB: 2 ** 30 };
 
-/** `16KB`, as Spring writes sizes. */
+/** Parses Spring's notation of sizes: `16KB`. */
 const bytes = (value: unknown): unknown => {
   const [, count, unit] = /^(\d+) *([KMG]?B)$/.exec(String(value).toUpperCase()) ?? [];
   return count === undefined ? value : Number(count) * (UNITS[unit ?? ''] ?? 1);
@@ -23,7 +23,7 @@ const bytes = (value: unknown): unknown => {
 const lowerCase = (value: unknown): unknown =>
   typeof value === 'string' ? value.toLowerCase() : value;
 
-/** `max.poll.records` and its like, below any `properties` section. */
+/** Kafka's own keys, such as `max.poll.records`, below any `properties` section. */
 const NATIVE: readonly PropertyKey[] = [
   { key: 'group.id', to: defaults('groupId') },
   { key: 'auto.offset.reset', to: defaults('offsetReset'), convert: lowerCase },
@@ -46,10 +46,10 @@ const NATIVE_OF_PRODUCERS: readonly PropertyKey[] = [
   { key: 'delivery.timeout.ms', to: producer('deliveryTimeoutMs') },
 ];
 
-const under = (prefix: string, keys: readonly PropertyKey[]): readonly PropertyKey[] =>
+const prefixed = (prefix: string, keys: readonly PropertyKey[]): readonly PropertyKey[] =>
   keys.map((mapping) => ({ ...mapping, key: `${prefix}.${mapping.key}` }));
 
-/** What a key of Spring is called here. Those of `messaging` are in messaging-keys.ts. */
+/** Maps Spring's keys to options. The keys of `messaging` are in messaging-keys.ts. */
 export const PROPERTY_KEYS: readonly PropertyKey[] = [
   { key: 'spring.kafka.bootstrap-servers', to: ['brokers'] },
   { key: 'spring.kafka.consumer.bootstrap-servers', to: ['brokers'] },
@@ -68,7 +68,7 @@ export const PROPERTY_KEYS: readonly PropertyKey[] = [
   { key: 'spring.kafka.listener.poll-timeout', to: defaults('pollTimeoutMs') },
   { key: 'spring.kafka.listener.idle-between-polls', to: defaults('idleBetweenPollsMs') },
   { key: 'spring.kafka.listener.auto-startup', to: defaults('autoStartup') },
-  ...under('spring.kafka.consumer.properties', NATIVE),
+  ...prefixed('spring.kafka.consumer.properties', NATIVE),
   {
     key: 'spring.kafka.producer.compression-type',
     to: producer('compression'),
@@ -76,15 +76,15 @@ export const PROPERTY_KEYS: readonly PropertyKey[] = [
   },
   { key: 'spring.kafka.producer.batch-size', to: producer('batchBytes'), convert: bytes },
   { key: 'spring.kafka.producer.buffer-memory', to: producer('bufferBytes'), convert: bytes },
-  ...under('spring.kafka.producer.properties', NATIVE_OF_PRODUCERS),
-  ...under('spring.kafka.properties', [...NATIVE, ...NATIVE_OF_PRODUCERS]),
+  ...prefixed('spring.kafka.producer.properties', NATIVE_OF_PRODUCERS),
+  ...prefixed('spring.kafka.properties', [...NATIVE, ...NATIVE_OF_PRODUCERS]),
 ];
 
-/** The first prefix that fits says why a key has no place. */
+/** Reasons why a key has no option. The first matching prefix counts. */
 export const PLACELESS_KEYS: readonly { readonly prefix: string; readonly reason: string }[] = [
   {
     prefix: 'spring.kafka.consumer.enable-auto-commit',
-    reason: 'the event bus always commits by itself, and only what is done',
+    reason: 'the event bus always commits by itself, and only completed records',
   },
   {
     prefix: 'spring.kafka.producer.acks',
@@ -92,7 +92,7 @@ export const PLACELESS_KEYS: readonly { readonly prefix: string; readonly reason
   },
   {
     prefix: 'spring.kafka.producer.retries',
-    reason: 'tries are not counted: clusters.default.producer.deliveryTimeoutMs ends them',
+    reason: 'attempts are not counted: clusters.default.producer.deliveryTimeoutMs ends them',
   },
   {
     prefix: 'spring.kafka.producer.properties.enable.idempotence',

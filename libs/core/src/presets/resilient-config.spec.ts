@@ -30,8 +30,8 @@ const FULL = {
 const resolved = (given: Parameters<typeof loadResilientConfig>[0]) =>
   resolveOptions({}, { loaders: [loadResilientConfig(given)] });
 
-describe('A resilient consumer’s settings', () => {
-  it('the minimal ones have no retry topics', () => {
+describe('loadResilientConfig()', () => {
+  it('returns no retry topics for a minimal section', () => {
     const { bindings, clusters } = resolved(MINIMAL);
     expect(clusters['default']?.brokers).toEqual(['localhost:9092']);
     expect(bindings).toEqual([
@@ -50,7 +50,7 @@ describe('A resilient consumer’s settings', () => {
     ]);
   });
 
-  it('the full ones have one retry topic per attempt, each with the same delay', () => {
+  it('returns one retry topic per attempt, each with the same delay', () => {
     const { bindings, clusters, unusedKeys } = resolved(FULL);
     expect(clusters['default']?.brokers).toEqual(['k1:9092', 'k2:9092', 'k3:9092']);
     expect(bindings[0]).toMatchObject({ concurrency: 5, dlt: { topic: 'orders.dlq' } });
@@ -70,7 +70,7 @@ describe('A resilient consumer’s settings', () => {
     expect(unusedKeys).toEqual([]);
   });
 
-  it('are Avro where they name a schema registry, else JSON', () => {
+  it('chooses Avro with a schema registry, else JSON', () => {
     const { bindings } = resolved(FULL);
     expect(bindings[0]).toMatchObject({
       deserializer: 'avro',
@@ -81,17 +81,17 @@ describe('A resilient consumer’s settings', () => {
     expect(resolved(MINIMAL).bindings[0]).toMatchObject({ deserializer: 'json' });
   });
 
-  it('name the error topic after the topic where they name none', () => {
+  it('names the error topic after the topic if none is given', () => {
     const { bindings } = resolved({ ...MINIMAL.KafkaConsumer, Error: undefined });
     expect(bindings[0]?.dlt.topic).toBe('my-topic.error');
   });
 
-  it('may name the binding', () => {
+  it('uses the given binding name', () => {
     const { options } = loadResilientConfig(MINIMAL, { binding: 'mine' });
     expect(Object.keys(options.bindings ?? {})).toEqual(['mine']);
   });
 
-  it('list what they do not know', () => {
+  it('lists unknown keys as unused', () => {
     const { unused } = loadResilientConfig({
       ...MINIMAL.KafkaConsumer,
       Topic: 'x',
@@ -108,7 +108,7 @@ describe('A resilient consumer’s settings', () => {
     [{ Delay: 5_000, RetryAttempts: 0 }, ['KafkaConsumer.RetryPolicy.Delay']],
     [{ Delay: 5_000, RetryAttempts: 1 }, []],
     [{ RetryAttempts: 0 }, []],
-  ])('list a delay between attempts that are none: %j', (RetryPolicy, keys) => {
+  ])('lists a delay without attempts as unused: %j', (RetryPolicy, keys) => {
     const { unused } = loadResilientConfig({ ...MINIMAL.KafkaConsumer, RetryPolicy });
     expect(unused.map(({ key }) => key)).toEqual(keys);
   });
@@ -128,11 +128,11 @@ describe('A resilient consumer’s settings', () => {
       { KafkaConsumer: [] },
       'OBJECT KafkaConsumer: must be an object with the keys TopicName, ConsumerNumber, GroupId, BootstrapServers, SchemaRegistryUrl, Error, RetryPolicy; got an empty list.',
     ],
-  ])('%j are refused', (given, message) => {
+  ])('refuses %j', (given, message) => {
     expect(complaintsOf(() => loadResilientConfig(given as never))).toEqual([message]);
   });
 
-  it('with a wrong value are refused by the validator, under their own name', () => {
+  it('hands invalid values to the validator, under their own names', () => {
     const given = { ...MINIMAL.KafkaConsumer, ConsumerNumber: 0, GroupId: '' };
     expect(complaintsOf(() => resolved(given))).toEqual([
       "TEXT KafkaConsumer.bindings.my-topic.groupId: must be a text that is neither empty nor surrounded by white space; got ''.",
@@ -141,7 +141,7 @@ describe('A resilient consumer’s settings', () => {
   });
 });
 
-describe('A settings file', () => {
+describe('loadResilientConfig() with a file', () => {
   const folder = mkdtempSync(join(tmpdir(), 'eventbus-'));
   const file = (name: string, text: string): string => {
     writeFileSync(join(folder, name), text);
@@ -149,7 +149,7 @@ describe('A settings file', () => {
   };
   afterAll(() => rmSync(folder, { recursive: true }));
 
-  it('is read from its path', () => {
+  it('reads it from its path', () => {
     const path = file('appsettings.json', JSON.stringify(FULL));
     expect(loadResilientConfig(path)).toEqual(loadResilientConfig(FULL));
   });
@@ -157,7 +157,7 @@ describe('A settings file', () => {
   it.each([
     ['missing.json', undefined, 'cannot be read'],
     ['broken.json', '{"KafkaConsumer": secret', 'is not JSON'],
-  ])('that is not right is an error without its content: %s', (name, text, why) => {
+  ])('reports an unreadable file without its content: %s', (name, text, why) => {
     const path = text === undefined ? join(folder, name) : file(name, text);
     const [complaint] = complaintsOf(() => loadResilientConfig(path));
     expect(complaint).toContain(why);

@@ -18,10 +18,10 @@ const KNOWN = [
 ];
 
 /**
- * The section KafkaConsumer of a settings file, from its path or already parsed: one binding with
- * preset `resilient`, and one retry topic per attempt, each after the same delay. Its values are
- * Avro where it names a schema registry, else JSON. The binding is named after its topic unless
- * `binding` says otherwise.
+ * Reads the section KafkaConsumer of a settings file, given by path or already parsed. It becomes one
+ * binding with preset `resilient` and one retry topic per attempt, each with the same delay. Values
+ * are Avro if the section names a schema registry, else JSON. The binding is named after its topic
+ * unless `binding` is given.
  */
 export function loadResilientConfig(
   given: string | PlainObject,
@@ -39,7 +39,7 @@ export function loadResilientConfig(
     groupId: GroupId,
     concurrency: ConsumerNumber,
     retry: { tiers },
-    // Such files leave a key empty to say that there is none.
+    // An empty key in these files means that there is no registry.
     schemaRegistry: SchemaRegistryUrl ? { url: SchemaRegistryUrl } : undefined,
     dlt: error['TopicName'] === undefined ? undefined : { topic: error['TopicName'] },
   });
@@ -48,7 +48,7 @@ export function loadResilientConfig(
   return {
     source: SOURCE,
     options,
-    unused: [...unusedIn(section), ...delayOfNothing(section)],
+    unused: [...unusedIn(section), ...delayWithoutAttempts(section)],
   };
 }
 
@@ -70,9 +70,9 @@ function readJson(path: string, violations: Violations): unknown {
   try {
     return JSON.parse(readFileSync(path, 'utf8')) as unknown;
   } catch (error) {
-    // Of the message only what names the trouble: that of JSON.parse repeats a part of the file.
-    const why = error instanceof SyntaxError ? 'is not JSON' : 'cannot be read';
-    const message = `the file ${formatValue(path)} ${why}. Give the path of a JSON file with a section ${SOURCE}.`;
+    // The message of JSON.parse is left out, because it quotes a part of the file.
+    const problem = error instanceof SyntaxError ? 'is not JSON' : 'cannot be read';
+    const message = `the file ${formatValue(path)} ${problem}. Give the path of a JSON file with a section ${SOURCE}.`;
     violations.add('FILE', SOURCE, path, message);
     return undefined;
   }
@@ -90,7 +90,7 @@ function objectAt(section: PlainObject, key: string, violations: Violations): Pl
   return {};
 }
 
-/** `RetryAttempts` is the number of retry topics. Without a policy there are none. */
+/** Creates one tier per `RetryAttempts`. Without a policy there are no retry topics. */
 function tiersOf(policy: PlainObject, violations: Violations): readonly PlainObject[] {
   const { RetryAttempts: attempts = 0, Delay: delayMs } = policy;
   const path = below(SOURCE, 'RetryPolicy');
@@ -123,10 +123,10 @@ function unusedIn(section: PlainObject): readonly UnusedKey[] {
   ];
 }
 
-/** A delay between attempts that are none. */
-function delayOfNothing({ RetryPolicy: policy }: PlainObject): readonly UnusedKey[] {
+/** Reports a `Delay` that has no effect, because there are no attempts. */
+function delayWithoutAttempts({ RetryPolicy: policy }: PlainObject): readonly UnusedKey[] {
   if (!isPlainObject(policy) || policy['Delay'] === undefined || policy['RetryAttempts']) return [];
-  const reason = 'RetryAttempts names no attempts, so that there are no retry topics';
+  const reason = 'RetryAttempts is missing or 0, so there are no retry topics';
   return [{ source: SOURCE, key: `${SOURCE}.RetryPolicy.Delay`, reason }];
 }
 

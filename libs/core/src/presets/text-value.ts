@@ -2,18 +2,18 @@ import type { PropertiesClass, PropertyShape } from '../config/properties/proper
 import { propertiesOf } from '../config/properties/property-tree.js';
 import type { OptionPath } from './options-builder.js';
 
-/** What a key of a properties class wants; the tables of the loaders name no other keys. */
+/** Returns the shape of an option. Throws for unknown keys, which the tables of the loaders never contain. */
 export function optionShape(type: PropertiesClass, [key, ...rest]: OptionPath): PropertyShape {
   const shape = propertiesOf(type).get(String(key));
   if (!shape) throw new TypeError(`There is no option ${key}.`);
-  // The name of an entry is the user's own.
-  const below = shape.kind === 'map' ? rest.slice(1) : rest;
-  return below.length > 0 && shape.type ? optionShape(shape.type(), below) : shape;
+  // The first key below a map is the name of an entry, chosen by the user.
+  const nested = shape.kind === 'map' ? rest.slice(1) : rest;
+  return nested.length > 0 && shape.type ? optionShape(shape.type(), nested) : shape;
 }
 
 /**
- * A text from the environment or a properties file as the key wants it. What does not fit stays a
- * text, so that the validator can say which value of which key is wrong.
+ * Converts a text from the environment or a properties file to the type of the option. A text that
+ * cannot be converted is kept, so that the validator can report the value and its key.
  */
 export function fromText(shape: PropertyShape, text: string): unknown {
   const value = text.trim();

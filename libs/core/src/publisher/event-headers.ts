@@ -5,9 +5,9 @@ import type { PublishOptions, PublishTarget } from './event-publisher.js';
 import { traceHeaders } from './trace-headers.js';
 
 /**
- * Those of the caller, and before them what the format and the trace add: of one name, the caller's
- * count. What the bus has written on another record stays with that one: a new event that carried
- * it along would pass for its replay.
+ * Returns the headers of an event: first those of the format and the trace, then the caller's, which
+ * win over the others by name. Headers that the bus wrote on another record are dropped, because a new
+ * event that carries them would be taken for a replay of that record.
  */
 export function headersOf(
   target: PublishTarget,

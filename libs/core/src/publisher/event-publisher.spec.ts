@@ -34,7 +34,7 @@ describe('EventPublisher', () => {
     throw new Error('nothing was written');
   };
 
-  it('writes an object as JSON and tells where it is', async () => {
+  it('writes an object as JSON and returns its position', async () => {
     const place = await publisher().publish('orders', { id: 1 }, { key: 'customer-7' });
     expect(place).toMatchObject({ topic: 'orders.events', partition: 0, offset: 0n });
     const record = await written();
@@ -43,7 +43,7 @@ describe('EventPublisher', () => {
     expect(record.headers).toEqual([]);
   });
 
-  it('names the type in the header that the binding reads it from', async () => {
+  it('writes the type to the header from which the binding reads it', async () => {
     const headers = { kind: 'mine', trace: ['a', Buffer.from('b')] };
     await publisher({ typeFrom: 'kind' }).publish('orders', {}, { type: 'Placed', headers });
     expect((await written()).headers.map(({ key, value }) => [key, value?.toString()])).toEqual([
@@ -53,7 +53,7 @@ describe('EventPublisher', () => {
     ]);
   });
 
-  it('leaves out what the bus has written on the record whose headers the caller copies', async () => {
+  it('drops headers that the bus wrote on a record whose headers the caller copies', async () => {
     const headers = {
       'x-eventbus-original-offset': '7',
       'x-eventbus-replay-count': '1',
@@ -68,13 +68,13 @@ describe('EventPublisher', () => {
     ]);
   });
 
-  it('refuses a type where the binding reads it from the value', async () => {
+  it('refuses a type if the binding reads it from the value', async () => {
     await expect(
       publisher({ typeFrom: '$.type' }).publish('orders', {}, { type: 'Placed' }),
     ).rejects.toThrow('its types are read from the field $.type of the value');
   });
 
-  it('keeps the bytes of a Buffer, and null is a tombstone', async () => {
+  it('writes a Buffer unchanged, and null as a tombstone', async () => {
     const bytes = Buffer.from([0, 255, 1]);
     await publisher().publish('orders', bytes);
     expect((await written()).value).toEqual(bytes);
@@ -88,17 +88,17 @@ describe('EventPublisher', () => {
     ['undefined', undefined, 'undefined has no JSON form'],
     ['a function', () => 1, 'function has no JSON form'],
     ['a bigint', { id: 1n }, 'cannot be written as JSON'],
-  ])('refuses %s with what to do', async (_what, event, message) => {
+  ])('refuses %s and names the problem', async (_what, event, message) => {
     const attempt = publisher().publish('orders', event);
     await expect(attempt).rejects.toThrow(message);
     await expect(attempt).rejects.toBeInstanceOf(EventPublishException);
   });
 
-  describe('by the serializer of the binding', () => {
+  describe('with the serializer of the binding', () => {
     const headersOf = async () =>
       (await written()).headers.map(({ key, value }) => [key, value?.toString()]);
 
-    it('adds its headers, of which the caller’s and the type win', async () => {
+    it("adds its headers, which the caller's headers and the type override", async () => {
       const serializer = {
         name: 'mine',
         serialize: () => ({ value: 'x', headers: { a: '1', b: '1', kind: '1' } }),
@@ -112,7 +112,7 @@ describe('EventPublisher', () => {
       ]);
     });
 
-    it('which may take its time', async () => {
+    it('awaits an asynchronous serializer', async () => {
       const serializer = { name: 'mine', serialize: async () => ({ value: Buffer.from('later') }) };
       await publisher({ serializer }).publish('orders', {});
       expect((await written()).value?.toString()).toBe('later');
@@ -120,11 +120,11 @@ describe('EventPublisher', () => {
 
     it.each([
       ['throws', () => Promise.reject(new Error('too long')), 'too long'],
-      ['gives nothing', () => undefined, "the serializer 'mine' gave undefined"],
-      ['gives no object', () => 'text', "the serializer 'mine' gave string"],
-      ['gives nothing later', () => Promise.resolve(null), "the serializer 'mine' gave null"],
-      ['gives a number', () => ({ value: 5 }), 'must give a Buffer or a string'],
-    ])('which %s: the error names the binding', async (_, serialize, message) => {
+      ['returns nothing', () => undefined, "the serializer 'mine' returned undefined"],
+      ['returns no object', () => 'text', "the serializer 'mine' returned string"],
+      ['resolves to null', () => Promise.resolve(null), "the serializer 'mine' returned null"],
+      ['returns a number', () => ({ value: 5 }), 'must return a Buffer or a string'],
+    ])('names the binding in the error if the serializer %s', async (_, serialize, message) => {
       const serializer = { name: 'mine', serialize: serialize as never };
       const attempt = publisher({ serializer }).publish('orders', {});
       await expect(attempt).rejects.toThrow(message);
@@ -143,7 +143,7 @@ describe('EventPublisher', () => {
     });
   });
 
-  describe('because of another event', () => {
+  describe('with a cause', () => {
     const trace = [
       ['traceparent', '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'],
       ['tracestate', 'shop=1'],
@@ -161,29 +161,29 @@ describe('EventPublisher', () => {
 
     it.each([
       ['the context', { raw } as never],
-      ['the record, or the metadata,', { headers } as never],
-    ])('takes over the trace of %s of its cause, and no other header', async (_, cause) => {
+      ['the record or the metadata', { headers } as never],
+    ])('copies the trace headers of %s and no other header', async (_, cause) => {
       await publisher().publish('orders', {}, { cause });
       expect(await traceOf()).toEqual(trace);
     });
 
-    it('unless the caller gives a trace of its own', async () => {
+    it('keeps the trace that the caller gives', async () => {
       const options = { cause: { raw } as never, headers: { traceparent: 'mine' } };
       await publisher().publish('orders', {}, options);
       expect(await traceOf()).toEqual([...trace.slice(1), ['traceparent', 'mine']]);
     });
   });
 
-  describe('tells what became of an event, and whether it may be published again', () => {
+  describe('with a failed write', () => {
     const notWritten = { code: 'EVENT_PUBLISH', fate: 'not-written' };
 
-    it('not written, and worth another try: its topic is missing so far', async () => {
+    it('reports a missing topic as not written and retriable', async () => {
       const attempt = publisher({ topic: 'nowhere' }).publish('orders', {});
       await expect(attempt).rejects.toMatchObject({ ...notWritten, retriable: true });
       await expect(attempt).rejects.toThrow(/topic 'nowhere'. It was not written\. /);
     });
 
-    it('not written, and never will be: it is too large', async () => {
+    it('reports an event that is too large as not written and not retriable', async () => {
       const config = { 'max.message.bytes': '100' };
       await driver.admin().createTopics([{ name: 'small', partitions: 1, config }]);
       const attempt = publisher({ topic: 'small' }).publish('orders', 'x'.repeat(1_000));
@@ -191,7 +191,7 @@ describe('EventPublisher', () => {
       await expect(attempt).rejects.toThrow(/It was not written\. /);
     });
 
-    it('not written, and never will be: the application may not', async () => {
+    it('reports a missing authorization as not written and not retriable', async () => {
       broker.faults.refuse({ operation: 'produce' }, 'TOPIC_AUTHORIZATION_FAILED');
       await expect(publisher().publish('orders', {})).rejects.toMatchObject({
         ...notWritten,
@@ -199,7 +199,7 @@ describe('EventPublisher', () => {
       });
     });
 
-    it('not known: its acknowledgement was lost, and another try may write it twice', async () => {
+    it('reports a lost acknowledgement as unknown, because another try may write the event twice', async () => {
       broker.faults.loseAnswers({ operation: 'produce' });
       const attempt = publisher().publish('orders', {});
       await expect(attempt).rejects.toMatchObject({ fate: 'unknown', retriable: true });
@@ -207,7 +207,7 @@ describe('EventPublisher', () => {
       expect((await written()).value?.toString()).toBe('{}');
     });
 
-    it('not known: its driver did not say where it is', async () => {
+    it('reports an unknown fate if the driver returns no position', async () => {
       const mute = publisher({ producer: () => ({ send: async () => [] }) as never });
       await expect(mute.publish('orders', {})).rejects.toMatchObject({
         fate: 'unknown',
@@ -216,9 +216,9 @@ describe('EventPublisher', () => {
     });
 
     it.each([
-      ['has no form', new TypeError('a cycle'), false],
-      ['has none as long as the registry is down', registryDown, true],
-    ])('not written: it %s', async (_, cause, retriable) => {
+      ['fails', new TypeError('a cycle'), false],
+      ['cannot reach its registry', registryDown, true],
+    ])('reports a serializer that %s as not written', async (_, cause, retriable) => {
       const serializer = { name: 'mine', serialize: () => Promise.reject(cause) };
       await expect(publisher({ serializer }).publish('orders', {})).rejects.toMatchObject({
         ...notWritten,

@@ -7,29 +7,32 @@ import { headersOf } from './event-headers.js';
 import type { PublishCause } from './trace-headers.js';
 import { serializeEvent } from './serialize-event.js';
 
-/** Where the events of a binding go, and how their type is told. */
+/** Topic, format and producer for the events of a binding. */
 export interface PublishTarget {
   readonly binding: string;
   readonly topic: string;
   readonly typeFrom: string;
   readonly serializer: Serializer;
-  /** Throws where the bus is closed. */
+  /** Returns the producer. Throws if the bus is closed. */
   readonly producer: () => ProducerSession;
 }
 
 export interface PublishOptions {
-  /** Records with one key keep their order. Without a key the sender chooses the partition. */
+  /**
+   * Key of the record. Records with the same key keep their order. Without a key the producer
+   * chooses the partition.
+   */
   readonly key?: string | Buffer | null;
-  /** What `@EventHandler(binding, { type })` is chosen by. */
+  /** Event type, by which `@EventHandler(binding, { type })` is chosen. */
   readonly type?: string;
   readonly headers?: Readonly<
     Record<string, string | Buffer | null | readonly (string | Buffer)[]>
   >;
-  /** What is being handled: its trace goes on with this event. */
+  /** The record that is being handled. Its trace continues with this event. */
   readonly cause?: PublishCause;
-  /** Milliseconds since 1970; default: now. */
+  /** Timestamp in milliseconds since 1970. Default: now. */
   readonly timestamp?: number;
-  /** Gives up what has not left yet. */
+  /** Cancels the event if it was not sent yet. */
   readonly signal?: AbortSignal;
 }
 
@@ -40,12 +43,12 @@ export interface PublishedEvent {
   readonly timestamp: number;
 }
 
-/** Writes an event to the topic of a binding, in the form in which its handlers read it. */
+/** Writes an event to the topic of a binding, in the format that its handlers read. */
 export class EventPublisher {
   constructor(private readonly targetOf: (binding: BindingRef) => PublishTarget) {}
 
   /**
-   * Resolves once all in-sync replicas have the event. A Buffer goes out as it is, null as a
+   * Resolves when all in-sync replicas have the event. A Buffer is written as it is, null as a
    * tombstone, anything else in the format of the binding.
    */
   async publish(
@@ -55,7 +58,7 @@ export class EventPublisher {
   ): Promise<PublishedEvent> {
     const target = this.targetOf(binding);
     const form = serializeEvent(target, event);
-    // Where nothing has to be waited for, events keep the order in which they were published.
+    // A synchronous serializer is not awaited, so that events keep the order in which they were published.
     const { value, headers } = form instanceof Promise ? await form : form;
     const record = {
       topic: target.topic,
@@ -75,9 +78,12 @@ export class EventPublisher {
 
 function published({ binding }: PublishTarget, written: WrittenRecord | undefined): PublishedEvent {
   if (!written) {
-    throw new EventPublishException(`The driver did not say where the event of '${binding}' is.`, {
-      fate: 'unknown',
-    });
+    throw new EventPublishException(
+      `The driver reported no partition and offset for the event of binding '${binding}'.`,
+      {
+        fate: 'unknown',
+      },
+    );
   }
   const { topic, partition, offset, timestamp } = written;
   return { topic, partition, offset: BigInt(offset), timestamp };

@@ -3,10 +3,10 @@ import type { EventContext } from '../model/records/event-context.js';
 import type { EventHeaders } from '../model/records/event-record.js';
 import { headerText } from '../model/records/header-text.js';
 
-/** What is being handled: the context, the record or the metadata that a handler got. */
+/** The record that is being handled: the context, the record or the metadata that a handler got. */
 export type PublishCause = Pick<EventContext, 'raw'> | { readonly headers: EventHeaders };
 
-/** Of https://www.w3.org/TR/trace-context and baggage: what tools find a story's other events by. */
+/** Headers of https://www.w3.org/TR/trace-context and baggage, by which tracing tools link related events. */
 const TRACE_HEADERS = ['traceparent', 'tracestate', 'baggage'] as const;
 
 export function traceHeaders(cause: PublishCause): readonly OutgoingHeader[] {

@@ -5,7 +5,7 @@ import type { EventBusHealth } from '../containers/health/event-bus-health.js';
 
 type Details = Record<string, unknown>;
 
-/** What `/health` shows of the bus, binding by binding. */
+/** Adds the bus to `/health`, binding by binding. */
 @Injectable()
 export class EventBusHealthIndicator {
   constructor(
@@ -14,9 +14,9 @@ export class EventBusHealthIndicator {
   ) {}
 
   /**
-   * Down while a binding that should read does not: it is starting, its broker or its topic is
-   * gone, a handler hangs, or the bus is draining. Paused and backing off are degraded: the
-   * application serves, but somebody should know.
+   * Reports `down` while a binding does not consume although it should: it is starting, its broker or
+   * its topic is gone, a handler hangs, or the bus is draining. Reports a paused binding or one that
+   * backs off as degraded: the application works, but an operator should know.
    */
   isHealthy<Key extends string>(key: Key): HealthIndicatorResult<Key> {
     const health = this.connector.health();
@@ -35,7 +35,10 @@ export class EventBusHealthIndicator {
 
 type Indicator<Key extends string> = ReturnType<typeof HealthIndicatorService.prototype.check<Key>>;
 
-/** Terminus 11 knows only up and down, and would drop anything else from the answer. */
+/**
+ * Falls back to `up`, because Terminus 11 knows only up and down and would drop anything else from
+ * the response.
+ */
 function degraded<Key extends string>(
   indicator: Pick<Indicator<Key>, 'up'> & Partial<Pick<Indicator<Key>, 'degraded'>>,
   data: Details,

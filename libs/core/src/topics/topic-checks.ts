@@ -22,15 +22,15 @@ export interface TopicCheckParts {
   readonly logger: DriverLogger;
 }
 
-/** One start of a binding: the next one takes its place. */
+/** The check of one start of a binding. The next start replaces it. */
 interface TopicCheck {
   readonly binding: TopicUser;
 }
 
-/** Why the topics of a look could not be created. */
+/** Reasons why topics could not be created, by check. */
 type Refusals = ReadonlyMap<TopicCheck, string>;
 
-interface Found {
+interface TopicsOfCluster {
   readonly topics: ReadonlyMap<string, TopicDescription>;
   readonly configs: ReadonlyMap<string, TopicConfig>;
 }
@@ -39,12 +39,13 @@ const NO_REFUSALS: Refusals = new Map();
 const CHECK_BACKOFF = { initialMs: 1_000, maxMs: 60_000 };
 
 /**
- * Looks at the topics of bindings that start: creates what is to be created, and warns of what only
- * the cluster can tell. It stops nothing: a container whose topic is missing waits for it.
+ * Checks the topics of bindings that start: creates missing topics if configured, and warns about
+ * settings that only the cluster knows. A failed check stops nothing: a container whose topic is
+ * missing waits for it.
  */
 export class TopicChecks {
   readonly #waiting = new Map<string, TopicCheck[]>();
-  /** The latest look at each binding: what an earlier one still wants, nobody wants any more. */
+  /** The latest check of each binding. An earlier check is obsolete and does nothing more. */
   readonly #latest = new Map<string, TopicCheck>();
   readonly #provisioner: TopicProvisioner;
   readonly #ending = new AbortController();
@@ -62,37 +63,40 @@ export class TopicChecks {
     });
   }
 
-  /** Nothing is created, and nobody warned, any more. */
+  /** Stops creating topics and logging warnings. */
   close(): void {
     this.#ending.abort();
   }
 
-  /** Bindings that start together are asked about together. */
+  /** Requests a check. Bindings that start together are checked together, to save requests. */
   request(binding: TopicUser): void {
-    const look: TopicCheck = { binding };
-    this.#latest.set(checkKey(binding), look);
+    const check: TopicCheck = { binding };
+    this.#latest.set(checkKey(binding), check);
     const waiting = this.#waiting.get(binding.cluster);
     if (waiting) {
-      waiting.push(look);
+      waiting.push(check);
       return;
     }
-    this.#waiting.set(binding.cluster, [look]);
+    this.#waiting.set(binding.cluster, [check]);
     this.parts.runtime.defer(() => void this.#checkBindings(binding.cluster));
   }
 
   async #checkBindings(cluster: string): Promise<void> {
-    const looks = this.#waiting.get(cluster) ?? [];
+    const checks = this.#waiting.get(cluster) ?? [];
     this.#waiting.delete(cluster);
-    const refused = await this.#provision(cluster, looks.filter(creates));
+    const refused = await this.#provision(cluster, checks.filter(createsTopics));
     await this.#warn(
       cluster,
-      looks.filter((look) => !refused.has(look)),
+      checks.filter((check) => !refused.has(check)),
     );
-    await this.#checkUntilAnswered(cluster, refused);
+    await this.#retryUntilCreated(cluster, refused);
   }
 
-  /** For as long as it takes: without its topics a binding can neither read nor give anything up. */
-  async #checkUntilAnswered(cluster: string, refused: Refusals): Promise<void> {
+  /**
+   * Repeats without a limit, because a binding without its topics can neither consume nor write
+   * failed records.
+   */
+  async #retryUntilCreated(cluster: string, refused: Refusals): Promise<void> {
     const { runtime } = this.parts;
     const backoff = new Backoff(runtime, CHECK_BACKOFF);
     let left = refused;
@@ -100,68 +104,71 @@ export class TopicChecks {
       const waitMs = backoff.next();
       this.#report(cluster, left, waitMs);
       await sleep(runtime, waitMs, this.#ending.signal).catch(() => undefined);
-      const tried = this.#bindingsOf([...left.keys()]);
+      const tried = this.#currentChecks([...left.keys()]);
       left = await this.#provision(cluster, tried);
       await this.#warn(
         cluster,
-        tried.filter((look) => !left.has(look)),
+        tried.filter((check) => !left.has(check)),
       );
     }
   }
 
-  /** What one binding may not have is no reason to keep the others waiting. */
-  async #provision(cluster: string, looks: readonly TopicCheck[]): Promise<Refusals> {
+  /** Provisions each binding separately, so that a refusal for one does not delay the others. */
+  async #provision(cluster: string, checks: readonly TopicCheck[]): Promise<Refusals> {
     const refused = new Map<TopicCheck, string>();
-    if (looks.length === 0) return refused;
-    const refuse = (look: TopicCheck, error: unknown): void =>
-      void refused.set(look, error instanceof Error ? error.message : String(error));
+    if (checks.length === 0) return refused;
+    const refuse = (check: TopicCheck, error: unknown): void =>
+      void refused.set(check, error instanceof Error ? error.message : String(error));
     try {
       await this.#withAdmin(cluster, async (admin) => {
-        for (const look of looks) {
-          if (this.#bindingsOf([look]).length === 0) continue;
+        for (const check of checks) {
+          if (this.#currentChecks([check]).length === 0) continue;
           try {
-            await this.#provisioner.provision(admin, look.binding);
+            await this.#provisioner.provision(admin, check.binding);
           } catch (error) {
-            refuse(look, error);
+            refuse(check, error);
           }
         }
       });
     } catch (error) {
-      // Nobody could be asked at all.
-      for (const look of looks) refuse(look, error);
+      // The admin session failed, so no topic could be created.
+      for (const check of checks) refuse(check, error);
     }
     return this.#ending.signal.aborted ? NO_REFUSALS : refused;
   }
 
   #report(cluster: string, refused: Refusals, waitMs: number): void {
     for (const reason of new Set(refused.values())) {
-      const looks = [...refused].filter(([, each]) => each === reason);
-      this.parts.logger.warn('Topics could not be created, which is tried again', {
+      const checks = [...refused].filter(([, each]) => each === reason);
+      this.parts.logger.warn('Topics could not be created. Trying again', {
         cluster,
-        bindings: looks.map(([{ binding }]) => binding.name).join(', '),
+        bindings: checks.map(([{ binding }]) => binding.name).join(', '),
         reason,
         afterMs: Math.round(waitMs),
       });
     }
   }
 
-  async #warn(cluster: string, looks: readonly TopicCheck[]): Promise<void> {
-    const bindings = this.#bindingsOf(looks).map(({ binding }) => binding);
+  async #warn(cluster: string, checks: readonly TopicCheck[]): Promise<void> {
+    const bindings = this.#currentChecks(checks).map(({ binding }) => binding);
     if (bindings.length === 0) return;
     const { logger } = this.parts;
     try {
       const { topics, configs } = await this.#withAdmin(cluster, (admin) =>
-        this.#find(admin, bindings),
+        this.#describeTopics(admin, bindings),
       );
       for (const warning of bindings.flatMap((binding) => topicFindings(binding, topics, configs)))
         logger.warn(warning);
     } catch (error) {
-      // The cluster cannot be reached, or the bus is closing: health tells the one, nobody misses the other.
-      logger.debug('The topics could not be looked at', { cluster, error });
+      // The cluster is unreachable, which health reports, or the bus is closing, which needs no warning.
+      logger.debug('The topics could not be checked', { cluster, error });
     }
   }
 
-  async #find(admin: AdminSession, bindings: readonly TopicUser[]): Promise<Found> {
+  async #describeTopics(
+    admin: AdminSession,
+    bindings: readonly TopicUser[],
+  ): Promise<TopicsOfCluster> {
     const names = bindings.flatMap((binding) => [
       binding.topic,
       ...checkedTopics(binding).map(({ name }) => name),
@@ -175,7 +182,7 @@ export class TopicChecks {
       try {
         configs.set(name, await admin.topicConfig(name));
       } catch (error) {
-        // Who reads a topic need not be allowed to read its configuration.
+        // A consumer may lack the permission to read the configuration of its topic.
         this.parts.logger.debug('The configuration of a topic could not be read', {
           topic: name,
           error,
@@ -185,10 +192,10 @@ export class TopicChecks {
     return { topics, configs };
   }
 
-  /** Of bindings that were neither removed nor started again since. */
-  #bindingsOf(looks: readonly TopicCheck[]): readonly TopicCheck[] {
+  /** Returns the checks that are not obsolete: their bindings were neither removed nor started again. */
+  #currentChecks(checks: readonly TopicCheck[]): readonly TopicCheck[] {
     if (this.#ending.signal.aborted) return [];
-    return looks.filter((look) => this.#latest.get(checkKey(look.binding)) === look);
+    return checks.filter((check) => this.#latest.get(checkKey(check.binding)) === check);
   }
 
   async #withAdmin<T>(cluster: string, act: (admin: AdminSession) => Promise<T>): Promise<T> {
@@ -203,4 +210,4 @@ export class TopicChecks {
 
 const checkKey = ({ cluster, name }: TopicUser): string => bindingKey(cluster, name);
 
-const creates = ({ binding }: TopicCheck): boolean => binding.provisioning === 'create';
+const createsTopics = ({ binding }: TopicCheck): boolean => binding.provisioning === 'create';

@@ -4,7 +4,10 @@ import { neededTopics, type NeededTopic, type TopicUser } from './topic-plan.js'
 
 export type TopicConfig = Readonly<Record<string, string | null>>;
 
-/** What there is to be warned of, by what the cluster says about the topics of a binding. */
+/**
+ * Returns warnings about the topics of a binding, based on their descriptions and configurations
+ * from the cluster.
+ */
 export function topicFindings(
   binding: TopicUser,
   topics: ReadonlyMap<string, TopicDescription>,
@@ -19,7 +22,10 @@ export function topicFindings(
   ];
 }
 
-/** The main topic is a status of its container, and shown by health. */
+/**
+ * Returns the topics whose absence is warned about. The main topic is left out, because the status
+ * of its container shows it.
+ */
 export function checkedTopics(binding: TopicUser): readonly NeededTopic[] {
   const { provisioning, dlt } = binding;
   return neededTopics(binding).filter(({ role }) => {
@@ -28,7 +34,10 @@ export function checkedTopics(binding: TopicUser): readonly NeededTopic[] {
   });
 }
 
-/** Those whose configuration tells whether failed records are safe in them. */
+/**
+ * Returns the topics whose configurations are compared, to find out whether failed records are safe
+ * in them.
+ */
 export function comparedTopics(binding: TopicUser): readonly string[] {
   const checked = checkedTopics(binding);
   return checked.length === 0 ? [] : [binding.topic, ...checked.map(({ name }) => name)];
@@ -53,14 +62,14 @@ function missingTopics(
     .filter(({ name }) => !topics.has(name))
     .map(
       (needed) =>
-        `The ${needed.role} topic '${needed.name}' of binding '${binding.name}' does not exist: a record that fails would wait in its place, and its partition with it. Create it, set provisioning: 'create', or ${remedy(needed)}.`,
+        `The ${needed.role} topic '${needed.name}' of binding '${binding.name}' does not exist: a record that fails would block its partition. Create it, set provisioning: 'create', or ${remedy(needed)}.`,
     );
 }
 
 const remedy = ({ role }: NeededTopic): string =>
   role === 'retry' ? 'correct retry.tiers' : 'correct dlt.topic or dlt.topicSuffix';
 
-/** A record that is deleted before its delay is over is never tried again. */
+/** Warns of a retention that may delete a record before its delay is over, so that it is never retried. */
 function shortRetention(
   { name, retry }: TopicUser,
   configs: ReadonlyMap<string, TopicConfig>,
@@ -95,9 +104,9 @@ function smallerMessages(
 const tooLarge = (role: NeededTopic['role']): string =>
   role === 'retry'
     ? 'a larger one that fails is not retried there'
-    : 'a larger one that fails would wait in its place, and its partition with it';
+    : 'a larger one that fails would block its partition';
 
-/** Of two records with one key compaction leaves one, and it refuses those without a key. */
+/** Warns of compaction, which keeps one record per key and refuses records without a key. */
 function compaction(
   binding: TopicUser,
   configs: ReadonlyMap<string, TopicConfig>,

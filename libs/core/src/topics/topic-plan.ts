@@ -14,13 +14,13 @@ export interface NeededTopic {
   readonly role: TopicRole;
 }
 
-/** A binding, as far as topics are concerned. */
+/** A binding whose topics are checked or created. */
 export interface TopicUser extends ResolvedBinding {
-  /** Nothing is read, so nothing fails. */
+  /** True if the binding has no handler. Nothing is consumed, so it needs no retry and dead-letter topics. */
   readonly isOnlyPublished?: boolean;
 }
 
-/** In this order: what a failed record needs has as many partitions as the topic that it comes from. */
+/** Returns the main topic first, because retry and dead-letter topics get as many partitions as it has. */
 export function neededTopics({
   topic,
   retry,
@@ -36,7 +36,7 @@ export function neededTopics({
   ];
 }
 
-/** Of a topic that does not exist; `sourcePartitions` are those of the main topic. */
+/** Describes a topic to create. `sourcePartitions` is the number of partitions of the main topic. */
 export function newTopic(
   { name, role }: NeededTopic,
   topics: ResolvedTopics,

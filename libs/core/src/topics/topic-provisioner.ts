@@ -3,13 +3,13 @@ import { neededTopics, newTopic, type NeededTopic, type TopicUser } from './topi
 
 type Topics = Pick<AdminSession, 'topics' | 'createTopics'>;
 
-/** Creates the topics of a binding with `provisioning: 'create'`. What exists is left as it is. */
+/** Creates the missing topics of a binding with `provisioning: 'create'`. Existing topics are not changed. */
 export class TopicProvisioner {
   constructor(private readonly logger: DriverLogger) {}
 
   /**
-   * Rejects with what the cluster says when it refuses, after whatever it does not refuse was
-   * created. The main topic comes first: how many partitions it gets says how many the others get.
+   * Creates the main topic first, because its number of partitions decides that of the others. Rejects
+   * with the first refusal of the cluster; a refused retry topic does not stop the other topics.
    */
   async provision(admin: Topics, binding: TopicUser): Promise<void> {
     const [main, ...others] = neededTopics(binding);

@@ -5,7 +5,7 @@ import { ContainerRegistry } from '../../src/containers/container-registry.js';
 import { EventBusConnector } from '../../src/containers/lifecycle/event-bus-connector.js';
 import { EventHandler } from '../../src/discovery/decorators/event-handler.js';
 import { NoRecordWaitsException } from '../../src/errors/container-errors.js';
-import type { Decision } from '../../src/model/outcomes/delivery.js';
+import type { Decision } from '../../src/model/outcomes/decision.js';
 import type { EventRecord } from '../../src/model/records/event-record.js';
 import { readDeadLetter } from '../../src/failures/headers/read-dead-letter.js';
 import { World } from '../support/application.spec-support.js';

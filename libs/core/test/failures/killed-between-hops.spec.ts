@@ -2,7 +2,7 @@ import type { BrokerDriver, BrokerRecord, ProducerSession } from '@nest-event-bu
 import { memory } from '@nest-event-bus/broker/memory';
 import { Injectable } from '@nestjs/common';
 import { EventHandler } from '../../src/discovery/decorators/event-handler.js';
-import { readRetryHistory } from '../../src/model/records/retry-trail.js';
+import { readRetryHistory } from '../../src/model/records/retry-history.js';
 import { readDeadLetter } from '../../src/failures/headers/read-dead-letter.js';
 import { World } from '../support/application.spec-support.js';
 

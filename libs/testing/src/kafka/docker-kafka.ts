@@ -7,10 +7,13 @@ import type { StartedKafka } from './started-kafka.js';
 import { UncontrolledKafka } from './uncontrolled-kafka.js';
 
 const BROKER_PORT = 9093;
-/** The first start on a machine pulls the image. */
+/** Generous, because the first start on a machine pulls the image. */
 const STARTUP_TIMEOUT_MS = 300_000;
 
-/** One broker in a container, through Testcontainers, which removes it when this process is gone. */
+/**
+ * Starts one broker in a container with Testcontainers, which removes it after the end of this
+ * process.
+ */
 export async function dockerKafka(recipe: KafkaRecipe): Promise<StartedKafka> {
   const container = await startContainer(recipe);
   const address = `${container.getHost()}:${container.getMappedPort(BROKER_PORT)}`;
@@ -47,7 +50,10 @@ async function loadTestcontainers(): Promise<typeof import('@testcontainers/kafk
   }
 }
 
-/** Confluent's images, which Testcontainers knows how to start, count Kafka 4.x as 8.x and 3.x as 7.x. */
+/**
+ * Returns the name of Confluent's image, which Testcontainers can start. Its versions 8.x contain
+ * Kafka 4.x, and 7.x contain Kafka 3.x.
+ */
 function imageOf(version: string): string {
   const [major = '4', minor = '1'] = version.split('.');
   return `confluentinc/cp-kafka:${Number(major) + 4}.${minor}.0`;

@@ -3,23 +3,32 @@ import type { SecurityOptions } from './security-options.js';
 export const DEFAULT_KAFKA_VERSION = '4.1.1';
 
 export interface KafkaServerOptions {
-  /** Default 1. Three form a cluster with replication 3 and min in-sync replicas 2. */
+  /**
+   * The number of brokers. Default 1. Three form a cluster with replication factor 3 and
+   * min.insync.replicas 2.
+   */
   readonly brokers?: 1 | 3;
-  /** Where the brokers stand, one name each (`broker.rack`). Default: nowhere. */
+  /** The rack of each broker (`broker.rack`). Default: none. */
   readonly racks?: readonly string[];
-  /** Broker settings that win over the test defaults. */
+  /** Broker settings that override the test defaults. */
   readonly settings?: Readonly<Record<string, string>>;
-  /** Keeps Kafka's own `group.*` settings (3 s before a new group's first rebalance, sessions of 6 s at least). */
+  /**
+   * Keeps Kafka's own `group.*` settings (3 s before the first rebalance of a new group, session
+   * timeouts of at least 6 s).
+   */
   readonly stockGroupSettings?: boolean;
-  /** Puts a TcpProxy before each broker, reached through `proxiedBrokers`. */
+  /** Adds a TcpProxy for each broker, reached through `proxiedBrokers`. */
   readonly proxied?: boolean;
-  /** Listeners with TLS and SASL beside the plain one, and an authorizer. */
+  /** Adds listeners with TLS and SASL, and an authorizer. */
   readonly security?: SecurityOptions;
-  /** `kill`, `restart`, `freeze` and `thaw` will be called: only a broker that we run ourselves will do. */
+  /**
+   * Requires a broker that supports `kill`, `restart`, `freeze` and `thaw`, which only a broker in
+   * local Java does.
+   */
   readonly controllable?: boolean;
-  /** Kafka's version. Default 4.1.1. An external broker is taken as it is. */
+  /** Kafka's version. Default 4.1.1. An external broker is used with any version. */
   readonly version?: string;
-  /** How long the brokers may take to be ready. Default one minute. */
+  /** The maximum time until the brokers are ready. Default one minute. */
   readonly startTimeoutMs?: number;
 }
 
@@ -39,7 +48,10 @@ export function kafkaRecipe(options: KafkaServerOptions): KafkaRecipe {
   };
 }
 
-/** What of a recipe only a Kafka in local Java can give, in words; empty when any Kafka will do. */
+/**
+ * Returns the requested features that only a Kafka in local Java supports; empty if any Kafka will
+ * do.
+ */
 export function javaOnlyNeeds(recipe: KafkaRecipe): string[] {
   const needs: string[] = [];
   if (recipe.brokers > 1) needs.push(`${recipe.brokers} brokers`);

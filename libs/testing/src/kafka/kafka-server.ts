@@ -16,17 +16,17 @@ import { LocalKafka } from './local/local-kafka.js';
 import type { StartedKafka } from './started-kafka.js';
 import { externalKafka } from './uncontrolled-kafka.js';
 
-/** The address of a Kafka that runs already: `host:port,host:port`. */
+/** The address of an existing Kafka: `host:port,host:port`. */
 export const KAFKA_BROKERS_VARIABLE = 'KAFKA_BROKERS';
 
 type Source = (recipe: KafkaRecipe) => Promise<StartedKafka>;
 
-/** In this order; the first that can give what the recipe asks for wins. */
+/** Sources in order of preference; the first one that supports the recipe is used. */
 const sources: readonly Source[] = [fromEnvironment, fromJava, fromDocker];
 
 /**
- * A real Kafka for tests, whatever the machine has: the one that KAFKA_BROKERS names, else brokers in local Java (their
- * jars come from Maven once and stay in the user's cache), else a container, else a KafkaUnavailableError.
+ * A real Kafka for tests. Uses the brokers in KAFKA_BROKERS, else brokers in local Java (whose jars
+ * Maven downloads once into the user's cache), else a container, else throws KafkaUnavailableError.
  */
 export class KafkaServer {
   static async start(options: KafkaServerOptions = {}): Promise<StartedKafka> {
@@ -44,12 +44,15 @@ export class KafkaServer {
     throw new KafkaUnavailableError(refusals, needs);
   }
 
-  /** Fetches what brokers in local Java need, ahead of the first start. Rejects with KafkaUnavailableError where it cannot. */
+  /**
+   * Downloads the files for brokers in local Java before the first start. Rejects with
+   * KafkaUnavailableError if that is not possible.
+   */
   static async prepareJava(version = DEFAULT_KAFKA_VERSION): Promise<void> {
     await preparedJars(version);
   }
 
-  /** What TLS listeners lack on this machine; undefined when they lack nothing. */
+  /** Returns what this machine lacks for TLS listeners; undefined if nothing is missing. */
   static missingForTls(): string | undefined {
     return findKeytool() === undefined ? missingKeytool : undefined;
   }

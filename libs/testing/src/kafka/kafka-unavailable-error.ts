@@ -1,17 +1,17 @@
-/** Why one way of getting a Kafka was not taken. */
+/** The reason why a source of Kafka was not used. */
 export interface RefusedSource {
   readonly source: string;
   readonly reason: string;
 }
 
-/** No way of getting the Kafka that was asked for is open on this machine: suites skip with this message. */
+/** The requested Kafka cannot be started on this machine: test suites skip with this message. */
 export class KafkaUnavailableError extends Error {
   readonly code = 'KAFKA_UNAVAILABLE';
   readonly retriable = false;
 
   constructor(
     readonly refusals: readonly RefusedSource[],
-    /** What would do, as in "needs Java or Docker". */
+    /** The software that would be enough, as in "needs Java or Docker". */
     readonly needs = 'Java or Docker',
     options?: ErrorOptions,
   ) {
@@ -21,7 +21,7 @@ export class KafkaUnavailableError extends Error {
   }
 }
 
-/** A broker that was found and launched, but did not come up: never a reason to skip. */
+/** A broker was launched but did not become ready: never a reason to skip. */
 export class KafkaStartError extends Error {
   readonly code = 'KAFKA_START';
   readonly retriable = true;

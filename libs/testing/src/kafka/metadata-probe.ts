@@ -4,14 +4,17 @@ import { splitAddress } from '../proxy/address.js';
 
 export interface ClusterView {
   readonly brokerIds: readonly number[];
-  /** -1 while there is none. */
+  /** The id of the controller; -1 while there is none. */
   readonly controllerId: number;
 }
 
 const METADATA = 3;
 const VERSION = 5;
 
-/** Asks one broker who it believes is in the cluster. Speaks the few bytes itself: no client, no retries, no cache. */
+/**
+ * Asks one broker for its view of the cluster. Writes the request itself: no client, no retries, no
+ * cache.
+ */
 export function probeMetadata(
   runtime: Runtime,
   address: string,
@@ -34,7 +37,7 @@ export function probeMetadata(
     .finally(() => socket.destroy());
 }
 
-/** No topics: the answer has brokers and controller only. */
+/** Requests no topics, so that the response contains brokers and controller only. */
 function metadataRequest(): Buffer {
   const request = Buffer.alloc(4 + 2 + 2 + 4 + 2 + 4 + 1);
   request.writeInt32BE(request.length - 4, 0);
@@ -45,7 +48,7 @@ function metadataRequest(): Buffer {
 }
 
 function readClusterView(response: Buffer): ClusterView {
-  // Past size, correlation id and throttle time.
+  // The position after size, correlation id and throttle time.
   let at = 12;
   const int32 = (): number => response.readInt32BE((at += 4) - 4);
   const skipString = (): void => {

@@ -4,14 +4,17 @@ import { probeMetadata } from './metadata-probe.js';
 
 export interface ReadinessOptions {
   readonly addresses: readonly string[];
-  /** The nodes that each of them must see; without any named, whoever is there. */
+  /** Nodes that every address must see; by default any. */
   readonly nodes?: readonly number[];
   readonly timeoutMs: number;
-  /** Looked at between probes: a reason to give up early, as "the process ended". */
+  /** Called between probes; returns a reason to stop waiting, such as "the process ended". */
   readonly fatalReason?: () => string | undefined;
 }
 
-/** Waits until every address serves and sees the whole cluster and a controller: an open port is not enough. */
+/**
+ * Waits until every address answers and sees the whole cluster and a controller: an open port is
+ * not enough.
+ */
 export async function untilReady(runtime: Runtime, options: ReadinessOptions): Promise<void> {
   const { addresses, nodes = [], timeoutMs, fatalReason } = options;
   const deadline = runtime.monotonic() + timeoutMs;

@@ -3,30 +3,39 @@ import type { Certificates } from './security-options.js';
 
 export type KafkaSource = 'external' | 'local' | 'docker';
 
-/** A Kafka that runs. Brokers are counted from 0, which is also their node id when we run them ourselves. */
+/** A running Kafka. Brokers are counted from 0; in local Java that is also their node id. */
 export interface StartedKafka extends AsyncDisposable {
   readonly source: KafkaSource;
   /** Bootstrap addresses, one per broker: `host:port`. */
   readonly brokers: readonly string[];
-  /** The same brokers through their proxies: a client that bootstraps here stays behind the proxies. */
+  /**
+   * Addresses of the same brokers through their proxies. A client that bootstraps here uses only
+   * the proxies.
+   */
   readonly proxiedBrokers: readonly string[];
   readonly proxies: readonly TcpProxy[];
   /** Bootstrap addresses of the secured listeners, by listener. */
   readonly securedBrokers: Readonly<Record<string, readonly string[]>>;
-  /** What clients of the TLS listeners need; without any, undefined. */
+  /** Certificates for clients of the TLS listeners; undefined without TLS. */
   readonly certificates: Certificates | undefined;
-  /** Whether `kill`, `shutDown`, `restart`, `freeze` and `thaw` work: only on brokers that we run ourselves. */
+  /**
+   * True if `kill`, `shutDown`, `restart`, `freeze` and `thaw` work, which requires brokers in
+   * local Java.
+   */
   readonly canKill: boolean;
-  /** SIGKILL: the broker is gone in mid-sentence; its data stays. */
+  /** Sends SIGKILL: the broker ends without leaving the cluster; its data stays. */
   kill(broker: number): Promise<void>;
-  /** SIGTERM: the broker hands over its partitions and leaves in order; its data stays. */
+  /** Sends SIGTERM: the broker hands over its partitions and leaves the cluster; its data stays. */
   shutDown(broker: number): Promise<void>;
-  /** Starts a broker on its old data and port, and waits until it serves. One that runs is killed first. */
+  /**
+   * Starts a broker on its old data and port, and waits until it is ready. A running broker is
+   * killed first.
+   */
   restart(broker: number): Promise<void>;
-  /** SIGSTOP: connections stay open, nothing answers. */
+  /** Sends SIGSTOP: connections stay open, but no request is answered. */
   freeze(broker: number): void;
-  /** SIGCONT: goes on where it stood. */
+  /** Sends SIGCONT: the broker continues. */
   thaw(broker: number): void;
-  /** Ends everything and removes the data. May be called twice. */
+  /** Stops everything and removes the data. May be called twice. */
   stop(): Promise<void>;
 }

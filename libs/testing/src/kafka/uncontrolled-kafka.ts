@@ -3,7 +3,7 @@ import { KafkaStartError, KafkaUnavailableError } from './kafka-unavailable-erro
 import { untilReady } from './readiness.js';
 import type { KafkaSource, StartedKafka } from './started-kafka.js';
 
-/** A Kafka that somebody else runs: it can be used, but not killed. */
+/** A Kafka outside of the control of the tests: it can be used, but not killed. */
 export class UncontrolledKafka implements StartedKafka {
   readonly canKill = false;
   readonly proxies = [];
@@ -53,7 +53,7 @@ export class UncontrolledKafka implements StartedKafka {
   }
 }
 
-/** The Kafka named by KAFKA_BROKERS (`host:port,host:port`). Waits until it answers. */
+/** Connects to the Kafka in KAFKA_BROKERS (`host:port,host:port`), and waits until it answers. */
 export async function externalKafka(addresses: string, timeoutMs: number): Promise<StartedKafka> {
   const brokers = addresses
     .split(',')

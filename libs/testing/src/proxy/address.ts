@@ -3,7 +3,7 @@ export interface Address {
   readonly port: number;
 }
 
-/** The parts of `host:port`; the host may be an IPv6 address. */
+/** Splits `host:port`; the host may be an IPv6 address. */
 export function splitAddress(address: string): Address {
   const colon = address.lastIndexOf(':');
   return { host: address.slice(0, colon), port: Number(address.slice(colon + 1)) };

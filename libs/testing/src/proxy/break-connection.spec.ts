@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { breakConnection } from './break-connection.js';
 
-describe('a connection that is broken', () => {
+describe('breakConnection', () => {
   let server: Server;
   let accepted: Promise<Socket>;
   let client: Socket;
@@ -19,21 +19,21 @@ describe('a connection that is broken', () => {
     server.close();
   });
 
-  it('is reset: the other side hears of it as of an error', async () => {
+  it('resets the connection: the other side gets an error', async () => {
     const other = await accepted;
     const error = once(other, 'error');
     breakConnection(client);
     await expect(error).resolves.toMatchObject([{ code: 'ECONNRESET' }]);
   });
 
-  it('closes also while it is being shut down', async () => {
+  it('closes a connection that is being shut down', async () => {
     client.end();
     const closed = once(client, 'close');
     breakConnection(client);
     await expect(closed).resolves.toEqual([false]);
   });
 
-  it('closes also when the other side was first to end', async () => {
+  it('closes a connection whose other side has ended first', async () => {
     const other = await accepted;
     const ended = once(client, 'end');
     client.resume();

@@ -7,12 +7,17 @@ interface Chunk {
   readonly arrivedAt: number;
 }
 
-/** More than this waits in the sockets, so that the sender feels a slow receiver. */
+/**
+ * The limit of queued bytes. Above it, data stays in the sockets, so that the sender notices a slow
+ * receiver.
+ */
 const MAX_QUEUED_BYTES = 256 * 1024;
-/** How finely a throttled flow is cut, in seconds. */
+/** The interval of a throttled flow, in seconds. */
 const THROTTLE_STEP_SECONDS = 0.02;
 
-/** One direction of one connection: takes bytes from one socket and does to them what the control says. */
+/**
+ * A direction of a connection: reads bytes from one socket and handles them as the control says.
+ */
 export class ByteFlow {
   readonly #queue: Chunk[] = [];
   #queuedBytes = 0;
@@ -56,7 +61,7 @@ export class ByteFlow {
     if (this.#ended && this.sink.writable) this.sink.end();
   }
 
-  /** Gives back what of the bytes is still to be handled. */
+  /** Returns the bytes that still have to be handled. */
   async #handle({ bytes, arrivedAt }: Chunk): Promise<Buffer | undefined> {
     const { mode } = this.control;
     switch (mode.kind) {
@@ -89,7 +94,7 @@ export class ByteFlow {
     }
   }
 
-  /** The last bytes still arrive; then the receiver sees an orderly end in mid-sentence. */
+  /** Delivers the last bytes; then the receiver sees a normal end in the middle of the data. */
   #cut(): void {
     this.sink.end(() => this.sink.destroy());
     this.source.destroy();
@@ -110,7 +115,7 @@ export class ByteFlow {
     if (!this.sink.writable || bytes.length === 0) return Promise.resolve();
     this.control.countForwarded(bytes.length);
     return new Promise((resolve) => {
-      // A sink that broke tells so by its own events; its bytes are gone either way.
+      // A broken sink reports its error by its own events; the bytes are lost in either case.
       this.sink.write(bytes, () => resolve());
     });
   }

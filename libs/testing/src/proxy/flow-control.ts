@@ -1,4 +1,4 @@
-/** What happens to bytes on their way. */
+/** The handling of bytes in one direction. */
 export type FlowMode =
   | { readonly kind: 'forward' }
   | { readonly kind: 'delay'; readonly milliseconds: number }
@@ -11,7 +11,7 @@ export interface ByteCount {
   readonly swallowed: number;
 }
 
-/** The treatment of one direction, shared by all connections of a proxy, and what has gone that way. */
+/** The mode of one direction, shared by all connections of a proxy, and its byte counts. */
 export class FlowControl {
   #mode: FlowMode = { kind: 'forward' };
   #change = new AbortController();
@@ -22,7 +22,7 @@ export class FlowControl {
     return this.#mode;
   }
 
-  /** Aborted at the next change of treatment: what waits must look again. */
+  /** Aborts at the next change of mode, so that waiting bytes are handled again. */
   get changed(): AbortSignal {
     return this.#change.signal;
   }
@@ -45,7 +45,10 @@ export class FlowControl {
     this.#swallowed += bytes;
   }
 
-  /** Takes bytes from what may pass before the cut; true when that was the last, and the next connection is free. */
+  /**
+   * Counts bytes before the cut; returns true when the limit is reached, which ends the mode for
+   * later connections.
+   */
   countUntilCut(bytes: number): boolean {
     if (this.#mode.kind !== 'cut-after') return false;
     const left = this.#mode.bytes - bytes;

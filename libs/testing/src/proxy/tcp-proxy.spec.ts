@@ -3,19 +3,21 @@ import { realRuntime } from '@nest-event-bus/broker/runtime';
 import { eventually } from '../waiting/eventually.js';
 import { TcpProxy } from './tcp-proxy.js';
 
-/** A client that keeps what it hears. */
+/** A client that keeps the received data. */
 class Listener {
-  heard = '';
+  received = '';
   ending: 'open' | 'orderly' | 'broken' = 'open';
 
   constructor(readonly socket: Socket) {
-    socket.on('data', (bytes: Buffer) => (this.heard += bytes.toString()));
+    socket.on('data', (bytes: Buffer) => (this.received += bytes.toString()));
     socket.on('end', () => (this.ending = 'orderly'));
     socket.on('error', () => (this.ending = 'broken'));
   }
 
-  hears(text: string): Promise<unknown> {
-    return eventually(() => this.heard === text, { description: `"${text}", not "${this.heard}"` });
+  receives(text: string): Promise<unknown> {
+    return eventually(() => this.received === text, {
+      description: `"${text}", not "${this.received}"`,
+    });
   }
 }
 
@@ -29,7 +31,7 @@ describe('TcpProxy', () => {
     arrived = '';
     echo = createServer((socket) => {
       socket.on('data', (bytes: Buffer) => (arrived += bytes.toString()));
-      // A reset is what half of these cases are about.
+      // Half of these cases expect a reset.
       socket.on('error', () => socket.destroy());
       socket.pipe(socket);
     });
@@ -55,11 +57,11 @@ describe('TcpProxy', () => {
   async function callAndGreet(): Promise<Listener> {
     const listener = call();
     listener.socket.write('hello');
-    await listener.hears('hello');
+    await listener.receives('hello');
     return listener;
   }
 
-  it('carries bytes both ways, and counts them and the connections', async () => {
+  it('forwards bytes both ways, and counts bytes and connections', async () => {
     const first = await callAndGreet();
     await callAndGreet();
     expect(proxy.bytes).toEqual({
@@ -73,15 +75,15 @@ describe('TcpProxy', () => {
     expect(proxy.acceptedConnections).toBe(2);
   });
 
-  it('loses nothing of what was said before an orderly end', async () => {
+  it('forwards all bytes before a normal end', async () => {
     const listener = call();
     const long = 'x'.repeat(3_000_000);
     listener.socket.end(long);
     await eventually(() => listener.ending === 'orderly', { description: 'the end' });
-    expect(listener.heard.length).toBe(long.length);
+    expect(listener.received.length).toBe(long.length);
   });
 
-  it('cut breaks what is open and lets new connections in', async () => {
+  it('cut breaks open connections and accepts new ones', async () => {
     const first = await callAndGreet();
     proxy.cut();
     await eventually(() => first.ending === 'broken', { description: 'a reset' });
@@ -89,52 +91,52 @@ describe('TcpProxy', () => {
     await callAndGreet();
   });
 
-  it('refuse turns new connections away until accept, and leaves open ones alone', async () => {
+  it('refuse rejects new connections until accept, and keeps open ones', async () => {
     const first = await callAndGreet();
     const { address } = proxy;
     await proxy.refuse();
     const second = call();
     await eventually(() => second.ending === 'broken', { description: 'a refusal' });
     first.socket.write('!');
-    await first.hears('hello!');
+    await first.receives('hello!');
     await proxy.accept();
     expect(proxy.address).toBe(address);
     await callAndGreet();
   });
 
-  it('delay holds each byte back for that long, in one direction', async () => {
+  it('delay delays each byte by that time, in one direction', async () => {
     const listener = await callAndGreet();
     proxy.delay(150, 'toClient');
     const sentAt = realRuntime.monotonic();
     listener.socket.write('!');
     await eventually(() => arrived === 'hello!', { description: 'arrival at the server' });
-    expect(listener.heard).toBe('hello');
-    await listener.hears('hello!');
+    expect(listener.received).toBe('hello');
+    await listener.receives('hello!');
     expect(realRuntime.monotonic() - sentAt).toBeGreaterThanOrEqual(149);
   });
 
-  it('forward sets free what a delay holds back', async () => {
+  it('forward releases delayed bytes', async () => {
     const listener = await callAndGreet();
     proxy.delay(3_600_000);
     listener.socket.write('!');
     await eventually(() => proxy.openConnections === 1);
     expect(arrived).toBe('hello');
     proxy.forward();
-    await listener.hears('hello!');
+    await listener.receives('hello!');
   });
 
-  it('throttle lets no more than so many bytes a second through', async () => {
+  it('throttle limits the bytes per second', async () => {
     const listener = await callAndGreet();
     proxy.throttle(10_000, 'toServer');
     const sentAt = realRuntime.monotonic();
     listener.socket.write('x'.repeat(2_000));
-    await listener.hears(`hello${'x'.repeat(2_000)}`);
+    await listener.receives(`hello${'x'.repeat(2_000)}`);
     // The last piece needs no wait after it.
     expect(realRuntime.monotonic() - sentAt).toBeGreaterThanOrEqual(170);
   });
 
   it.each(['toServer', 'toClient'] as const)(
-    'swallow %s makes bytes vanish and keeps the connection',
+    'swallow %s drops bytes and keeps the connection',
     async (direction) => {
       const listener = await callAndGreet();
       proxy.swallow(direction);
@@ -143,17 +145,17 @@ describe('TcpProxy', () => {
       expect(arrived).toBe(direction === 'toServer' ? 'hello' : 'hellolost');
       proxy.forward();
       listener.socket.write('found');
-      await listener.hears('hellofound');
+      await listener.receives('hellofound');
       expect(listener.ending).toBe('open');
     },
   );
 
-  it('cutAfter ends the connection in mid-sentence, after exactly so many bytes, once', async () => {
+  it('cutAfter ends one connection after exactly so many bytes', async () => {
     const listener = await callAndGreet();
     proxy.cutAfter(3, 'toClient');
     listener.socket.write('answer');
     await eventually(() => listener.ending !== 'open', { description: 'the end' });
-    expect(listener.heard).toBe('helloans');
+    expect(listener.received).toBe('helloans');
     expect(arrived).toBe('helloanswer');
     await callAndGreet();
   });

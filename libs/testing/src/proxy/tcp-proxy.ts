@@ -8,9 +8,9 @@ import { FlowControl, type ByteCount, type FlowMode } from './flow-control.js';
 export type Direction = 'toServer' | 'toClient';
 
 export interface TcpProxyOptions {
-  /** Where connections are forwarded to: `host:port`. */
+  /** The target of the connections: `host:port`. */
   readonly target: string;
-  /** Where to listen. Default: any free port. */
+  /** The port of the proxy. Default: any free port. */
   readonly port?: number;
   readonly runtime?: Runtime;
 }
@@ -24,8 +24,9 @@ const HOST = '127.0.0.1';
 const BOTH: readonly Direction[] = ['toServer', 'toClient'];
 
 /**
- * Stands before one port and breaks what passes, as networks do. Each direction has one treatment at a time, for
- * present and future connections; the last order wins, and `forward()` ends it.
+ * A proxy for one port that disturbs connections as networks do. Each direction has one mode at a
+ * time, for existing and new connections. The last call wins, and `forward()` restores normal
+ * forwarding.
  */
 export class TcpProxy implements AsyncDisposable {
   readonly #controls = { toServer: new FlowControl(), toClient: new FlowControl() };
@@ -36,7 +37,7 @@ export class TcpProxy implements AsyncDisposable {
   #port: number;
   #accepted = 0;
 
-  /** Not listening yet: `accept` does that. */
+  /** Creates a proxy that does not listen yet: call `accept`. */
   constructor(options: TcpProxyOptions) {
     this.#runtime = options.runtime ?? realRuntime;
     this.#target = splitAddress(options.target);
@@ -57,7 +58,7 @@ export class TcpProxy implements AsyncDisposable {
     return this.#connections.size;
   }
 
-  /** How many connections were ever accepted. */
+  /** The number of all connections accepted so far. */
   get acceptedConnections(): number {
     return this.#accepted;
   }
@@ -66,7 +67,9 @@ export class TcpProxy implements AsyncDisposable {
     return { toServer: this.#controls.toServer.bytes, toClient: this.#controls.toClient.bytes };
   }
 
-  /** Breaks every open connection with a reset; new ones are accepted, unless `refuse` was called. */
+  /**
+   * Breaks every open connection with a reset. New ones are accepted, unless `refuse` was called.
+   */
   cut(): void {
     for (const { client, server } of this.#connections) {
       breakConnection(client);
@@ -74,16 +77,17 @@ export class TcpProxy implements AsyncDisposable {
     }
   }
 
-  /** New connections are refused, as by a port that nobody listens on; open ones go on. */
+  /** Refuses new connections, as a port without a listener does; open connections stay. */
   async refuse(): Promise<void> {
     const server = this.#server;
     this.#server = undefined;
-    // Not awaited: `close` calls back when the last open connection has ended, the port is free at once.
+    // The callback of `close` is not awaited: it waits for the last open connection, but the port
+    // is free at once.
     server?.close();
     await new Promise<void>((resolve) => this.#runtime.defer(resolve));
   }
 
-  /** Ends `refuse`. */
+  /** Accepts connections again after `refuse`. */
   async accept(): Promise<void> {
     if (this.#server) return;
     const server = createServer({ allowHalfOpen: true }, (client) => this.#connect(client));
@@ -96,27 +100,29 @@ export class TcpProxy implements AsyncDisposable {
     if (bound !== null && typeof bound === 'object') this.#port = bound.port;
   }
 
-  /** Everything arrives later; how much passes stays the same. Without a direction, both ways. */
+  /** Delays all bytes; the throughput stays the same. Default: both directions. */
   delay(milliseconds: number, direction?: Direction): void {
     this.#setMode({ kind: 'delay', milliseconds }, direction);
   }
 
-  /** Each connection gets no more than this through. Without a direction, both ways. */
+  /** Limits the bytes per second of each connection. Default: both directions. */
   throttle(bytesPerSecond: number, direction?: Direction): void {
     this.#setMode({ kind: 'throttle', bytesPerSecond }, direction);
   }
 
-  /** Bytes vanish; connections stay open. What vanished stays lost after `forward`. */
+  /** Drops bytes and keeps connections open. Dropped bytes stay lost after `forward`. */
   swallow(direction: Direction): void {
     this.#setMode({ kind: 'swallow' }, direction);
   }
 
-  /** After this many more bytes, the connection that carries the last of them is closed; the others go on. */
+  /**
+   * Closes the connection that transfers the last of this many bytes; other connections stay open.
+   */
   cutAfter(bytes: number, direction: Direction): void {
     this.#setMode({ kind: 'cut-after', bytes }, direction);
   }
 
-  /** Back to an honest wire, for bytes that still wait too. */
+  /** Restores normal forwarding, also for waiting bytes. */
   forward(direction?: Direction): void {
     this.#setMode({ kind: 'forward' }, direction);
   }
@@ -148,7 +154,7 @@ export class TcpProxy implements AsyncDisposable {
     new ByteFlow(this.#runtime, server, client, this.#controls.toClient);
   }
 
-  /** An error on one side is passed on as a reset: the other must not take it for an orderly end. */
+  /** Forwards an error of one side as a reset, so that the other side does not see a normal end. */
   #resetBoth({ client, server }: Connection): void {
     breakConnection(client);
     breakConnection(server);

@@ -3,7 +3,7 @@ import { registerSchema, untilReady, type RegisteredReference } from './registry
 import { SchemaRegistryUnavailableError } from './schema-registry-errors.js';
 import type { StartedSchemaRegistry } from './started-schema-registry.js';
 
-/** A registry that somebody else runs: it can be used, but not killed. */
+/** A registry outside of the control of the tests: it can be used, but not killed. */
 class ExternalRegistry implements StartedSchemaRegistry {
   readonly source = 'external';
 

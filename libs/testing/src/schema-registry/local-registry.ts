@@ -11,7 +11,7 @@ import type { StartedSchemaRegistry } from './started-schema-registry.js';
 
 const HOST = '127.0.0.1';
 
-/** Apicurio in a JVM of our own. Its schemas lie in a file, so that they outlive a kill. */
+/** Apicurio in a local JVM. Its schemas are stored in a file, so that they survive a kill. */
 export class LocalRegistry implements StartedSchemaRegistry {
   readonly source = 'local';
   readonly url: string;
@@ -97,7 +97,7 @@ export class LocalRegistry implements StartedSchemaRegistry {
 }
 
 function commandOf({ java, jar }: RegistryApp, folder: string, port: number): readonly string[] {
-  // Without a delay, what was acknowledged is in the file when the process is killed.
+  // A write delay of 0 ensures that acknowledged data is in the file when the process is killed.
   const database = `jdbc:h2:file:${join(folder, 'schemas')};WRITE_DELAY=0`;
   return [
     java,

@@ -4,13 +4,13 @@ import { SchemaRegistryError } from './schema-registry-errors.js';
 const TIMEOUT_MS = 10_000;
 
 export interface RegisteredReference {
-  /** As the schema calls it. */
+  /** The name that the schema uses. */
   readonly name: string;
   readonly subject: string;
   readonly version: number;
 }
 
-/** Registers an Avro schema as the next version of the subject, and gives its id. */
+/** Registers an Avro schema as the next version of the subject, and returns its id. */
 export async function registerSchema(
   runtime: Runtime,
   url: string,
@@ -34,7 +34,10 @@ export async function registerSchema(
   throw new SchemaRegistryError(`The registry did not take '${subject}': ${status} ${body}`);
 }
 
-/** Waits until the registry answers. `fatalReason` is looked at in between: a reason to give up early. */
+/**
+ * Waits until the registry answers. `fatalReason` is called in between and returns a reason to stop
+ * waiting.
+ */
 export async function untilReady(
   runtime: Runtime,
   url: string,

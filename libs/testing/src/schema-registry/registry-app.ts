@@ -9,21 +9,21 @@ import { SchemaRegistryUnavailableError } from './schema-registry-errors.js';
 const VERSION = '3.0.9';
 const ARTIFACT = `io.apicurio:apicurio-registry-app:${VERSION}:tar.gz:all`;
 
-/** What is needed to run the registry, all of it on disk. */
+/** The files for running the registry. */
 export interface RegistryApp {
   readonly java: string;
   readonly jar: string;
 }
 
-/** What this machine lacks; undefined where nothing is known to be missing. */
+/** Returns what this machine lacks; undefined if nothing is known to be missing. */
 export function missingForRegistry(): string | undefined {
   if (findJava() === undefined) return 'no "java" in JAVA_HOME or PATH';
-  if (process.platform === 'win32') return 'it is run by sh, which Windows has not';
+  if (process.platform === 'win32') return 'it is run by sh, which Windows does not have';
   if (existsSync(appFolder()) || findMaven() !== undefined) return undefined;
   return `the registry is not in ${appFolder()}, and no "mvn" in PATH can fetch it`;
 }
 
-/** The first call on a machine fetches 100 MB with Maven, later ones need none. */
+/** Returns the registry. The first call on a machine downloads 100 MB with Maven. */
 export async function registryApp(): Promise<RegistryApp> {
   const missing = missingForRegistry();
   const java = findJava();
@@ -36,7 +36,10 @@ export async function registryApp(): Promise<RegistryApp> {
 
 const appFolder = (): string => join(cacheFolder(), `apicurio-registry-${VERSION}`);
 
-/** Unpacked in a folder aside and renamed at the end: what has the final name is whole, whoever was first. */
+/**
+ * Unpacks into a staging folder and renames it at the end, so that the final folder is always
+ * complete, even if several processes do this at once.
+ */
 async function provision(folder: string): Promise<void> {
   await mkdir(cacheFolder(), { recursive: true });
   const staging = await mkdtemp(`${folder}.staging-`);
@@ -60,7 +63,7 @@ async function moveIntoPlace(app: string, folder: string): Promise<void> {
   try {
     await rename(app, folder);
   } catch (error) {
-    // Another process was faster: its folder is as good as ours.
+    // The folder of a faster process has the same content.
     if (!existsSync(folder)) throw error;
   }
 }

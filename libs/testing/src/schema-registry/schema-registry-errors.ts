@@ -1,4 +1,4 @@
-/** No schema registry can be had on this machine: suites skip with this message. */
+/** A schema registry cannot be started on this machine: test suites skip with this message. */
 export class SchemaRegistryUnavailableError extends Error {
   readonly code = 'TEST_SCHEMA_REGISTRY_UNAVAILABLE';
   readonly retriable = false;
@@ -9,7 +9,9 @@ export class SchemaRegistryUnavailableError extends Error {
   }
 }
 
-/** A registry that was found and launched, but did not come up, or did not take a schema: never a reason to skip. */
+/**
+ * A registry was launched but did not become ready, or refused a schema: never a reason to skip.
+ */
 export class SchemaRegistryError extends Error {
   readonly code = 'TEST_SCHEMA_REGISTRY';
   readonly retriable = true;

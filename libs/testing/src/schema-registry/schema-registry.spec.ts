@@ -28,10 +28,10 @@ function install(name: string, script: string): void {
   writeFileSync(join(machine, 'bin', name), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
 }
 
-describe('the schema registry in local Java', () => {
+describe('SchemaRegistry in local Java', () => {
   const cached = (): string[] => readdirSync(join(machine, 'cache'));
 
-  it('is fetched by Maven once, whole even when two fetch it at once', async () => {
+  it('is downloaded once with Maven, and is complete when two processes download it at once', async () => {
     install('java', '');
     install(
       'mvn',
@@ -46,7 +46,7 @@ describe('the schema registry in local Java', () => {
     expect(SchemaRegistry.missing()).toBeUndefined();
   });
 
-  it('cannot be had without Java, nor without Maven the first time', async () => {
+  it('is unavailable without Java, and without Maven the first time', async () => {
     expect(SchemaRegistry.missing()).toContain('no "java"');
     await expect(SchemaRegistry.start()).rejects.toThrow(/^skipped: .*no "java"/);
     install('java', '');
@@ -54,7 +54,7 @@ describe('the schema registry in local Java', () => {
     await expect(SchemaRegistry.start()).rejects.toBeInstanceOf(SchemaRegistryUnavailableError);
   });
 
-  it('leaves nothing behind where Maven cannot fetch it', async () => {
+  it('leaves nothing behind if Maven cannot download it', async () => {
     install('java', '');
     install('mvn', 'echo no route to host; exit 1');
     const attempt = SchemaRegistry.start();
@@ -63,7 +63,7 @@ describe('the schema registry in local Java', () => {
     expect(cached()).toEqual([]);
   });
 
-  it('that does not come up is an error with what it printed', async () => {
+  it('throws an error with the output of a registry that does not start', async () => {
     install('java', 'echo UnsupportedClassVersionError >&2; exit 1');
     install('mvn', '/bin/mkdir app');
     const attempt = SchemaRegistry.start();
@@ -72,7 +72,7 @@ describe('the schema registry in local Java', () => {
   });
 });
 
-describe('the schema registry of SCHEMA_REGISTRY_URL', () => {
+describe('SchemaRegistry with SCHEMA_REGISTRY_URL', () => {
   let server: Server;
   let status: number;
 
@@ -88,7 +88,7 @@ describe('the schema registry of SCHEMA_REGISTRY_URL', () => {
     await new Promise((resolve) => server.close(resolve));
   });
 
-  it('comes first, but cannot be killed', async () => {
+  it('is used first, but cannot be killed', async () => {
     expect(SchemaRegistry.missing()).toBeUndefined();
     await using registry = await SchemaRegistry.start();
     expect(registry).toMatchObject({
@@ -100,7 +100,7 @@ describe('the schema registry of SCHEMA_REGISTRY_URL', () => {
     await expect(registry.restart()).rejects.toBeInstanceOf(SchemaRegistryUnavailableError);
   });
 
-  it('will not do for who wants to kill it', async () => {
+  it('is not used with controllable: true', async () => {
     expect(SchemaRegistry.missing({ controllable: true })).toContain('no "java"');
     await expect(SchemaRegistry.start({ controllable: true })).rejects.toThrow('no "java"');
   });

@@ -4,19 +4,20 @@ import { LocalRegistry } from './local-registry.js';
 import { missingForRegistry, registryApp } from './registry-app.js';
 import type { StartedSchemaRegistry } from './started-schema-registry.js';
 
-/** The address of a registry that runs already, with its path: `http://host:port/apis/ccompat/v7`. */
+/** The address of an existing registry, with its path: `http://host:port/apis/ccompat/v7`. */
 export const SCHEMA_REGISTRY_VARIABLE = 'SCHEMA_REGISTRY_URL';
 
 export interface SchemaRegistryOptions {
-  /** `kill` and `restart` will be called: only a registry that we run ourselves will do. */
+  /** Requires a registry that supports `kill` and `restart`, which only one in local Java does. */
   readonly controllable?: boolean;
-  /** How long it may take to be ready. Default one minute. */
+  /** The maximum time until it is ready. Default one minute. */
   readonly startTimeoutMs?: number;
 }
 
 /**
- * A real schema registry for tests: the one that SCHEMA_REGISTRY_URL names, else Apicurio in local
- * Java (it comes from Maven once and stays in the user's cache), else a SchemaRegistryUnavailableError.
+ * A real schema registry for tests. Uses the one in SCHEMA_REGISTRY_URL, else Apicurio in local
+ * Java (which Maven downloads once into the user's cache), else throws
+ * SchemaRegistryUnavailableError.
  */
 export class SchemaRegistry {
   static async start({
@@ -29,7 +30,10 @@ export class SchemaRegistry {
     return LocalRegistry.start(realRuntime, await registryApp(), startTimeoutMs);
   }
 
-  /** What `start` would fail for on this machine; undefined where nothing is known to be missing. */
+  /**
+   * Returns the reason why `start` would fail on this machine; undefined if nothing is known to be
+   * missing.
+   */
   static missing({ controllable = false }: SchemaRegistryOptions = {}): string | undefined {
     return urlFromEnvironment() !== undefined && !controllable ? undefined : missingForRegistry();
   }

@@ -1,20 +1,20 @@
 import type { RegisteredReference } from './registry-api.js';
 
-/** A schema registry that runs. */
+/** A running schema registry. */
 export interface StartedSchemaRegistry extends AsyncDisposable {
   readonly source: 'external' | 'local';
-  /** For `schemaRegistry.url`: with its path. */
+  /** The value for `schemaRegistry.url`, with its path. */
   readonly url: string;
-  /** Registers an Avro schema as the next version of the subject, and gives its id. */
+  /** Registers an Avro schema as the next version of the subject, and returns its id. */
   register(
     subject: string,
     schema: unknown,
     references?: readonly RegisteredReference[],
   ): Promise<number>;
-  /** SIGKILL; its schemas stay. Only of a registry that we run ourselves. */
+  /** Sends SIGKILL; the schemas stay. Requires a registry in local Java. */
   kill(): Promise<void>;
-  /** On its old data and port. */
+  /** Restarts the registry on its old data and port. */
   restart(): Promise<void>;
-  /** Ends everything and removes the data. May be called twice. */
+  /** Stops everything and removes the data. May be called twice. */
   stop(): Promise<void>;
 }

@@ -2,13 +2,13 @@ import { VirtualRuntime } from '@nest-event-bus/broker/runtime';
 import { eventually } from './eventually.js';
 
 describe('eventually', () => {
-  it('gives what the condition gives as soon as that is something', async () => {
+  it('returns the result of the condition as soon as there is one', async () => {
     const given = [undefined, null, false, 0];
     await expect(eventually(() => given.shift(), { intervalMs: 1 })).resolves.toBe(0);
     expect(given).toEqual([]);
   });
 
-  it('takes an expectation that fails as not yet', async () => {
+  it('retries a failing expectation', async () => {
     let calls = 0;
     await eventually(
       () => {
@@ -20,7 +20,7 @@ describe('eventually', () => {
     expect(calls).toBe(3);
   });
 
-  it('fails at the deadline, saying what it waited for and why it was not true', async () => {
+  it('fails at the deadline, and the message contains the description and the last error', async () => {
     const runtime = new VirtualRuntime();
     const condition = (): boolean => {
       throw new Error('still 2 members');
@@ -31,14 +31,14 @@ describe('eventually', () => {
       runtime,
     });
     const outcome = expect(waiting).rejects.toThrow(
-      'Waited 1000 ms in vain for one member. The last try failed: Error: still 2 members',
+      'Waited 1000 ms for one member. The last attempt failed: Error: still 2 members',
     );
     await runtime.advance(1_100);
     await outcome;
   });
 
-  it('names a condition that gives nothing', async () => {
+  it('the error names the result of a condition that returns nothing', async () => {
     const waiting = eventually(() => undefined, { timeoutMs: 0 });
-    await expect(waiting).rejects.toThrow('The last try gave undefined.');
+    await expect(waiting).rejects.toThrow('The last attempt gave undefined.');
   });
 });

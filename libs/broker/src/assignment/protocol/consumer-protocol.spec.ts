@@ -41,7 +41,7 @@ const bare: Subscription = {
   rack: null,
 };
 
-/** Written by ConsumerProtocol of the Java client 4.1.1, of the subscription `full`. */
+/** The bytes that ConsumerProtocol of the Java client 4.1.1 writes for the subscription `full`. */
 const java = {
   v0: '0000000000020005617564697400066f7264657273000000020102',
   v1: '0001000000020005617564697400066f72646572730000000201020000000200056175646974000000010000000100066f7264657273000000020000000000000002',
@@ -54,23 +54,23 @@ const java = {
 };
 const hex = (text: string): Buffer => Buffer.from(text, 'hex');
 
-describe('a subscription', () => {
-  it('is written byte for byte as Java writes version 3', () => {
+describe('consumer protocol subscription', () => {
+  it('encodes version 3 byte for byte as Java does', () => {
     expect(encodeSubscription(full).toString('hex')).toBe(java.v3);
     expect(encodeSubscription(bare).toString('hex')).toBe(java.bare);
   });
 
   it.each([
     ['v3', java.v3, full],
-    ['v3 without anything optional', java.bare, bare],
+    ['v3 without optional fields', java.bare, bare],
     ['v2', java.v2, { ...full, rack: null }],
     ['v1', java.v1, { ...full, rack: null, generation: NO_GENERATION }],
     ['v0', java.v0, { ...full, rack: null, generation: NO_GENERATION, owned: [] }],
-  ])('of Java in %s is read', (_version, bytes, expected) => {
+  ])("decodes Java's %s", (_version, bytes, expected) => {
     expect(decodeSubscription(hex(bytes))).toEqual(expected);
   });
 
-  it('is the same bytes for the same contents in any order', () => {
+  it('encodes the same contents to the same bytes, in any order', () => {
     const shuffled = {
       ...full,
       topics: ['orders', 'audit', 'orders'],
@@ -79,7 +79,7 @@ describe('a subscription', () => {
     expect(encodeSubscription(shuffled)).toEqual(encodeSubscription(full));
   });
 
-  it('survives writing and reading', () => {
+  it('round-trips any subscription', () => {
     fc.assert(
       fc.property(subscriptions(), (subscription) => {
         expect(decodeSubscription(encodeSubscription(subscription))).toEqual(subscription);
@@ -87,13 +87,13 @@ describe('a subscription', () => {
     );
   });
 
-  it('of a newer version is read by the fields known here', () => {
+  it('decodes a newer version by the fields known here', () => {
     const newer = Buffer.concat([hex(java.v3), Buffer.from('what version 9 adds')]);
     newer.writeInt16BE(9, 0);
     expect(decodeSubscription(newer)).toEqual(full);
   });
 
-  it('that announces a version and ends before its fields is read as far as it goes', () => {
+  it('decodes as many fields as there are if bytes end before the fields of the version', () => {
     const early = hex(java.v0);
     early.writeInt16BE(1, 0);
     expect(decodeSubscription(early)).toEqual({
@@ -104,14 +104,14 @@ describe('a subscription', () => {
     });
   });
 
-  it('does not keep the response it came in', () => {
+  it('keeps no reference to the response', () => {
     const response = hex(java.v3);
     const { userData } = decodeSubscription(response);
     response.fill(0xff);
     expect(userData).toEqual(Buffer.from([1, 2]));
   });
 
-  it('agrees with kafkajs on the fields both know', () => {
+  it('agrees with kafkajs on the common fields', () => {
     const theirs = { version: 0, topics: ['audit', 'orders'], userData: Buffer.from([1, 2]) };
     expect(decodeSubscription(kafkajs.MemberMetadata.encode(theirs))).toMatchObject({
       topics: theirs.topics,
@@ -130,13 +130,13 @@ describe('a subscription', () => {
     ['a negative version', 'fffe00000000ffffffff'],
     ['two billion topics', '00037fffffff'],
     ['a negative number of topics', '000380000000'],
-    ['a topic that goes beyond the end', '00030000000100ff61'],
+    ['a topic longer than the bytes', '00030000000100ff61'],
     ['half of its owned partitions', java.v1.slice(0, -6)],
-  ])('of %s is a typed error', (_case, bytes) => {
+  ])('throws a typed error for %s', (_case, bytes) => {
     expect(() => decodeSubscription(hex(bytes))).toThrow(MalformedResponseError);
   });
 
-  it('of any bytes is read or is a typed error', () => {
+  it('decodes any bytes or throw a typed error', () => {
     fc.assert(
       fc.property(mutated(hex(java.v3)), (bytes) => {
         expectReadOrTypedError(() => decodeSubscription(bytes));
@@ -146,28 +146,28 @@ describe('a subscription', () => {
   });
 });
 
-describe('an assignment', () => {
+describe('consumer protocol assignment', () => {
   const partitions = full.owned;
 
   it.each([
     ['v3', java.assignment, partitions],
-    ['v0 with nothing in it', java.emptyAssignment, []],
-  ])('of Java in %s is read', (_version, bytes, expected) => {
+    ['v0 without partitions', java.emptyAssignment, []],
+  ])("decodes Java's %s", (_version, bytes, expected) => {
     expect(byTopicAndPartition(decodeAssignment(hex(bytes)))).toEqual(expected);
   });
 
-  it('is as long and made of the same parts as Java writes it, with the topics sorted', () => {
-    const ours = encodeAssignment(partitions).toString('hex');
+  it('encodes the same length and parts as Java, with sorted topics', () => {
+    const encoded = encodeAssignment(partitions).toString('hex');
     const [orders, audit] = ['00066f72646572730000000200000000', '0005617564697400000001'];
-    expect(ours).toHaveLength(java.assignment.length);
-    expect(ours.indexOf(audit)).toBeLessThan(ours.indexOf(orders));
+    expect(encoded).toHaveLength(java.assignment.length);
+    expect(encoded.indexOf(audit)).toBeLessThan(encoded.indexOf(orders));
   });
 
-  it('of zero bytes means that nothing is assigned', () => {
+  it('decodes zero bytes as no partitions', () => {
     expect(decodeAssignment(Buffer.alloc(0))).toEqual([]);
   });
 
-  it('survives writing and reading', () => {
+  it('round-trips any assignment', () => {
     fc.assert(
       fc.property(topicPartitions(), (expected) => {
         expect(decodeAssignment(encodeAssignment(expected))).toEqual(expected);
@@ -175,7 +175,7 @@ describe('an assignment', () => {
     );
   });
 
-  it('that names a partition twice assigns it once', () => {
+  it('assigns a partition once if it is named twice', () => {
     const twice = '0003000000020001610000000100000000000161000000020000000000000001ffffffff';
     expect(decodeAssignment(hex(twice))).toEqual([
       { topic: 'a', partition: 0 },
@@ -196,12 +196,12 @@ describe('an assignment', () => {
   it.each([
     ['half a version', '00'],
     ['a negative partition', '000300000001000161000000' + '01ffffffffffffffff'],
-    ['a cut list', java.assignment.slice(0, 40)],
-  ])('of %s is a typed error', (_case, bytes) => {
+    ['a truncated list', java.assignment.slice(0, 40)],
+  ])('throws a typed error for %s', (_case, bytes) => {
     expect(() => decodeAssignment(hex(bytes))).toThrow(MalformedResponseError);
   });
 
-  it('of any bytes is read or is a typed error', () => {
+  it('decodes any bytes or throw a typed error', () => {
     fc.assert(
       fc.property(mutated(hex(java.assignment)), (bytes) => {
         expectReadOrTypedError(() => decodeAssignment(bytes));
@@ -225,7 +225,7 @@ function expectReadOrTypedError(read: () => unknown): void {
   }
 }
 
-/** A good one cut, with bytes changed, or nothing but noise. */
+/** Returns truncated bytes, changed bytes or random bytes. */
 function mutated(good: Buffer): fc.Arbitrary<Buffer> {
   const cut = fc.nat(good.length).map((end) => good.subarray(0, end));
   const changed = fc

@@ -10,31 +10,34 @@ import {
 } from './topic-partitions.js';
 
 /*
- * What the members of a group tell each other through the broker, which never looks inside.
+ * The messages that members of a group exchange through the broker, which does not read them.
  *
  *   Subscription: version i16, topics [s], userData B? | 1: owned [s, [i32]] | 2: generation i32 | 3: rack s?
  *   Assignment:   version i16, [s, [i32]], userData B?
  *
- * A newer version only appends, so that what follows the known fields is skipped.
+ * A newer version only appends fields, so bytes after the known fields are skipped.
  */
 
 const VERSION = 3;
 
-/** The generation of a member that has never been assigned anything. */
+/** The generation of a member without any assignment so far. */
 export const NO_GENERATION = -1;
 
 export interface Subscription {
   readonly topics: readonly string[];
-  /** What the assignor told to its own kind; see `Assignor.userData`. */
+  /** Assignor-specific data; see `Assignor.userData`. */
   readonly userData: Buffer | null;
-  /** What the member still works on while it joins. Empty for members that revoke everything first. */
+  /**
+   * Partitions that the member keeps reading while it joins. Empty for members that revoke
+   * everything first.
+   */
   readonly owned: readonly TopicPartition[];
   /** The generation in which `owned` was assigned; `NO_GENERATION` when there is none. */
   readonly generation: number;
   readonly rack: string | null;
 }
 
-/** The member's metadata for JoinGroup. Equal subscriptions give equal bytes. */
+/** Encodes the member's metadata for JoinGroup. Equal subscriptions give equal bytes. */
 export function encodeSubscription(subscription: Subscription): Buffer {
   const writer = new FieldWriter();
   writer.int16(VERSION);
@@ -46,7 +49,7 @@ export function encodeSubscription(subscription: Subscription): Buffer {
   return writer.toBuffer();
 }
 
-/** Throws MalformedResponseError, and nothing else, for bytes that are no subscription. */
+/** Decodes a subscription. Throws only MalformedResponseError. */
 export function decodeSubscription(bytes: Buffer): Subscription {
   return decodeWithSubject('subscription of a group member', () => {
     const reader = new FieldReader(bytes);
@@ -60,7 +63,7 @@ export function decodeSubscription(bytes: Buffer): Subscription {
   });
 }
 
-/** One member's share for SyncGroup. */
+/** Encodes the assignment of one member for SyncGroup. */
 export function encodeAssignment(partitions: readonly TopicPartition[]): Buffer {
   const writer = new FieldWriter();
   writer.int16(VERSION);
@@ -70,9 +73,9 @@ export function encodeAssignment(partitions: readonly TopicPartition[]): Buffer 
 }
 
 /**
- * What SyncGroup answered, each partition once. Zero bytes are what the broker gives to a member
- * that the leader's plan left out: nothing is assigned. Throws MalformedResponseError, and
- * nothing else, for other bytes that are no assignment.
+ * Decodes the response of SyncGroup; each partition occurs once. A broker sends zero bytes to a
+ * member that is not in the leader's plan: no partitions are assigned. Throws only
+ * MalformedResponseError.
  */
 export function decodeAssignment(bytes: Buffer): TopicPartition[] {
   if (bytes.length === 0) return [];
@@ -109,7 +112,10 @@ function readVersion(reader: FieldReader): number {
   return version;
 }
 
-/** Some clients announce a version and leave out the fields it added: the end of the bytes is no error there. */
+/**
+ * Accepts missing fields at the end, because some clients send a version without the fields that it
+ * added.
+ */
 function readIfPresent<T>(reader: FieldReader, known: boolean, read: () => T, otherwise: T): T {
   return known && !reader.atEnd ? read() : otherwise;
 }

@@ -1,8 +1,8 @@
 import { MalformedResponseError } from '../../port/errors.js';
 
 /**
- * Reads the fields in which members write to each other. Every length is checked against what is
- * left, because these bytes come from whoever joined the group, unseen by the broker.
+ * Reads fields that group members send to each other. Every length is checked against the remaining
+ * bytes, because any client can join the group, and the broker does not validate these bytes.
  */
 export class FieldReader {
   #position = 0;
@@ -32,13 +32,13 @@ export class FieldReader {
     return length === -1 ? null : this.#next(length).toString('utf8');
   }
 
-  /** A copy, so that a few bytes do not keep a whole response in memory. */
+  /** Returns a copy, so that a few bytes do not keep a whole response in memory. */
   nullableBytes(): Buffer | null {
     const length = this.int32();
     return length === -1 ? null : Buffer.from(this.#next(length));
   }
 
-  /** A null list is read as an empty one. */
+  /** Reads a list; null is read as an empty list. */
   list<T>(read: () => T): T[] {
     const count = this.int32();
     const left = this.bytes.length - this.#position;

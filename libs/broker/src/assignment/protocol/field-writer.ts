@@ -1,4 +1,4 @@
-/** Writes the fields in which members of a group write to each other. */
+/** Writes fields that group members send to each other. */
 export class FieldWriter {
   readonly #parts: Buffer[] = [];
 

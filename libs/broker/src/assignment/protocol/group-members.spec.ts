@@ -7,8 +7,8 @@ import { subscribedTopics } from '../subscribers.js';
 const subscriptionTo = (...topics: string[]): Buffer =>
   encodeSubscription({ topics, userData: null, owned: [], generation: NO_GENERATION, rack: null });
 
-describe('the members of a group, as the leader reads them', () => {
-  it('a member with metadata that is garbage counts as one without topics, and is named', () => {
+describe('readGroupMembers, subscribedTopics and encodePlan', () => {
+  it('readGroupMembers reports a member with invalid metadata and treats it as subscribed to nothing', () => {
     const { members, unreadable } = readGroupMembers([
       { memberId: 'good', instanceId: 'host-1', metadata: subscriptionTo('orders') },
       { memberId: 'bad', instanceId: null, metadata: Buffer.from('not a subscription') },
@@ -20,7 +20,7 @@ describe('the members of a group, as the leader reads them', () => {
     expect(unreadable).toEqual([{ memberId: 'bad', error: expect.any(MalformedResponseError) }]);
   });
 
-  it('a member with garbage gets an empty share, and the others get everything', () => {
+  it('a member with invalid metadata gets no partitions, and the others get all', () => {
     const { members } = readGroupMembers([
       { memberId: 'bad', instanceId: null, metadata: Buffer.alloc(0) },
       { memberId: 'good', instanceId: null, metadata: subscriptionTo('orders') },
@@ -32,7 +32,7 @@ describe('the members of a group, as the leader reads them', () => {
     }
   });
 
-  it('the topics to ask metadata for are those of all members', () => {
+  it('subscribedTopics returns the topics of all members', () => {
     const { members } = readGroupMembers([
       { memberId: 'a', instanceId: null, metadata: subscriptionTo('orders', 'audit') },
       { memberId: 'b', instanceId: null, metadata: subscriptionTo('orders', 'bills') },
@@ -40,7 +40,7 @@ describe('the members of a group, as the leader reads them', () => {
     expect(subscribedTopics(members)).toEqual(['audit', 'bills', 'orders']);
   });
 
-  it('a plan is written for every member, also for one that gets nothing', () => {
+  it('encodePlan encodes every member, including those without partitions', () => {
     const bytes = encodePlan(
       new Map([
         ['a', [{ topic: 'orders', partition: 1 }]],

@@ -21,7 +21,10 @@ export interface UnreadableMember {
 
 export interface GroupMembers {
   readonly members: readonly AssignorMember[];
-  /** Also in `members`, without topics: one broken member must not stop the others. Worth a warning. */
+  /**
+   * Members with invalid metadata; log a warning for them. They are in `members` too, without
+   * topics, so that one broken member does not stop the others.
+   */
   readonly unreadable: readonly UnreadableMember[];
 }
 
@@ -47,7 +50,7 @@ export function readGroupMembers(joined: readonly JoinedMember[]): GroupMembers 
   return { members, unreadable };
 }
 
-/** The leader's plan as SyncGroup carries it. */
+/** Encodes the leader's plan for SyncGroup. */
 export function encodePlan(plan: AssignmentPlan): ReadonlyMap<string, Buffer> {
   return new Map([...plan].map(([memberId, share]) => [memberId, encodeAssignment(share)]));
 }

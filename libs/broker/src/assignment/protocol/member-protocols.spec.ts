@@ -12,13 +12,13 @@ const offered = (held: typeof claim | null) =>
     ),
   );
 
-describe('what a member offers', () => {
-  it('is in the order of preference', () => {
+describe('memberProtocols', () => {
+  it('keeps the order of preference', () => {
     const joining = { assignors, topics: ['orders'], previous: null, held: null };
     expect(memberProtocols(joining).map(({ name }) => name)).toEqual([...assignors]);
   });
 
-  it('tells a cooperative leader what it holds, and an eager one what it had', () => {
+  it('sends owned partitions to a cooperative leader, and the previous assignment to an eager leader', () => {
     const { range, sticky, 'cooperative-sticky': cooperative } = offered(claim);
     expect(cooperative).toMatchObject({ owned: claim.partitions, generation: 4 });
     expect(range).toMatchObject({ owned: [], generation: NO_GENERATION, userData: null });
@@ -26,7 +26,7 @@ describe('what a member offers', () => {
     expect(decodeStickyUserData(sticky?.userData ?? null)).toEqual(claim);
   });
 
-  it('claims nothing that was handed back', () => {
+  it('claims no partitions that were handed back', () => {
     expect(offered(null)['cooperative-sticky']).toMatchObject({
       owned: [],
       generation: NO_GENERATION,

@@ -6,13 +6,21 @@ import { encodeSubscription, NO_GENERATION } from './consumer-protocol.js';
 export interface JoiningMember {
   readonly assignors: readonly AssignorName[];
   readonly topics: readonly string[];
-  /** The last assignment, whether or not it is still worked on; null before the first one. */
+  /**
+   * The last assignment, whether or not its partitions are still read; null before the first one.
+   */
   readonly previous: PreviousAssignment | null;
-  /** What is still worked on while joining, and the generation in which it was confirmed; null when all was handed back. */
+  /**
+   * Partitions that are still read while joining, with the generation that confirmed them; null if
+   * all were handed back.
+   */
   readonly held: PreviousAssignment | null;
 }
 
-/** What a member offers in JoinGroup, in the order of preference. Only cooperative assignors hear of what is held. */
+/**
+ * Returns the protocols of a member for JoinGroup, in order of preference. Only cooperative
+ * assignors get the held partitions.
+ */
 export function memberProtocols({
   assignors,
   topics,

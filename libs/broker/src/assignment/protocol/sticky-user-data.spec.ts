@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { decodeStickyUserData, encodeStickyUserData } from './sticky-user-data.js';
 
-/** Written by StickyAssignor of the Java client 4.1.1 after generation 5. */
+/** The bytes that StickyAssignor of the Java client 4.1.1 writes after generation 5. */
 const java =
   '0000000200056175646974000000010000000100066f726465727300000002000000000000000200000005';
 const previous = {
@@ -13,17 +13,17 @@ const previous = {
   generation: 5,
 };
 
-describe('the user data of sticky', () => {
+describe('sticky user data', () => {
   it('is null before the first assignment', () => {
     expect(encodeStickyUserData(null)).toBeNull();
   });
 
-  it('is byte for byte what Java writes', () => {
+  it('has the same bytes as Java', () => {
     expect(encodeStickyUserData(previous)?.toString('hex')).toBe(java);
     expect(decodeStickyUserData(Buffer.from(java, 'hex'))).toEqual(previous);
   });
 
-  it('is read without a generation, as older clients write it', () => {
+  it('is decoded without a generation, as older clients encode it', () => {
     const older = Buffer.from(java, 'hex').subarray(0, -4);
     expect(decodeStickyUserData(older)).toEqual({ ...previous, generation: -1 });
   });
@@ -33,11 +33,11 @@ describe('the user data of sticky', () => {
     ['zero bytes, as kafkajs writes nothing', Buffer.alloc(0)],
     ['garbage', Buffer.from('garbage')],
     ['half a generation', Buffer.from(java, 'hex').subarray(0, -2)],
-  ])('is no claim when it is %s', (_case, bytes) => {
+  ])('contains no claim if it is %s', (_case, bytes) => {
     expect(decodeStickyUserData(bytes)).toBeNull();
   });
 
-  it('never throws', () => {
+  it('never throws when decoded', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 60 }), (bytes) => {
         decodeStickyUserData(Buffer.from(bytes));

@@ -5,7 +5,10 @@ import { FieldReader } from './field-reader.js';
 import { FieldWriter } from './field-writer.js';
 import { readTopicPartitions, writeTopicPartitions } from './topic-partitions.js';
 
-/** As Java's StickyAssignor writes it: previous assignment [topic s, [i32]], generation i32. */
+/**
+ * Encodes in the format of Java's StickyAssignor: previous assignment [topic s, [i32]], generation
+ * i32.
+ */
 export function encodeStickyUserData(previous: PreviousAssignment | null): Buffer | null {
   if (previous === null) return null;
   const writer = new FieldWriter();
@@ -15,8 +18,8 @@ export function encodeStickyUserData(previous: PreviousAssignment | null): Buffe
 }
 
 /**
- * Null when the member had nothing, or when the bytes mean nothing: then it only loses its claim.
- * Clients before Kafka 2.3 write no generation.
+ * Returns null if the member had no assignment, or if the bytes are invalid: the member then only
+ * loses its claim. Clients before Kafka 2.3 write no generation.
  */
 export function decodeStickyUserData(bytes: Buffer | null): PreviousAssignment | null {
   if (bytes === null) return null;

@@ -2,13 +2,18 @@ import type { TopicPartition } from '../../port/record.js';
 import type { FieldReader } from './field-reader.js';
 import type { FieldWriter } from './field-writer.js';
 
-/** By UTF-16 units, as Java's String.compareTo: every client in a group must sort alike. */
+/**
+ * Compares UTF-16 units, as Java's String.compareTo does: all clients in a group must sort alike.
+ */
 export function compareText(left: string, right: string): number {
   if (left === right) return 0;
   return left < right ? -1 : 1;
 }
 
-/** Writes [topic, [partition]], sorted: equal sets give equal bytes, so that a rejoin shows no change. */
+/**
+ * Writes [topic, [partition]], sorted: equal sets give equal bytes, so that a rejoin is recognised
+ * as unchanged.
+ */
 export function writeTopicPartitions(
   writer: FieldWriter,
   partitions: readonly TopicPartition[],

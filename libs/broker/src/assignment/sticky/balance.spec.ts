@@ -3,10 +3,10 @@ import { PreviousOwners } from './previous-owners.js';
 import type { MemberLoad } from './member-load.js';
 import { createInitialLoads, type InitialLoads } from './initial-loads.js';
 
-const nobody = new PreviousOwners();
+const noOwners = new PreviousOwners();
 const loads = (members: readonly MemberLoad[]): number[] => members.map(({ load }) => load);
 
-/** Each member shares one topic with the member before and one with the member after. */
+/** Creates members that share one topic with the previous member and one with the next. */
 function chain(length: number, partitionsPerTopic: number): InitialLoads {
   const members = Array.from({ length }, (_, index) => ({
     memberId: `m${index}`,
@@ -16,19 +16,19 @@ function chain(length: number, partitionsPerTopic: number): InitialLoads {
   return createInitialLoads(
     members,
     new Map([...topics].map((topic) => [topic, partitionsPerTopic])),
-    nobody,
+    noOwners,
   );
 }
 
-describe('balancing', () => {
-  it('leaves alone what is even', () => {
+describe('balance', () => {
+  it('does not change an even assignment', () => {
     const { members, partitions } = chain(5, 1);
     for (const partition of partitions) [...partition.eligible.members].at(-1)?.take(partition);
     expect(balance(members)).toBe(0);
     expect(loads(members)).toEqual([1, 1, 1, 1, 2]);
   });
 
-  it('ends in the fewest moves where everything must pass through a long chain', () => {
+  it('needs the fewest moves if everything must pass through a long chain', () => {
     const length = 100;
     const { members, partitions } = chain(length, length);
     for (const partition of partitions) [...partition.eligible.members][0]?.take(partition);
@@ -39,7 +39,7 @@ describe('balancing', () => {
     expect(moves).toBe((length * (length - 1)) / 2);
   });
 
-  it('brings a partition home rather than another', () => {
+  it('prefers to move a partition back to its previous owner', () => {
     const owners = new PreviousOwners();
     for (const partition of [1, 2]) owners.claim('b', 1, { topic: 't', partition });
     const subscriptions = [
@@ -52,7 +52,7 @@ describe('balancing', () => {
     expect(members[1]?.partitions().map(({ partition }) => partition)).toEqual([1, 2]);
   });
 
-  it('passes on what had no owner rather than what the giver had before', () => {
+  it('moves partitions without a previous owner first, before those that the member had', () => {
     const owners = new PreviousOwners();
     for (const partition of [1, 3]) owners.claim('a', 1, { topic: 't', partition });
     const subscriptions = [

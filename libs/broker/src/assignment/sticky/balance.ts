@@ -1,22 +1,24 @@
 import type { MemberLoad } from './member-load.js';
 
 /*
- * Makes the loads as even as the subscriptions allow. From the most member we look for a chain
- * "a gives one to b, b gives one to c, ..." that ends at a member with at least two fewer: after it
- * the sum of the squared loads is smaller, so this ends. Where no chain exists, nothing that was
- * reached can ever become part of one (no chain leads out of it, and nobody outside is fuller), so
- * it is closed. When all are closed, no other assignment is more even.
+ * Makes the loads as even as the subscriptions allow.
  *
- * What visits a member moves anyway, so the chains that only pass on visiting partitions are
- * looked at first, then those in which one member gives up its own, then two, and so on.
+ * From the member with the highest load a chain "a gives one to b, b gives one to c, ..." is
+ * searched that ends at a member with at least two fewer. Moving along the chain reduces the sum of
+ * the squared loads, so the loop ends. If no chain exists, no reached member can ever become part
+ * of one (no chain leads out of the reached members, and no other member has a higher load), so
+ * they are closed. When all members are closed, no other assignment is more even.
+ *
+ * Acquired partitions move anyway. So chains that move only acquired partitions are tried first,
+ * then those in which one member gives up a retained partition, then two, and so on.
  */
 
 type ChainSearch =
-  /** Who gives, who passes on, who receives: the source first. */
+  /** The members from the first giver to the last receiver. */
   | { readonly kind: 'chain'; readonly members: readonly MemberLoad[] }
   | { readonly kind: 'exhausted'; readonly reached: Iterable<MemberLoad> };
 
-/** Answers how often a partition changed hands. */
+/** Returns the number of moves. */
 export function balance(members: readonly MemberLoad[]): number {
   const open = new Set(members);
   let moves = 0;
@@ -78,7 +80,10 @@ function chainTo(
   return chain;
 }
 
-/** From the end backwards: each member gives before it receives, and never passes on what it was just given. */
+/**
+ * Moves from the end backwards: each member gives before it receives, and never passes on what it
+ * just received.
+ */
 function moveAlongChain(chain: readonly MemberLoad[]): number {
   const fromTheEnd = [...chain].reverse();
   fromTheEnd.reduce((receiver, giver) => {
@@ -94,7 +99,7 @@ function mostLoaded(members: Iterable<MemberLoad>): MemberLoad | undefined {
   return most;
 }
 
-/** Of several with the least, the first in the order of the members. */
+/** Returns the member with the lowest load; the first one in member order if there are several. */
 export function leastLoaded(members: Iterable<MemberLoad>): MemberLoad | undefined {
   let least: MemberLoad | undefined;
   for (const member of members)

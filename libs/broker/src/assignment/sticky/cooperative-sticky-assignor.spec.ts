@@ -27,8 +27,8 @@ const assign = (count: number, ...members: AssignorMember[]): AssignmentPlan =>
 const shown = (plan: AssignmentPlan): Record<string, number[]> =>
   Object.fromEntries([...plan].map(([id, share]) => [id, share.map((each) => each.partition)]));
 
-describe('cooperative-sticky', () => {
-  it('gives a newcomer nothing of what another claims, and takes that from the other', () => {
+describe('CooperativeStickyAssignor', () => {
+  it('revokes partitions for a new member from their owner, and does not assign them yet', () => {
     const plan = assign(
       4,
       member('a', { partitions: orders(0, 1, 2, 3), generation: 1 }),
@@ -37,7 +37,7 @@ describe('cooperative-sticky', () => {
     expect(shown(plan)).toEqual({ a: [2, 3], b: [] });
   });
 
-  it('gives it to the newcomer once nobody claims it', () => {
+  it('assigns the partitions to the new member once no member claims them', () => {
     const plan = assign(
       4,
       member('a', { partitions: orders(0, 1), generation: 2 }),
@@ -46,7 +46,7 @@ describe('cooperative-sticky', () => {
     expect(shown(plan)).toEqual({ a: [0, 1], b: [2, 3] });
   });
 
-  it('gives what a leaver had at once, and moves nothing else', () => {
+  it('assigns the partitions of a member that left at once, and moves nothing else', () => {
     const plan = assign(
       6,
       member('a', { partitions: orders(0, 1), generation: 4 }),
@@ -55,7 +55,7 @@ describe('cooperative-sticky', () => {
     expect(shown(plan)).toEqual({ a: [0, 1, 2], b: [3, 4, 5] });
   });
 
-  it('leaves it to whoever claims it in the higher generation (KAFKA-12984)', () => {
+  it('keeps a partition at the member that claims it in the higher generation (KAFKA-12984)', () => {
     const plan = assign(
       2,
       member('behind', { partitions: orders(0, 1), generation: 3 }),
@@ -64,14 +64,14 @@ describe('cooperative-sticky', () => {
     expect(shown(plan)).toEqual({ behind: [1], current: [0] });
   });
 
-  it('gives to nobody what two claim in one generation, until both have let go (KAFKA-13715)', () => {
+  it('does not assign a partition that two members claim in one generation, until both have revoked it (KAFKA-13715)', () => {
     const claim = { partitions: orders(0), generation: 3 };
     expect(shown(assign(1, member('a', claim), member('b', claim)))).toEqual({ a: [], b: [] });
     const none = { partitions: [], generation: 4 };
     expect(shown(assign(1, member('a', none), member('b', none)))).toEqual({ a: [0], b: [] });
   });
 
-  it('does not give away what one that is behind still claims', () => {
+  it('does not assign a partition that a member of an older generation still claims', () => {
     const plan = assign(
       3,
       member('a', { partitions: orders(0, 1, 2), generation: 1 }),
@@ -81,7 +81,7 @@ describe('cooperative-sticky', () => {
     expect(shown(plan)).toEqual({ a: [2], b: [], c: [] });
   });
 
-  it('believes the user data of clients that do not write the field', () => {
+  it('uses the user data of clients that do not write the generation field', () => {
     const old = (memberId: string, generation: number): AssignorMember => ({
       ...member(memberId, { partitions: orders(0), generation: NO_GENERATION }),
       userData: encodeGeneration(generation),
@@ -89,7 +89,7 @@ describe('cooperative-sticky', () => {
     expect(shown(assign(1, old('a', 3), old('b', 4)))).toEqual({ a: [], b: [0] });
   });
 
-  it.each([null, Buffer.alloc(0), Buffer.from([1])])('takes %j for no generation', (userData) => {
+  it.each([null, Buffer.alloc(0), Buffer.from([1])])('decodes %j as no generation', (userData) => {
     const plan = assign(
       1,
       { ...member('a', { partitions: orders(0), generation: NO_GENERATION }), userData },
@@ -98,7 +98,7 @@ describe('cooperative-sticky', () => {
     expect(shown(plan)).toEqual({ a: [], b: [0] });
   });
 
-  it('writes what Java writes: the generation, -1 before the first', () => {
+  it('encodes what Java writes: the generation, -1 before the first', () => {
     expect(assignor.userData(null).toString('hex')).toBe('ffffffff');
     expect(assignor.userData({ partitions: [], generation: 2 }).toString('hex')).toBe('00000002');
   });
@@ -107,7 +107,10 @@ describe('cooperative-sticky', () => {
 describe('any history of cooperative members', () => {
   const change = fc.record({ joins: fc.nat(3), leaves: fc.nat(2), grows: fc.nat(3) });
 
-  /** What the members hold after a round: they keep what is confirmed, give up the rest, take what is new. */
+  /**
+   * Returns the partitions of the members after a round: they keep the confirmed ones, revoke the
+   * others, and add the new ones.
+   */
   const after = (plan: AssignmentPlan, generation: number): Map<string, PreviousAssignment> =>
     new Map([...plan].map(([id, partitions]) => [id, { partitions, generation }]));
 

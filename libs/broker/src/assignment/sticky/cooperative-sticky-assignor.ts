@@ -12,9 +12,10 @@ import { PreviousOwners } from './previous-owners.js';
 import { stickyPlan } from './sticky-plan.js';
 
 /**
- * Java's CooperativeStickyAssignor (KIP-429), for members that join with what they own and work on
- * it meanwhile. It takes two rounds: what moves is given to nobody as long as somebody still
- * claims it. That one is told to give it up, joins again without it, and then it moves.
+ * Java's CooperativeStickyAssignor (KIP-429), for members that join with their owned partitions and
+ * keep reading them. A move takes two rounds: 1. The partition is assigned to no member while
+ * another one still claims it. 2. That member revokes it and rejoins without it; then the partition
+ * is assigned.
  */
 export class CooperativeStickyAssignor implements Assignor {
   readonly name = 'cooperative-sticky';
@@ -44,7 +45,10 @@ export class CooperativeStickyAssignor implements Assignor {
   }
 }
 
-/** A member that is behind may still work on what it claims, whoever has the better right to it. */
+/**
+ * Returns whether no other member claims the partition. A member of an older generation may still
+ * read it, even if another claim is stronger.
+ */
 function isFree(
   claims: PreviousOwners,
   { topic, partition }: TopicPartition,
@@ -54,19 +58,19 @@ function isFree(
   return claims.claimantsOf(topic, partition).every((claimant) => claimant === memberId);
 }
 
-/** Clients before Kafka 3.4 tell it in the user data. */
+/** Returns the generation, which clients before Kafka 3.4 send in the user data. */
 function generationOf({ generation, userData }: AssignorMember): number {
   return generation === NO_GENERATION ? decodeGeneration(userData) : generation;
 }
 
-/** As Java's CooperativeStickyAssignor writes it: generation i32, and nothing else. */
+/** Encodes in the format of Java's CooperativeStickyAssignor: the generation as i32 only. */
 export function encodeGeneration(generation: number): Buffer {
   const bytes = Buffer.alloc(4);
   bytes.writeInt32BE(generation);
   return bytes;
 }
 
-/** What cannot be read counts as no generation: the claims that go with it are then the weakest. */
+/** Returns no generation for invalid data: the claims of that member are then the weakest. */
 function decodeGeneration(bytes: Buffer | null): number {
   return bytes !== null && bytes.length >= 4 ? bytes.readInt32BE(0) : NO_GENERATION;
 }

@@ -4,11 +4,11 @@ import { subscribersByTopic } from '../subscribers.js';
 
 export interface InitialLoads {
   readonly members: readonly MemberLoad[];
-  /** By topic and partition: every partition that somebody subscribes to. */
+  /** Every subscribed partition, ordered by topic and partition. */
   readonly partitions: readonly AssignablePartition[];
 }
 
-/** `members` in the order in which they are to be preferred. */
+/** Creates the loads before the assignment. `members` are in order of preference. */
 export function createInitialLoads(
   members: readonly { readonly memberId: string; readonly topics: readonly string[] }[],
   partitionsOf: ReadonlyMap<string, number>,

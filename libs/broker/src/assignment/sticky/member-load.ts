@@ -1,23 +1,26 @@
 import type { TopicPartition } from '../../port/record.js';
 
 /**
- * The members that may have a partition. Topics with the same subscribers share one pool, so that
+ * The members that may get a partition. Topics with the same subscribers share one object, so that
  * the work grows with the number of different subscriptions, not of topics.
  */
 export interface EligibleMembers {
   readonly members: ReadonlySet<MemberLoad>;
 }
 
-/** A partition on its way to a member. */
+/** A partition to be assigned. */
 export interface AssignablePartition extends TopicPartition {
   readonly eligible: EligibleMembers;
-  /** By member id; null when nobody has a claim. */
+  /** The id of the previous owner; null if no member has a claim. */
   readonly previousOwner: string | null;
-  /** Its place among all slots, by topic and partition. */
+  /** The index among all partitions, by topic and partition. */
   readonly order: number;
 }
 
-/** A member and what it has been given so far: its own of before, and what visits it. */
+/**
+ * A member and its partitions so far: those that it owned before (retained), and the others
+ * (acquired).
+ */
 export class MemberLoad {
   readonly #retained = new PartitionSet();
   readonly #acquired = new PartitionSet();
@@ -25,7 +28,7 @@ export class MemberLoad {
   constructor(
     readonly memberId: string,
     readonly topics: readonly string[],
-    /** Its place among all members. */
+    /** The index among all members. */
     readonly order: number,
   ) {}
 
@@ -33,11 +36,14 @@ export class MemberLoad {
     return this.#retained.partitions.size + this.#acquired.partitions.size;
   }
 
-  take(assigned: AssignablePartition): void {
-    this.#setFor(assigned).add(assigned);
+  take(partition: AssignablePartition): void {
+    this.#setFor(partition).add(partition);
   }
 
-  /** Who could take what visits this member: that moves anyway, so that giving it costs nothing. */
+  /**
+   * Returns the members that could get an acquired partition, which moves anyway, so that giving it
+   * away costs nothing.
+   */
   receiversOfAcquired(): Iterable<MemberLoad> {
     return this.#acquired.receivers();
   }
@@ -46,16 +52,19 @@ export class MemberLoad {
     return this.#retained.receivers();
   }
 
-  /** Gives one partition to one of its receivers: what comes home, else what visits, else its own. */
+  /**
+   * Gives one partition to a receiver: preferably one that the receiver owned before, then an
+   * acquired one, then a retained one.
+   */
   giveTo(receiver: MemberLoad): void {
-    const assigned =
+    const partition =
       this.#acquired.previouslyOwnedBy(receiver) ??
       this.#acquired.firstFor(receiver) ??
       this.#retained.firstFor(receiver);
-    if (assigned === undefined)
+    if (partition === undefined)
       throw new Error(`"${this.memberId}" has nothing that "${receiver.memberId}" may have.`);
-    this.#setFor(assigned).remove(assigned);
-    receiver.take(assigned);
+    this.#setFor(partition).remove(partition);
+    receiver.take(partition);
   }
 
   partitions(): TopicPartition[] {
@@ -64,22 +73,22 @@ export class MemberLoad {
       .map(({ topic, partition }) => ({ topic, partition }));
   }
 
-  #setFor(assigned: AssignablePartition): PartitionSet {
-    return assigned.previousOwner === this.memberId ? this.#retained : this.#acquired;
+  #setFor(partition: AssignablePartition): PartitionSet {
+    return partition.previousOwner === this.memberId ? this.#retained : this.#acquired;
   }
 }
 
-/** Slots, and who else could have one of them. */
+/** A set of partitions, and the members that could get one of them. */
 class PartitionSet {
   readonly partitions = new Set<AssignablePartition>();
   readonly #countByEligible = new Map<EligibleMembers, number>();
-  /** In how many of the pools held here each member is. */
+  /** The number of groups of eligible members in this set, by member. */
   readonly #countByReceiver = new Map<MemberLoad, number>();
 
-  add(assigned: AssignablePartition): void {
-    this.partitions.add(assigned);
-    if (addToCount(this.#countByEligible, assigned.eligible, 1) > 1) return;
-    for (const member of assigned.eligible.members) addToCount(this.#countByReceiver, member, 1);
+  add(partition: AssignablePartition): void {
+    this.partitions.add(partition);
+    if (addToCount(this.#countByEligible, partition.eligible, 1) > 1) return;
+    for (const member of partition.eligible.members) addToCount(this.#countByReceiver, member, 1);
   }
 
   receivers(): Iterable<MemberLoad> {
@@ -87,26 +96,26 @@ class PartitionSet {
   }
 
   previouslyOwnedBy(receiver: MemberLoad): AssignablePartition | undefined {
-    for (const assigned of this.partitions)
-      if (assigned.previousOwner === receiver.memberId) return assigned;
+    for (const partition of this.partitions)
+      if (partition.previousOwner === receiver.memberId) return partition;
     return undefined;
   }
 
   firstFor(receiver: MemberLoad): AssignablePartition | undefined {
     if (!this.#countByReceiver.has(receiver)) return undefined;
-    for (const assigned of this.partitions)
-      if (assigned.eligible.members.has(receiver)) return assigned;
+    for (const partition of this.partitions)
+      if (partition.eligible.members.has(receiver)) return partition;
     return undefined;
   }
 
-  remove(assigned: AssignablePartition): void {
-    this.partitions.delete(assigned);
-    if (addToCount(this.#countByEligible, assigned.eligible, -1) > 0) return;
-    for (const member of assigned.eligible.members) addToCount(this.#countByReceiver, member, -1);
+  remove(partition: AssignablePartition): void {
+    this.partitions.delete(partition);
+    if (addToCount(this.#countByEligible, partition.eligible, -1) > 0) return;
+    for (const member of partition.eligible.members) addToCount(this.#countByReceiver, member, -1);
   }
 }
 
-/** Counts, and forgets what has come to zero. */
+/** Changes a count, and deletes the entry at zero. */
 function addToCount<Key>(counts: Map<Key, number>, key: Key, by: 1 | -1): number {
   const count = (counts.get(key) ?? 0) + by;
   if (count === 0) counts.delete(key);

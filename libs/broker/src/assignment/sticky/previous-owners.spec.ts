@@ -9,12 +9,12 @@ function ownerAfter(...claims: readonly Claim[]): string | null {
   return owners.ownerOf('t', 0);
 }
 
-describe('whose a partition was', () => {
+describe('PreviousOwners', () => {
   it.each<[string, readonly Claim[], string | null]>([
-    ['nobody claims it', [], null],
-    ['one member claims it', [['a', 1]], 'a'],
+    ['no owner without a claim', [], null],
+    ['the only claimant is the owner', [['a', 1]], 'a'],
     [
-      'one member claims it twice',
+      'a repeated claim of one member counts once',
       [
         ['a', 1],
         ['a', 1],
@@ -22,7 +22,7 @@ describe('whose a partition was', () => {
       'a',
     ],
     [
-      'the newer claim holds',
+      'the claim of the newer generation wins',
       [
         ['a', 2],
         ['b', 1],
@@ -38,7 +38,7 @@ describe('whose a partition was', () => {
       null,
     ],
     [
-      'and an older one does not profit',
+      'an older claim does not win over two newer claims that cancel each other',
       [
         ['a', 2],
         ['b', 2],
@@ -47,7 +47,7 @@ describe('whose a partition was', () => {
       null,
     ],
     [
-      'a newer one settles it',
+      'a newer claim wins over two older claims that cancel each other',
       [
         ['a', 1],
         ['b', 1],
@@ -60,7 +60,7 @@ describe('whose a partition was', () => {
     expect(ownerAfter(...[...claims].reverse())).toBe(owner);
   });
 
-  it('other partitions and topics are not touched', () => {
+  it('a claim does not change other partitions and topics', () => {
     const owners = new PreviousOwners();
     owners.claim('a', 1, { topic: 't', partition: 0 });
     expect([owners.ownerOf('t', 1), owners.ownerOf('u', 0)]).toEqual([null, null]);

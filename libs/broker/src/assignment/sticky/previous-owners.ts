@@ -1,13 +1,19 @@
 import type { TopicPartition } from '../../port/record.js';
 
-/** `owner` is null while two members claim the partition in one generation: one of them is wrong, and nobody can tell which. */
+/**
+ * The claims of one partition. `owner` is null while two members claim it in one generation: one of
+ * them is wrong, and it is unknown which.
+ */
 interface Claim {
   readonly generation: number;
   readonly owner: string | null;
   readonly claimants: readonly string[];
 }
 
-/** Whose partition it was, from what all members say of themselves. The claim of the highest generation holds. */
+/**
+ * The previous owner of each partition, according to the claims of all members. The claim of the
+ * highest generation wins.
+ */
 export class PreviousOwners {
   readonly #claims = new Map<string, Map<number, Claim>>();
 
@@ -26,7 +32,7 @@ export class PreviousOwners {
     return this.#claims.get(topic)?.get(partition)?.owner ?? null;
   }
 
-  /** Everybody who says that it is theirs, whatever the generation. */
+  /** Returns all members that claim the partition, in any generation. */
   claimantsOf(topic: string, partition: number): readonly string[] {
     return this.#claims.get(topic)?.get(partition)?.claimants ?? [];
   }

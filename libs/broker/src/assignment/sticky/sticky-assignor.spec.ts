@@ -42,7 +42,7 @@ function assign(
 const shown = (plan: AssignmentPlan): Record<string, string> =>
   Object.fromEntries([...plan].map(([memberId, share]) => [memberId, names(share).join(' ')]));
 
-/** The members of a plan as they join again after it, in the next generation. */
+/** Returns the members of a plan as they rejoin in the next generation. */
 function rejoining(
   members: readonly AssignorMember[],
   plan: AssignmentPlan,
@@ -54,7 +54,7 @@ function rejoining(
   });
 }
 
-/** How many partitions have another owner than before. */
+/** Returns the number of partitions with another owner than before. */
 function moved(before: AssignmentPlan, after: AssignmentPlan): number {
   return [...after].reduce((total, [memberId, share]) => {
     const had = new Set(names(before.get(memberId)));
@@ -62,11 +62,11 @@ function moved(before: AssignmentPlan, after: AssignmentPlan): number {
   }, 0);
 }
 
-describe('sticky gives what the documentation of the Java client promises', () => {
+describe('StickyAssignor guarantees of the Java documentation', () => {
   const four = { t0: 2, t1: 2, t2: 2, t3: 2 };
   const all = Object.keys(four);
 
-  it('a fresh group is dealt to in turn', () => {
+  it('a new group gets partitions in turn', () => {
     const plan = assign([member('C2', all), member('C0', all), member('C1', all)], four);
     expect(shown(plan)).toEqual({
       C0: 't0-0 t1-1 t3-0',
@@ -75,7 +75,7 @@ describe('sticky gives what the documentation of the Java client promises', () =
     });
   });
 
-  it('when one leaves, the others keep all they had', () => {
+  it('the remaining members keep all their partitions when one leaves', () => {
     const left = [
       member('C0', all, { partitions: partitions('t0-0 t1-1 t3-0'), generation: 1 }),
       member('C2', all, { partitions: partitions('t1-0 t2-1'), generation: 1 }),
@@ -86,7 +86,7 @@ describe('sticky gives what the documentation of the Java client promises', () =
     });
   });
 
-  it('unequal subscriptions are as even as they allow', () => {
+  it('unequal subscriptions are balanced as evenly as they allow', () => {
     const counts = { t0: 1, t1: 2, t2: 3 };
     const members = [
       member('C0', ['t0']),
@@ -103,7 +103,7 @@ describe('sticky gives what the documentation of the Java client promises', () =
     });
   });
 
-  it('evenness is reached through a third member where no direct way leads', () => {
+  it('balances through a third member if there is no direct move', () => {
     const members = [
       member('a', ['x'], { partitions: partitions('x-0 x-1 x-2'), generation: 1 }),
       member('b', ['x', 'y'], { partitions: partitions('y-0 y-1'), generation: 1 }),
@@ -116,7 +116,7 @@ describe('sticky gives what the documentation of the Java client promises', () =
   });
 });
 
-describe('S2-7-02: six partitions, three members, then two, then three', () => {
+describe('S2-7-02: StickyAssignor with six partitions, three members, then two, then three', () => {
   const topics = ['orders'];
   const counts = { orders: 6 };
   const three = [member('a', topics), member('b', topics), member('c', topics)];
@@ -124,24 +124,24 @@ describe('S2-7-02: six partitions, three members, then two, then three', () => {
   const second = assign(rejoining(three, first, 1).slice(0, 2), counts);
   const third = assign([...rejoining(three.slice(0, 2), second, 2), member('d', topics)], counts);
 
-  it('moves two partitions, those of the one who left', () => {
+  it('moves only the two partitions of the member that left', () => {
     expect(moved(first, second)).toBe(2);
   });
 
-  it('moves two partitions to the one who came', () => {
+  it('moves only two partitions to the member that joined', () => {
     expect(moved(second, third)).toBe(2);
     expect(third.get('d')).toHaveLength(2);
   });
 });
 
-describe('two members claim one partition', () => {
+describe('StickyAssignor with a partition that two members claim', () => {
   const topics = ['t'];
   const claim = (text: string, generation: number): PreviousAssignment => ({
     partitions: partitions(text),
     generation,
   });
 
-  it('the higher generation keeps it', () => {
+  it('the member of the higher generation keeps it', () => {
     const members = [
       member('a', topics, claim('t-0', 3)),
       member('b', topics, claim('t-0 t-1', 2)),
@@ -151,7 +151,7 @@ describe('two members claim one partition', () => {
     expect(shown(assign(other, { t: 2 }))).toEqual({ a: 't-1', b: 't-0' });
   });
 
-  it('in the same generation it is nobody’s, even if an older claim exists', () => {
+  it('a partition that two members claim in the same generation has no previous owner, even if an older claim exists', () => {
     const members = [
       member('a', topics, claim('t-2 t-3', 5)),
       member('b', topics, claim('t-0 t-2', 5)),
@@ -173,7 +173,7 @@ describe('two members claim one partition', () => {
     expect(names(assign(members, { t: 2 }).get('b'))).toEqual(['t-0']);
   });
 
-  it('partitions and topics that do not exist, or are not subscribed to, are no claims', () => {
+  it('ignores claims of partitions and topics that do not exist or are not subscribed', () => {
     const members = [
       member('a', topics, claim('t--1 t-7 gone-0 u-0 t-1', 1)),
       member('b', ['t', 'u'], null),
@@ -182,7 +182,7 @@ describe('two members claim one partition', () => {
   });
 });
 
-describe('sticky, whatever the group', () => {
+describe('StickyAssignor for any group', () => {
   it('is the same for any order of the members', () => {
     fc.assert(
       fc.property(groups(), fc.infiniteStream(fc.nat()), ({ members, counts }, noise) => {
@@ -219,7 +219,7 @@ describe('sticky, whatever the group', () => {
   });
 });
 
-describe('sticky with equal subscriptions', () => {
+describe('StickyAssignor with equal subscriptions', () => {
   const counts = { t: 7, u: 5 };
   const topics = Object.keys(counts);
   const total = 12;
@@ -229,7 +229,7 @@ describe('sticky with equal subscriptions', () => {
       member(`m${String(index).padStart(2, '0')}`, topics),
     );
 
-  it('loads differ by at most one, and as much is kept as that allows', () => {
+  it('loads differ by at most one, and as many partitions as possible are retained', () => {
     fc.assert(
       fc.property(
         sized,
@@ -258,7 +258,7 @@ describe('sticky with equal subscriptions', () => {
     );
   });
 
-  it('a leaver moves only its own', () => {
+  it('moves only the partitions of a member that left', () => {
     fc.assert(
       fc.property(fc.integer({ min: 2, max: 15 }), fc.nat(), (size, leaver) => {
         const members = group(size);
@@ -270,7 +270,7 @@ describe('sticky with equal subscriptions', () => {
     );
   });
 
-  it('a joiner takes at most its quota, and nothing else moves', () => {
+  it('assigns at most its quota to a new member, and nothing else moves', () => {
     fc.assert(
       fc.property(sized, (size) => {
         const members = group(size);
@@ -287,7 +287,10 @@ function sum(counts: readonly number[]): number {
   return counts.reduce((total, count) => total + count, 0);
 }
 
-/** `by[i]` says who of the members owns the i-th partition; beyond the members, nobody does. */
+/**
+ * Creates members with the given owners: `by[i]` is the index of the owner of partition i; larger
+ * indexes mean no owner.
+ */
 function withOwners(
   members: readonly AssignorMember[],
   by: readonly number[],
@@ -315,7 +318,7 @@ function unevenness(plan: AssignmentPlan): number {
   return sum([...plan.values()].map((share) => share.length ** 2));
 }
 
-/** The lowest sum of squared loads, found by trying every assignment. */
+/** Returns the lowest sum of squared loads, found by trying every assignment. */
 function leastUnevenness(
   members: readonly AssignorMember[],
   counts: Record<string, number>,

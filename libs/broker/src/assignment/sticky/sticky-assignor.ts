@@ -4,8 +4,8 @@ import { stickyPlan } from './sticky-plan.js';
 import { decodeStickyUserData, encodeStickyUserData } from '../protocol/sticky-user-data.js';
 
 /**
- * Java's StickyAssignor for members that hand back everything before they join: what they had is
- * told in the user data, and `owned` is not looked at (they have revoked it).
+ * Java's StickyAssignor, for members that hand back everything before they join. The user data
+ * contains their previous partitions; `owned` is ignored, because they have revoked those.
  */
 export class StickyAssignor implements Assignor {
   readonly name = 'sticky';

@@ -11,12 +11,15 @@ export interface StickyMember {
 }
 
 /**
- * The plan that is as even as the subscriptions allow and, within that, leaves partitions where
- * they were: everybody keeps what was theirs, the rest goes to whoever has least, then only what
- * evenness demands changes hands. Where a member's previous assignment comes from (user data for
- * eager members, owned partitions for cooperative ones) is the caller's affair.
+ * Returns the plan that is as even as the subscriptions allow and, within that, moves as few
+ * partitions as possible:
  *
- * `members` have distinct ids and stand in the order in which they are to be preferred.
+ *   1. Every member keeps its previous partitions.
+ *   2. The other partitions go to the members with the lowest load.
+ *   3. Partitions move only where evenness requires it.
+ *
+ * The caller provides the previous assignment of each member: from user data for eager members,
+ * from owned partitions for cooperative ones. `members` have distinct ids, in order of preference.
  */
 export function stickyPlan(
   members: readonly StickyMember[],
@@ -28,7 +31,7 @@ export function stickyPlan(
   return new Map(loads.members.map((member) => [member.memberId, member.partitions()]));
 }
 
-/** A claim counts only on a topic that the member still subscribes to. */
+/** Collects claims. A claim counts only for a topic that the member still subscribes to. */
 function previousOwnersOf(members: readonly StickyMember[]): PreviousOwners {
   const owners = new PreviousOwners();
   for (const { memberId, topics, previous } of members) {
@@ -40,7 +43,7 @@ function previousOwnersOf(members: readonly StickyMember[]): PreviousOwners {
   return owners;
 }
 
-/** Answers the slots that were nobody's. */
+/** Returns the partitions without a previous owner in the group. */
 function retainPreviousPartitions({ members, partitions }: InitialLoads): AssignablePartition[] {
   const memberOf = new Map(members.map((member) => [member.memberId, member]));
   return partitions.filter((partition) => {
@@ -51,7 +54,9 @@ function retainPreviousPartitions({ members, partitions }: InitialLoads): Assign
   });
 }
 
-/** Those with the fewest takers first: the others can still go elsewhere. */
+/**
+ * Assigns partitions with the fewest eligible members first, because the others have more choices.
+ */
 function assignToLeastLoaded(partitions: readonly AssignablePartition[]): void {
   const fewestEligibleFirst = [...partitions].sort(
     (left, right) =>

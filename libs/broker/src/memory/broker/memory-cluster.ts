@@ -14,7 +14,10 @@ export interface ClusterOptions extends CoordinatorOptions {
   readonly latencyMs: () => number;
 }
 
-/** The state that all drivers on one MemoryBroker share, and the one way to it: `network.call`. */
+/**
+ * The state that all drivers of one MemoryBroker share. Clients access it only through
+ * `network.call`.
+ */
 export class MemoryCluster {
   readonly id: string;
   readonly faults = new FaultRegistry();

@@ -18,8 +18,8 @@ function setUp(latencyMs = 0) {
   return { runtime, faults: broker.faults, cluster, call, effects: () => effects };
 }
 
-describe('A request', () => {
-  it('has no effect before the caller goes on: it travels', async () => {
+describe('Network.call', () => {
+  it('executes the request only after the caller continues', async () => {
     const { runtime, call, effects } = setUp();
     const seen = call();
     expect(effects()).toBe(0);
@@ -27,7 +27,7 @@ describe('A request', () => {
     expect(seen.result).toBe(1);
   });
 
-  it('takes half of the latency to arrive, and half to be answered', async () => {
+  it('uses half of the latency for the request, and half for the response', async () => {
     const { runtime, call, effects } = setUp(100);
     const seen = call();
     await runtime.advance(49);
@@ -38,7 +38,7 @@ describe('A request', () => {
     expect(seen.result).toBe(1);
   });
 
-  it('is given up with the reason of its signal', async () => {
+  it('rejects with the reason of its signal', async () => {
     const { runtime, call, effects } = setUp(100);
     const abort = new AbortController();
     const seen = call({}, { signal: abort.signal });
@@ -56,8 +56,8 @@ describe('A request', () => {
   });
 });
 
-describe('Requests in a loop without end', () => {
-  it('let pending input and output have their turn', async () => {
+describe('Network.yieldToEventLoop', () => {
+  it('lets pending input and output run during an endless loop of requests', async () => {
     const { cluster } = setUp();
     const turns: number[] = [];
     setImmediate(function tick() {
@@ -69,7 +69,7 @@ describe('Requests in a loop without end', () => {
     expect(turns).toHaveLength(3);
   });
 
-  it('never overtake each other, also where some wait for a turn', async () => {
+  it('keeps the order of requests, even while some wait', async () => {
     const { cluster, runtime } = setUp();
     const order: number[] = [];
     for (let index = 0; index < 300; index++)
@@ -79,8 +79,8 @@ describe('Requests in a loop without end', () => {
   });
 });
 
-describe('A fault', () => {
-  it('refuses without an effect, by name or with any error', async () => {
+describe('a fault', () => {
+  it('refuses without executing, by name or with any error', async () => {
     const { runtime, faults, call, effects } = setUp();
     const fault = faults.refuse({ operation: 'commit' }, 'NOT_COORDINATOR', { times: 1 });
     const [refused, next] = [call(), call()];
@@ -89,7 +89,7 @@ describe('A fault', () => {
     expect([next.result, effects(), fault.hits]).toEqual([1, 1, 1]);
   });
 
-  it('fails after the effect', async () => {
+  it('fails after executing', async () => {
     const { runtime, faults, call, effects } = setUp();
     const error = new RequestTimeoutError('too late');
     faults.failAfter({ groupId: 'g' }, error);
@@ -98,7 +98,7 @@ describe('A fault', () => {
     expect([seen.error, effects()]).toEqual([error, 1]);
   });
 
-  it('loses the answer, or the request: the client waits for its own time-out', async () => {
+  it('drops the response, or the request: the client waits until its own timeout', async () => {
     const { runtime, faults, call, effects } = setUp();
     const answers = faults.loseAnswers({ groupId: 'g' });
     const first = call();
@@ -114,7 +114,7 @@ describe('A fault', () => {
     expect(effects()).toBe(1);
   });
 
-  it('delays the request, or the answer', async () => {
+  it('delays the request, or the response', async () => {
     const { runtime, faults, call, effects } = setUp();
     const requests = faults.delayRequests({}, 100);
     const first = call();
@@ -131,7 +131,7 @@ describe('A fault', () => {
     expect(second.result).toBe(2);
   });
 
-  it('breaks what is under way when it unplugs, and refuses what comes', async () => {
+  it('breaks pending requests on unplug, and refuses new ones', async () => {
     const { runtime, faults, cluster, call } = setUp();
     const pending = observe(
       cluster.network.call(scope, () => new Promise(() => undefined), { timeoutMs: 1_000 }),
@@ -165,7 +165,7 @@ describe('A fault', () => {
     [{ topic: 'b', partition: 1 }, true],
     [{ topic: 'a', partition: 1 }, false],
     [{ topic: 'c' }, false],
-  ])('%j meets the request: %s', async (match, isMet) => {
+  ])('%j matches the request: %s', async (match, isMet) => {
     const { runtime, faults, call } = setUp();
     faults.refuse(match, new Error('met'));
     const seen = call({ partitions });

@@ -8,10 +8,13 @@ export interface CallOptions {
   readonly signal?: AbortSignal;
 }
 
-/** What a request does at the broker; `onGone` calls back once nobody waits for the answer any more. */
+/**
+ * Executes a request at the broker. `onAbandoned` registers a callback for the moment when no
+ * client waits for the response any more.
+ */
 export type RequestHandler<T> = (onGone: (listener: () => void) => void) => T | Promise<T>;
 
-/** So much work may be done before other work of the process gets a turn. */
+/** The work that may be done before other code of the process runs. */
 const WORK_BUDGET = 64;
 const BYTES_PER_WORK_UNIT = 16 * 1024;
 
@@ -33,7 +36,10 @@ class PendingCall {
   }
 }
 
-/** Everything between clients and broker: turns, latency, faults, and answers that never come. */
+/**
+ * The connection between clients and broker: latency, faults, lost responses, and yielding to the
+ * event loop.
+ */
 export class Network {
   readonly #calls = new Set<PendingCall>();
   #workSinceYield = 0;
@@ -65,14 +71,14 @@ export class Network {
     }
   }
 
-  /** Ends what is under way, as a connection does that breaks. */
+  /** Fails pending requests, as a lost connection does. */
   failPending(match: FaultMatch, error: Error): void {
     for (const call of this.#calls) if (isMatched(match, call.scope)) call.fail(error);
   }
 
   /**
-   * Resolves at once most of the time; now and then only after pending input and output had a turn.
-   * Who comes meanwhile waits for the same turn: nobody overtakes.
+   * Resolves at once most of the time; after enough work it resolves only after pending input and
+   * output was handled. Callers that arrive meanwhile wait together, so their order is kept.
    */
   yieldToEventLoop(): Promise<void> {
     this.#workSinceYield += 1;
@@ -87,7 +93,7 @@ export class Network {
     return this.#nextYield ?? Promise.resolve();
   }
 
-  /** Moving many bytes counts as much work. */
+  /** Counts the transfer of many bytes as work. */
   countWork(bytes: number): void {
     this.#workSinceYield += bytes / BYTES_PER_WORK_UNIT;
   }
@@ -123,7 +129,7 @@ export class Network {
   }
 }
 
-/** A connection that was never made: nothing of the request has left. */
+/** The connection was never established: the request was not sent. */
 export class ConnectionRefusedError extends ConnectionError {
   constructor() {
     super(
@@ -132,7 +138,7 @@ export class ConnectionRefusedError extends ConnectionError {
   }
 }
 
-/** A connection that broke with the request under way: whether that arrived is unknown. */
+/** The connection was lost during the request: whether it arrived is unknown. */
 export function connectionLostError(): ConnectionError {
   return new ConnectionError(
     'The connection to the memory broker broke: a fault has unplugged this client. Lift the fault.',
@@ -141,6 +147,6 @@ export function connectionLostError(): ConnectionError {
 
 function requestTimedOutError({ operation }: RequestScope, timeoutMs: number): RequestTimeoutError {
   return new RequestTimeoutError(
-    `The broker did not answer "${operation}" within ${timeoutMs} ms: whether it had its effect is unknown.`,
+    `The broker did not answer "${operation}" within ${timeoutMs} ms: whether the request was executed is unknown.`,
   );
 }

@@ -2,7 +2,7 @@ import { VirtualRuntime } from '../../runtime/index.js';
 import { MemoryBroker, type MemoryBrokerOptions } from '../memory-broker.js';
 import type { MemoryCluster } from './memory-cluster.js';
 
-/** A cluster in virtual time. */
+/** Creates a cluster in virtual time. */
 export function createTestCluster(options: MemoryBrokerOptions = {}): {
   readonly runtime: VirtualRuntime;
   readonly broker: MemoryBroker;
@@ -13,7 +13,7 @@ export function createTestCluster(options: MemoryBrokerOptions = {}): {
   return { runtime, broker, cluster: broker.cluster };
 }
 
-/** Tells whether a promise has ended, and how, without waiting for it. */
+/** Records whether and how a promise has settled, without waiting for it. */
 export function observe<T>(promise: Promise<T>): { result?: T; error?: unknown; ended: boolean } {
   const seen: { result?: T; error?: unknown; ended: boolean } = { ended: false };
   promise.then(

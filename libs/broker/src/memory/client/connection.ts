@@ -8,7 +8,7 @@ export interface RequestLimits {
   readonly signal?: AbortSignal;
 }
 
-/** One driver's way to the broker. */
+/** The connection of one driver to the broker. */
 export class Connection {
   constructor(
     readonly cluster: MemoryCluster,
@@ -25,7 +25,7 @@ export class Connection {
     return this.cluster.network.call(scope, effect, { timeoutMs, signal });
   }
 
-  /** A topic that does not exist is left out: asking never creates one. */
+  /** Describes topics. A topic that does not exist is left out, and never created. */
   metadata(names?: readonly string[], call?: RequestLimits): Promise<readonly TopicDescription[]> {
     const partitions = names?.map((topic) => ({ topic, partition: -1 }));
     const read = (): readonly TopicDescription[] => {

@@ -1,6 +1,6 @@
 import { Deferred } from '../../runtime/index.js';
 
-/** Wakes whoever waits for the next ring. */
+/** Wakes the code that waits for the next notification. */
 export class Notifier {
   #next = new Deferred();
 
@@ -10,7 +10,10 @@ export class Notifier {
     current.resolve();
   }
 
-  /** Take it before looking at what the ring may be about, then nothing is missed. */
+  /**
+   * The next notification. Get this promise before checking the condition, so that no notification
+   * is missed.
+   */
   get next(): Promise<void> {
     return this.#next.promise;
   }

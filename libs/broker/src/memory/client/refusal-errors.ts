@@ -26,7 +26,7 @@ const ADVICE: Partial<Readonly<Record<RefusalName, string>>> = {
   OFFSET_OUT_OF_RANGE: 'Ask for an offset within the low and the high watermark.',
 };
 
-/** The error of the port that stands for what happened; what is one already stays as it is. */
+/** Returns the error of the port for a refusal; other port errors are returned unchanged. */
 export function toBrokerError(error: unknown, topic?: string): BrokerError {
   if (error instanceof BrokerError) return error;
   if (!(error instanceof Refusal))
@@ -52,12 +52,12 @@ export function toBrokerError(error: unknown, topic?: string): BrokerError {
       );
     case 'FENCED_INSTANCE_ID':
       return new StaticMemberFencedError(
-        `${error.message}. Give each session a groupInstanceId of its own, or see why the earlier one is still alive.`,
+        `${error.message}. Give each session a groupInstanceId of its own, or find out why the earlier one is still running.`,
         options,
       );
     case 'UNRELEASED_INSTANCE_ID':
       return new StaticMemberInUseError(
-        `${error.message}. This one waits until it has closed, or its session is over: give each session a groupInstanceId of its own.`,
+        `${error.message}. This session waits until the other one has closed or its session timeout is over. Give each session a groupInstanceId of its own.`,
         options,
       );
     case 'MESSAGE_TOO_LARGE':
@@ -75,7 +75,7 @@ export function toBrokerError(error: unknown, topic?: string): BrokerError {
   );
 }
 
-/** Whether doing the same again may help. What is no error of ours is not worth a repetition. */
+/** Returns whether a retry can help. Unknown errors are not retriable. */
 export function isRetriable(error: unknown): boolean {
   return (error instanceof BrokerError || error instanceof Refusal) && error.retriable;
 }

@@ -50,7 +50,7 @@ function requireMagic(bytes: Buffer, at: number): void {
 
 function requireCrc(header: BatchHeader, checkCrc: boolean): void {
   if (!checkCrc || header.isCrcRight()) return;
-  // If count and last offset delta agree, both are probably intact. A single field alone is not
+  // Count and last offset delta confirm each other: if they agree, both are probably intact. A single field alone is not
   // trusted.
   const plausible = header.count > 0 && header.count === header.lastOffsetDelta + 1;
   throw new MalformedBytesError('its CRC-32C does not match its bytes', {

@@ -33,8 +33,8 @@ function endOf(log: Log, epoch: number): { readonly epoch: number; readonly end:
 }
 
 function commonPrefix(one: Log, other: Log): number {
-  const parting = one.findIndex((epoch, index) => other[index] !== epoch);
-  return parting < 0 ? one.length : parting;
+  const divergence = one.findIndex((epoch, index) => other[index] !== epoch);
+  return divergence < 0 ? one.length : divergence;
 }
 
 describe('LeaderEpochHistory', () => {
@@ -84,23 +84,29 @@ describe('LeaderEpochHistory', () => {
     const tail = fc.array(fc.nat(3), { maxLength: 6 });
     const rising = (epochs: readonly number[]): Log => epochs.toSorted((a, b) => a - b);
     fc.assert(
-      fc.property(prefix, tail, tail, fc.array(fc.nat(4)), (shared, ours, theirs, polls) => {
-        // Each epoch has one leader, so every part that is not shared has epochs that only one log
-        // contains.
-        const base = rising(shared);
-        const from = base.at(-1) ?? 0;
-        const read = [...base, ...rising(ours.map((epoch) => from + 1 + 2 * epoch))];
-        const led = [...base, ...rising(theirs.map((epoch) => from + 2 + 2 * epoch))];
-        if (read.length === 0) return;
-        const trail = trailThrough(read, polls);
-        let answer = endOf(led, trail.last);
-        for (let shared = -1; (shared = trail.lastUpTo(answer.epoch)) >= 0;) {
-          if (shared === answer.epoch) break;
-          answer = endOf(led, shared);
-        }
-        const agreed = trail.commonEnd(answer.epoch, answer.end);
-        expect(Math.min(agreed, read.length)).toBe(commonPrefix(read, led));
-      }),
+      fc.property(
+        prefix,
+        tail,
+        tail,
+        fc.array(fc.nat(4)),
+        (shared, readTail, leaderTail, polls) => {
+          // Each epoch has one leader, so every part that is not shared has epochs that only one log
+          // contains.
+          const base = rising(shared);
+          const from = base.at(-1) ?? 0;
+          const read = [...base, ...rising(readTail.map((epoch) => from + 1 + 2 * epoch))];
+          const led = [...base, ...rising(leaderTail.map((epoch) => from + 2 + 2 * epoch))];
+          if (read.length === 0) return;
+          const trail = trailThrough(read, polls);
+          let answer = endOf(led, trail.last);
+          for (let shared = -1; (shared = trail.lastUpTo(answer.epoch)) >= 0;) {
+            if (shared === answer.epoch) break;
+            answer = endOf(led, shared);
+          }
+          const agreed = trail.commonEnd(answer.epoch, answer.end);
+          expect(Math.min(agreed, read.length)).toBe(commonPrefix(read, led));
+        },
+      ),
     );
   });
 });

@@ -96,7 +96,7 @@ export class OpenBatch {
     if (this.appendTime !== undefined) return this.appendTime;
     const timestamp = this.baseTimestamp + delta;
     if (!Number.isSafeInteger(timestamp)) {
-      throw new MalformedBytesError('a timestamp is beyond 2^53 - 1 and cannot be told exactly');
+      throw new MalformedBytesError('a timestamp is beyond 2^53 - 1');
     }
     return timestamp;
   }

@@ -224,7 +224,7 @@ function readWhole(bytes: Buffer, random: Random): Outcome {
     if (!(error instanceof BrokerError)) throw error;
     if (reader.position < position) throw new Error('the position fell', { cause: error });
     if (error instanceof PartitionError && error.offset !== reader.position) {
-      throw new Error('the error stands elsewhere', { cause: error });
+      throw new Error('the error has another position', { cause: error });
     }
     return { records: count, error: error.code };
   }

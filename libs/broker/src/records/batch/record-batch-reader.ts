@@ -203,7 +203,7 @@ export class RecordBatchReader {
     const { topic, partition } = this.origin;
     if (this.at === 0) {
       throw new MalformedResponseError(
-        `The answer for ${topic}-${partition} at offset ${this.currentPosition} has ${this.bytes.length} bytes and not one whole batch. Fetch again; if it stays so, raise the fetch limits.`,
+        `The response for ${topic}-${partition} at offset ${this.currentPosition} has ${this.bytes.length} bytes and no complete batch. Fetch again; if the error persists, raise the fetch limits.`,
       );
     }
     this.release();
@@ -224,8 +224,8 @@ export class RecordBatchReader {
     const { nextOffset } = error;
     const isBeyond = nextOffset !== undefined && nextOffset > position;
     const way = isBeyond
-      ? `Seek to ${nextOffset} to leave it behind.`
-      : 'Its own end cannot be believed: seek to an offset behind it to leave it behind.';
+      ? `Seek to ${nextOffset} to skip it.`
+      : 'The end of the batch is unknown: seek to an offset after it to skip it.';
     return new PoisonBatchError(
       topic,
       partition,

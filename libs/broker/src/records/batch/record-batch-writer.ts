@@ -140,8 +140,8 @@ export class RecordBatchWriter {
     return at;
   }
 
-  private grow(room: number): void {
-    const larger = Buffer.allocUnsafeSlow(Math.max(this.bytes.length * 2, this.at + room));
+  private grow(bytes: number): void {
+    const larger = Buffer.allocUnsafeSlow(Math.max(this.bytes.length * 2, this.at + bytes));
     larger.set(this.bytes.subarray(0, this.at));
     this.bytes = larger;
   }

@@ -85,7 +85,7 @@ export class RecordDecoder implements RecordBounds {
       if (valueLength > 0) cursor.position += valueLength;
     }
     if (cursor.position !== this.recordEnd) {
-      throw new MalformedBytesError('a record is longer than what it is made of');
+      throw new MalformedBytesError('a record is longer than the sum of its parts');
     }
   }
 

@@ -97,7 +97,7 @@ function requireSoundFlags(flags: number): void {
     throw new MalformedBytesError(`the flags of its frame are ${flags}, which LZ4 does not have`);
   }
   if ((flags & FLAG.dictionary) !== 0) {
-    throw new MalformedBytesError('it needs a dictionary, which Kafka has no place for');
+    throw new MalformedBytesError('it needs a dictionary, which Kafka does not support');
   }
 }
 
@@ -105,7 +105,9 @@ function requireSoundFlags(flags: number): void {
 function blockBytesOf(descriptor: number): number {
   const code = descriptor >>> 4;
   if ((descriptor & 0x8f) === 0 && code >= 4) return 1 << (8 + 2 * code);
-  throw new MalformedBytesError(`its frame has the block size ${descriptor}, which LZ4 has not`);
+  throw new MalformedBytesError(
+    `its frame has the block size ${descriptor}, which LZ4 does not have`,
+  );
 }
 
 function requireContentSize({ contentSize }: Lz4Frame, size: number): void {

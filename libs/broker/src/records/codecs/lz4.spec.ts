@@ -54,11 +54,11 @@ describe('lz4', () => {
   });
 
   it.each([
-    ['packed blocks', frame(INDEPENDENT, [...block(...COPYING), ...END_MARK]), 'abcdabcdabcde'],
+    ['compressed blocks', frame(INDEPENDENT, [...block(...COPYING), ...END_MARK]), 'abcdabcdabcde'],
     ['stored blocks', frame(INDEPENDENT, [...stored('as it is'), ...END_MARK]), 'as it is'],
     ['no block', frame(INDEPENDENT, END_MARK), ''],
     [
-      'blocks that refer to those before them',
+      'blocks that refer to earlier blocks',
       frame(DEPENDENT, [...stored('abcd'), ...block(...REACHING_BACK), ...END_MARK]),
       'abcdabcdf',
     ],
@@ -90,9 +90,9 @@ describe('lz4', () => {
     ['is of another version', frame(0xa0, END_MARK), /flags/],
     ['has a reserved flag', frame(INDEPENDENT | 0x02, END_MARK), /flags/],
     ['needs a dictionary', frame(INDEPENDENT | 0x01, END_MARK, [1, 0, 0, 0]), /dictionary/],
-    ['has a wrong checksum of its own', changed(frame(INDEPENDENT, END_MARK), 6), /descriptor/],
+    ['has a wrong descriptor checksum', changed(frame(INDEPENDENT, END_MARK), 6), /descriptor/],
     ['has no end mark', frame(INDEPENDENT, stored('text')), /cut off/],
-    ['has a block that is cut off', frame(INDEPENDENT, [...word(9), 0]), /cut off/],
+    ['has a block that is truncated', frame(INDEPENDENT, [...word(9), 0]), /cut off/],
     ['says that a block has 2 GiB', frame(INDEPENDENT, word(0x7fff_ffff)), /cut off/],
     [
       'claims another size',
@@ -114,7 +114,11 @@ describe('lz4', () => {
       frame(INDEPENDENT, [...stored('abcd'), ...block(...REACHING_BACK), ...END_MARK]),
       /before the first byte/,
     ],
-    ['has a copy from nowhere', frame(INDEPENDENT, block(0x10, 97, 0, 0, 0)), /before the first/],
+    [
+      'has a copy with distance 0',
+      frame(INDEPENDENT, block(0x10, 97, 0, 0, 0)),
+      /before the first/,
+    ],
     ['ends within literals', frame(INDEPENDENT, block(0x50, 97)), /cut off/],
     ['ends within a length', frame(INDEPENDENT, block(0xf0, 255)), /cut off/],
     ['ends within a copy', frame(INDEPENDENT, block(0x10, 97, 1)), /cut off/],

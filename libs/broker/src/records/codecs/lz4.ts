@@ -45,14 +45,14 @@ function compress(records: Uint8Array): Buffer {
 /** Writes one block. A block that compression would enlarge is stored uncompressed. */
 function writeBlock(
   records: Uint8Array,
-  stretch: readonly [start: number, end: number],
+  range: readonly [start: number, end: number],
   finder: MatchFinder,
   output: Buffer,
   at: number,
 ): number {
-  const [start, end] = stretch;
+  const [start, end] = range;
   const block = at + LENGTH_BYTES;
-  const packedEnd = compressLz4Block(records, stretch, finder, output, block);
+  const packedEnd = compressLz4Block(records, range, finder, output, block);
   if (packedEnd - block < end - start) {
     output.writeUInt32LE(packedEnd - block, at);
     return packedEnd;

@@ -56,12 +56,12 @@ describe('snappy', () => {
   });
 
   it.each([
-    ['claims far more than its bytes could hold', [0xff, 0xff, 0xff, 0xff, 0x0f, 0, 97], /claims/],
+    ['claims far more bytes than it can contain', [0xff, 0xff, 0xff, 0xff, 0x0f, 0, 97], /claims/],
     ['claims more than 32 bits', [0xff, 0xff, 0xff, 0xff, 0x1f, 0, 97], /32 bits/],
-    ['claims more than there is', [3, 1 << 2, 97, 98], /claims 3 bytes has 2/],
+    ['claims more bytes than it has', [3, 1 << 2, 97, 98], /claims 3 bytes has 2/],
     ['has more than it claims', [1, 1 << 2, 97, 98], /more bytes than it claims/],
     ['copies from before its start', [6, 0, 97, 0b0000_0101, 2], /before the first byte/],
-    ['copies from nowhere', [5, 0, 97, 0b0000_0001, 0], /before the first byte/],
+    ['copies with distance 0', [5, 0, 97, 0b0000_0001, 0], /before the first byte/],
     ['ends within a literal', [9, 8 << 2, 97], /cut off/],
     ['ends within a copy', [5, 0, 97, 2], /cut off/],
     ['ends within its size', [0x80], /cut off/],
@@ -79,6 +79,6 @@ describe('snappy', () => {
   it.each([-1, 0x7fff_ffff])('rejects a block with a claimed size of %i bytes', (length) => {
     const bytes = framed([0]);
     bytes.writeInt32BE(length, 16);
-    expect(() => snappy.inflate(bytes, LARGE)).toThrow(/not all there/);
+    expect(() => snappy.inflate(bytes, LARGE)).toThrow(/incomplete/);
   });
 });

@@ -38,8 +38,8 @@ function compress(records: Uint8Array): Buffer {
   let at = HEADER.length;
   for (let start = 0; start < records.length; start += BLOCK_BYTES) {
     const block = at + LENGTH_BYTES;
-    const stretch = [start, Math.min(start + BLOCK_BYTES, records.length)] as const;
-    const end = compressSnappyBlock(records, stretch, finder, output, block);
+    const range = [start, Math.min(start + BLOCK_BYTES, records.length)] as const;
+    const end = compressSnappyBlock(records, range, finder, output, block);
     output.writeInt32BE(end - block, at);
     at = end;
   }
@@ -53,7 +53,7 @@ function isFramed(block: Uint8Array, at: number): boolean {
 function inflateFrames(block: Uint8Array, output: InflatedBytes): void {
   const view = new DataView(block.buffer, block.byteOffset, block.length);
   for (let at = 0; at < block.length;) {
-    // Each of several concatenated streams has its own header.
+    // Concatenated streams have one header each.
     if (isFramed(block, at)) at += HEADER.length;
     if (at === block.length) return;
     if (at + LENGTH_BYTES > block.length)
@@ -61,7 +61,7 @@ function inflateFrames(block: Uint8Array, output: InflatedBytes): void {
     const length = view.getInt32(at);
     at += LENGTH_BYTES;
     if (length < 0 || length > block.length - at) {
-      throw new MalformedBytesError(`a block of ${length} bytes is not all there`);
+      throw new MalformedBytesError(`a block of ${length} bytes is incomplete`);
     }
     inflateSnappyBlock(block.subarray(at, at + length), output);
     at += length;

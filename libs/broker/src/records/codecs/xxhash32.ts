@@ -10,14 +10,17 @@ export function xxhash32(bytes: Uint8Array, start: number, end: number): number 
   let at = start;
   let hash = PRIME_5;
   if (end - at >= 16) {
-    const lanes = [PRIME_1 + PRIME_2, PRIME_2, 0, -PRIME_1];
+    const accumulators = [PRIME_1 + PRIME_2, PRIME_2, 0, -PRIME_1];
     for (; at <= end - 16; at += 16) {
-      for (let lane = 0; lane < 4; lane++) {
-        const word = Math.imul(view.getInt32(at + lane * 4, true), PRIME_2);
-        lanes[lane] = Math.imul(rotated(((lanes[lane] as number) + word) | 0, 13), PRIME_1);
+      for (let index = 0; index < 4; index++) {
+        const word = Math.imul(view.getInt32(at + index * 4, true), PRIME_2);
+        accumulators[index] = Math.imul(
+          rotated(((accumulators[index] as number) + word) | 0, 13),
+          PRIME_1,
+        );
       }
     }
-    const [first = 0, second = 0, third = 0, fourth = 0] = lanes;
+    const [first = 0, second = 0, third = 0, fourth = 0] = accumulators;
     hash = rotated(first, 1) + rotated(second, 7) + rotated(third, 12) + rotated(fourth, 18);
   }
   hash = (hash + end - start) | 0;

@@ -2,16 +2,22 @@ import { isNativeError } from 'node:util/types';
 import { httpStatusOf, isOneOf, read } from '../../failures/faults/thrown.js';
 import { simpleName, type ErrorMatcher } from './error-matcher.js';
 
-/** A code, a status or a function is about this very error: closer than any class. */
+/**
+ * Distance of a code, a status or a function. They match the error itself, so they are closer than
+ * any class.
+ */
 const CLOSEST = -1;
 
-/** Deeper than any classes inherit: whatever names the error is closer than what names its cause. */
-const FURTHER = 1_000;
-const DEEPEST_CAUSE = 8;
+/**
+ * Distance per cause. It is larger than any class hierarchy, so that a match of the error is closer
+ * than one of its cause.
+ */
+const DISTANCE_PER_CAUSE = 1_000;
+const MAX_CAUSE_DEPTH = 8;
 
 /**
- * How closely a matcher names an error: 0 is its own class, each class it inherits from is one
- * further. undefined where it does not match. Java names match by their last part, too.
+ * Returns how closely a matcher matches an error: 0 for its own class, one more for each base class.
+ * Returns undefined if it does not match. Java names also match by their last part.
  */
 export function errorDistance(matcher: ErrorMatcher, error: Error): number | undefined {
   if (typeof matcher === 'string') return distanceToName(matcher, error);
@@ -19,66 +25,76 @@ export function errorDistance(matcher: ErrorMatcher, error: Error): number | und
     return distanceTo(error, ({ constructor }) => constructor === matcher);
   if ('matches' in matcher) return matcher.matches(error) ? CLOSEST : undefined;
   if ('name' in matcher) return distanceToName(matcher.name, error);
-  const isMeant =
+  const isMatch =
     'status' in matcher
       ? httpStatusOf(error) === matcher.status
       : read(error, 'code') === matcher.code;
-  return isMeant ? CLOSEST : undefined;
+  return isMatch ? CLOSEST : undefined;
 }
 
-/** Of the one that matches most closely. An error that none names is looked for in its causes. */
+/** Returns the distance of the closest matcher. If no matcher matches the error, its causes are tried. */
 export function closestDistance(
   matchers: readonly ErrorMatcher[],
   error: Error,
 ): number | undefined {
   if (matchers.length === 0) return undefined;
-  let at: unknown = error;
-  for (let depth = 0; isErrorLike(at) && depth <= DEEPEST_CAUSE; depth++) {
-    const here = at;
-    const distances = matchers.flatMap((matcher) => errorDistance(matcher, here) ?? []);
-    if (distances.length > 0) return Math.min(...distances) + depth * FURTHER;
-    at = read(at, 'cause');
+  let current: unknown = error;
+  for (let depth = 0; isErrorLike(current) && depth <= MAX_CAUSE_DEPTH; depth++) {
+    const candidate = current;
+    const distances = matchers.flatMap((matcher) => errorDistance(matcher, candidate) ?? []);
+    if (distances.length > 0) return Math.min(...distances) + depth * DISTANCE_PER_CAUSE;
+    current = read(current, 'cause');
   }
   return undefined;
 }
 
-/** Node's own errors are of another realm where a test runner or a worker makes one. */
+/** Also accepts errors of another realm, such as Node's own errors inside a test runner or a worker. */
 const isErrorLike = (value: unknown): value is Error =>
   isOneOf(value, [Error]) || isNativeError(value);
 
-/** A `name` counts as well as the class's: bundlers change the one, and libraries set the other. */
-function distanceToName(wanted: string, error: Error): number | undefined {
-  const simple = simpleName(wanted);
-  const isMeant = (name: unknown): boolean => name === wanted || name === simple;
-  if (isMeant(ownNameOf(error))) return 0;
+/**
+ * Compares the `name` property and the name of the class: bundlers change class names, and
+ * libraries set `name`.
+ */
+function distanceToName(name: string, error: Error): number | undefined {
+  const simple = simpleName(name);
+  const isMatch = (candidate: unknown): boolean => candidate === name || candidate === simple;
+  if (isMatch(ownNameOf(error))) return 0;
   return distanceTo(
     error,
-    (prototype) => isMeant(prototype.constructor.name) || isMeant(ownName(prototype)),
+    (prototype) => isMatch(prototype.constructor.name) || isMatch(ownName(prototype)),
   );
 }
 
-/** A getter, such as DOMException's, speaks of the error and not of the class that has it. */
+/**
+ * Returns the name that belongs to the error itself. A getter, such as that of DOMException,
+ * describes the error and not its class.
+ */
 function ownNameOf(error: Error): unknown {
-  let at: object = error;
-  while (!Object.hasOwn(at, 'name')) {
-    const above: unknown = Object.getPrototypeOf(at);
+  let current: object = error;
+  while (!Object.hasOwn(current, 'name')) {
+    const above: unknown = Object.getPrototypeOf(current);
     if (typeof above !== 'object' || above === null) return undefined;
-    at = above;
+    current = above;
   }
-  const isOwnName = at === error || Object.getOwnPropertyDescriptor(at, 'name')?.get !== undefined;
+  const isOwnName =
+    current === error || Object.getOwnPropertyDescriptor(current, 'name')?.get !== undefined;
   return isOwnName ? error.name : undefined;
 }
 
-/** Error.prototype has a name that each class inherits: only its own tells it from others. */
+/**
+ * Returns the name that a prototype defines itself, because each class inherits the name of
+ * Error.prototype.
+ */
 function ownName(prototype: object): unknown {
   return Object.getOwnPropertyDescriptor(prototype, 'name')?.value;
 }
 
-function distanceTo(error: Error, isMeant: (prototype: Prototype) => boolean): number | undefined {
+function distanceTo(error: Error, isMatch: (prototype: Prototype) => boolean): number | undefined {
   let distance = 0;
-  let at = Object.getPrototypeOf(error) as Prototype | null;
-  for (; at !== null; at = Object.getPrototypeOf(at) as Prototype | null) {
-    if (Object.hasOwn(at, 'constructor') && isMeant(at)) return distance;
+  let current = Object.getPrototypeOf(error) as Prototype | null;
+  for (; current !== null; current = Object.getPrototypeOf(current) as Prototype | null) {
+    if (Object.hasOwn(current, 'constructor') && isMatch(current)) return distance;
     distance++;
   }
   return undefined;

@@ -4,7 +4,7 @@ import { formatValue } from '../reading/format-value.js';
 
 export type ErrorClass = abstract new (...args: never[]) => Error;
 
-/** An error class, the known name of one, an error's `code` or HTTP status, or a function that looks at the error. */
+/** An error class, its name, an error's `code` or HTTP status, or a function that checks the error. */
 export type ErrorMatcher =
   | string
   | { readonly code: string | number }
@@ -16,12 +16,12 @@ export type ErrorMatcher =
 const EXPECTED =
   'an error class, the name of one, { name }, { code }, { status } or { matches: (error) => boolean }';
 
-/** `TimeoutError`, or with a package: `java.lang.IllegalArgumentException`. */
+/** Class name, optionally with a package: `TimeoutError`, `java.lang.IllegalArgumentException`. */
 const CLASS_NAME = /^[A-Za-z_$][\w$]*(\.[A-Za-z_$][\w$]*)*$/;
 
 export const isClassName = (value: string): boolean => CLASS_NAME.test(value);
 
-/** Without the package. */
+/** Removes the package from a class name. */
 export const simpleName = (name: string): string => name.slice(name.lastIndexOf('.') + 1);
 
 export function isErrorMatcher(value: unknown): value is ErrorMatcher {
@@ -29,20 +29,21 @@ export function isErrorMatcher(value: unknown): value is ErrorMatcher {
   if (typeof value === 'function') return isErrorClass(value);
   if (typeof value !== 'object' || value === null) return false;
   if ('matches' in value) return typeof value.matches === 'function';
-  return isPlainObject(value) && isOneProperty(value);
+  return isPlainObject(value) && hasOneValidProperty(value);
 }
 
-function isOneProperty(value: Readonly<Record<string, unknown>>): boolean {
+function hasOneValidProperty(value: Readonly<Record<string, unknown>>): boolean {
   const [key, ...others] = Object.keys(value);
   if (others.length > 0) return false;
   if (key === 'status') return isFailureStatus(value[key]);
-  const wanted = key === 'name' || key === 'code' ? value[key] : undefined;
+  const expected = key === 'name' || key === 'code' ? value[key] : undefined;
   return (
-    (typeof wanted === 'string' && wanted !== '') || (key === 'code' && typeof wanted === 'number')
+    (typeof expected === 'string' && expected !== '') ||
+    (key === 'code' && typeof expected === 'number')
   );
 }
 
-/** Of HTTP: below 400 nothing has failed. */
+/** Accepts HTTP statuses of failures only, which start at 400. */
 const isFailureStatus = (value: unknown): boolean =>
   Number.isInteger(value) && Number(value) >= 400 && Number(value) <= 599;
 
@@ -72,8 +73,8 @@ export function IsErrorMatchers(): PropertyDecorator {
 }
 
 /**
- * Whether two matchers name the same errors, where that can be told by looking at them: a class,
- * its name and `{ name }` of it do. Two classes may have one name and are not the same.
+ * Compares two matchers as far as that is possible without an error: a class, its name and `{ name }`
+ * are the same. Two different classes with the same name are not.
  */
 export function isSameMatcher(one: ErrorMatcher, other: ErrorMatcher): boolean {
   if (typeof one === 'function' && typeof other === 'function') return one === other;
@@ -81,7 +82,7 @@ export function isSameMatcher(one: ErrorMatcher, other: ErrorMatcher): boolean {
   return identity !== undefined && identity === matcherIdentity(other);
 }
 
-/** undefined for a function, which may match anything. */
+/** Returns a comparable text; undefined for a function, which may match anything. */
 function matcherIdentity(matcher: ErrorMatcher): string | undefined {
   if (typeof matcher === 'string') return `name ${matcher}`;
   if (typeof matcher === 'function') return `name ${matcher.name}`;
@@ -90,7 +91,7 @@ function matcherIdentity(matcher: ErrorMatcher): string | undefined {
   return 'status' in matcher ? `status ${matcher.status}` : `code ${matcher.code}`;
 }
 
-/** For messages. */
+/** Formats a matcher for messages. */
 export function formatMatcher(matcher: ErrorMatcher): string {
   return matcherIdentity(matcher)?.replace(/^name /, '') ?? 'a function';
 }

@@ -30,16 +30,16 @@ const complaints = (properties: object, options: object = {}) =>
 const unknown = (name: string, hint = '') =>
   `there is no error type '${name}'.${hint} Register its class in the options, errorTypes: { ${name} }, or write { name: '${name}' } to match by name without a class.`;
 
-describe('The name of an error', () => {
-  it.each([...NAMED_ERRORS])('%s is known, and matches by name', (name) => {
+describe('The name of an error in the options', () => {
+  it.each([...NAMED_ERRORS])('%s is known and matched by name', (name) => {
     expect(resolved(name)).toBe(name);
   });
 
-  it.each(Object.entries(LIBRARY_ERRORS))('%s is known, and stands for its class', (name, type) => {
+  it.each(Object.entries(LIBRARY_ERRORS))('%s is known and replaced by its class', (name, type) => {
     expect(resolved(name)).toBe(type);
   });
 
-  it('is known of every error that the library throws', () => {
+  it('includes every error class of the library', () => {
     const folder = join(__dirname, '../../errors');
     const declared = readdirSync(folder).flatMap((file) =>
       [...readFileSync(join(folder, file), 'utf8').matchAll(/^export .*class (\w+)/gm)].map(
@@ -49,13 +49,13 @@ describe('The name of an error', () => {
     expect(new Set(declared)).toEqual(new Set(Object.keys(LIBRARY_ERRORS)));
   });
 
-  it.each(Object.entries(PRESETS))('is known in preset %s', (_, { binding }) => {
+  it.each(Object.entries(PRESETS))('every name in preset %s is known', (_, { binding }) => {
     for (const matcher of binding.retry?.nonRetryableExceptions ?? []) {
       if (typeof matcher === 'string') expect(NAMED_ERRORS).toContain(matcher);
     }
   });
 
-  it('stands for the class that is registered under it, in every list', () => {
+  it('is replaced by the registered class in every list', () => {
     const retry = {
       retryableExceptions: ['PaymentError'],
       nonRetryableExceptions: ['Declined'],
@@ -69,7 +69,7 @@ describe('The name of an error', () => {
     });
   });
 
-  it('matches the subclasses of its class; the most specific name decides', () => {
+  it('matches subclasses of its class, and the most specific name decides', () => {
     const errorTypes = { Failed: PaymentError, Declined: PaymentDeclined };
     const distance = (name: string, error: Error) =>
       closestDistance([resolved(name, { errorTypes }) as ErrorMatcher], error);
@@ -79,7 +79,7 @@ describe('The name of an error', () => {
     expect(distance('Failed', Object.assign(new Error(), { name: 'Failed' }))).toBeUndefined();
   });
 
-  it('may have a package, with or without which it may be registered', () => {
+  it('may have a package, and may be registered with or without it', () => {
     const errorTypes = { PaymentError, 'a.Late': PaymentDeclined };
     expect(resolved('com.shop.PaymentError', { errorTypes })).toBe(PaymentError);
     expect(resolved('a.Late', { errorTypes })).toBe(PaymentDeclined);
@@ -88,14 +88,14 @@ describe('The name of an error', () => {
     );
   });
 
-  it('is the application’s to give, even where the library knows it', () => {
+  it('resolves to the class of the application even if the library knows the name', () => {
     const errorTypes = { TimeoutError: PaymentError, EventPublishException: PaymentDeclined };
     expect(resolved('TimeoutError', { errorTypes })).toBe(PaymentError);
     expect(resolved('EventPublishException', { errorTypes })).toBe(PaymentDeclined);
     expect(resolved('EventPublishException')).toBe(EventPublishException);
   });
 
-  it('tells two classes of one name apart', () => {
+  it('distinguishes two classes that have the same name', () => {
     const TimeoutOf = () => class RequestTimeout extends Error {};
     const errorTypes = { PgTimeout: TimeoutOf(), HttpTimeout: TimeoutOf() };
     const retry = (other: string) => ({
@@ -113,13 +113,13 @@ describe('The name of an error', () => {
     { name: 'NobodyKnows' },
     { code: 'E1' },
     { matches: () => true },
-  ])('is not asked for where none is given: %p', (matcher) => {
+  ])('needs no registration for other matchers: %p', (matcher) => {
     expect(resolved(matcher)).toEqual(matcher);
   });
 });
 
-describe('A name that nobody knows', () => {
-  it('is refused, with its place and what to do', () => {
+describe('An unknown name of an error', () => {
+  it('is refused with its path and a remedy', () => {
     const retry = {
       retryableExceptions: ['TypeError', 'Zzz'],
       nonRetryableExceptions: ['toString'],
@@ -138,13 +138,13 @@ describe('A name that nobody knows', () => {
     ['TimeoutErorr', 'TimeoutError'],
     ['IllegalArgumentExeption', 'IllegalArgumentException'],
     ['PaymentEror', 'PaymentError'],
-  ])('is told the nearest one: %s is perhaps %s', (name, nearest) => {
+  ])('is answered with the nearest known name: %s suggests %s', (name, nearest) => {
     expect(complaints(retryable(name), { errorTypes: { PaymentError } })).toEqual([
       `UNKNOWN_ERROR_TYPE bindings.orders.retry.retryableExceptions[0]: ${unknown(name, ` Did you mean '${nearest}'?`)}`,
     ]);
   });
 
-  it('is refused once in the defaults, with no binding or with two', () => {
+  it('is refused once in the defaults, regardless of the number of bindings', () => {
     const defaults = retryable('Zzz');
     const expected = [
       `UNKNOWN_ERROR_TYPE defaults.retry.retryableExceptions[0]: ${unknown('Zzz')}`,
@@ -155,7 +155,7 @@ describe('A name that nobody knows', () => {
     expect(complaintsOf(run)).toEqual(expected);
   });
 
-  it('is refused of a binding that is registered later, by what was known at start', () => {
+  it('is refused for a binding registered at run time, by the names known at startup', () => {
     const { context } = resolveOptions(orders({}, { errorTypes: { PaymentError } }));
     const late = (name: string) => {
       const properties = { topic: 'late', groupId: 'g', ...retryable(name) };
@@ -168,13 +168,13 @@ describe('A name that nobody knows', () => {
   });
 });
 
-describe('Names from a file or the environment', () => {
+describe('Names of errors from a file or the environment', () => {
   const loaded = fromEnvironment({
     EVENTBUS_BINDINGS_ORDERS_RETRY_RETRYABLE_EXCEPTIONS: 'TimeoutError,PaymentError',
     EVENTBUS_BINDINGS_ORDERS_RETRY_SKIP_TO_TIER_MAPPING: 'PaymentDeclined:2',
   });
 
-  it('stand for the classes that the options register', () => {
+  it('resolve to the classes that the options register', () => {
     const errorTypes = { PaymentError, PaymentDeclined };
     expect(resolvedOrders({}, { errorTypes }, { loaders: [loaded] }).retry).toMatchObject({
       retryableExceptions: ['TimeoutError', PaymentError],
@@ -182,7 +182,7 @@ describe('Names from a file or the environment', () => {
     });
   });
 
-  it('are refused where nobody knows them', () => {
+  it('are refused if they are unknown', () => {
     const rules = violationsOf(() => resolvedOrders({}, {}, { loaders: [loaded] }));
     expect(rules.map(({ rule, value }) => [rule, value])).toEqual([
       ['UNKNOWN_ERROR_TYPE', 'PaymentError'],
@@ -190,7 +190,7 @@ describe('Names from a file or the environment', () => {
     ]);
   });
 
-  it('are registered name by name: the options beat a loader, and a loader the one after it', () => {
+  it('merge errorTypes by name: options override loaders, and a loader the next one', () => {
     const loaders: Partial<EventBusProperties>[] = [
       { errorTypes: { PaymentError: OtherPaymentError, B: PaymentError } },
       { errorTypes: { B: OtherPaymentError, C: PaymentDeclined } },
@@ -205,7 +205,7 @@ describe('Names from a file or the environment', () => {
 });
 
 describe('errorTypes', () => {
-  it('is empty by default', () => {
+  it('defaults to an empty map', () => {
     expect(EVENTBUS_DEFAULTS.errorTypes).toEqual({});
     expect(resolveOptions({ brokers: 'a:1' }).context.errorTypes?.size).toBe(0);
   });
@@ -218,13 +218,13 @@ describe('errorTypes', () => {
     [{ Made: new Error('x') }, "'Made' is an instance of Error"],
     [{ Nothing: undefined }, "'Nothing' is undefined"],
     [{ 'not a name': PaymentError }, "'not a name' cannot be the name of a class"],
-  ])('is refused where it is %p, and names are not complained of on top', (errorTypes, what) => {
+  ])('refuses %p, and then reports no unknown names on top', (errorTypes, what) => {
     expect(complaints(retryable('Zzz'), { errorTypes })).toEqual([
       `ERROR_TYPES errorTypes: ${EXPECTED}; ${what}.`,
     ]);
   });
 
-  it.each(['__proto__', 'constructor', 'prototype'])('does not take the name %s', (name) => {
+  it.each(['__proto__', 'constructor', 'prototype'])('refuses the name %s', (name) => {
     const errorTypes = Object.fromEntries([[name, PaymentError]]);
     expect(complaints({}, { errorTypes })[0]).toContain(`FORBIDDEN_KEY errorTypes.${name}`);
   });

@@ -16,19 +16,19 @@ import type { RetryProperties } from '../properties/retry-properties.js';
 import { formatValue } from '../reading/format-value.js';
 import { below, type Violations } from '../validation/violations.js';
 
-/** The classes that an application gave names to. */
+/** Error classes of the application by the names it registered. */
 export type ErrorTypes = ReadonlyMap<string, ErrorClass>;
 
 export function IsErrorTypes(): PropertyDecorator {
   return Property({
     kind: 'reference',
     rule: 'ERROR_TYPES',
-    accepts: (value) => isPlainObject(value) && wrongEntry(value) === undefined,
+    accepts: (value) => isPlainObject(value) && invalidEntry(value) === undefined,
     complaint: (value) => {
       const expectation = 'must be a plain object of error classes, such as { PaymentDeclined }';
-      const wrong = isPlainObject(value) ? wrongEntry(value) : undefined;
-      if (!wrong) return `${expectation}; got ${formatValue(value)}.`;
-      const [name, type] = wrong;
+      const invalid = isPlainObject(value) ? invalidEntry(value) : undefined;
+      if (!invalid) return `${expectation}; got ${formatValue(value)}.`;
+      const [name, type] = invalid;
       return isClassName(name)
         ? `${expectation}; ${formatValue(name)} is ${formatValue(type)}.`
         : `${expectation}; ${formatValue(name)} cannot be the name of a class.`;
@@ -36,12 +36,12 @@ export function IsErrorTypes(): PropertyDecorator {
   });
 }
 
-const wrongEntry = (value: object): [string, unknown] | undefined =>
+const invalidEntry = (value: object): [string, unknown] | undefined =>
   Object.entries(value).find(([name, type]) => !isClassName(name) || !isErrorClass(type));
 
 /**
- * Name by name, the highest layer that has it. undefined where a layer got its names wrong: that
- * was reported, and which names it meant cannot be told.
+ * Merges the names of all layers; the highest layer wins. Returns undefined if a layer is invalid: that
+ * was reported, and it is unknown which names it was meant to define.
  */
 export function errorTypesOf(roots: readonly Layer[]): ErrorTypes | undefined {
   if (isBrokenIn(roots, 'errorTypes')) return undefined;
@@ -51,7 +51,7 @@ export function errorTypesOf(roots: readonly Layer[]): ErrorTypes | undefined {
   return new Map(given.reverse().flatMap((types) => Object.entries(types)));
 }
 
-/** A name that stands for a class becomes the class. All else stays, and matches as it is. */
+/** Replaces a registered name by its class. Other matchers stay as they are. */
 export function withClass(matcher: ErrorMatcher, types: ErrorTypes | undefined): ErrorMatcher {
   if (typeof matcher !== 'string') return matcher;
   const simple = simpleName(matcher);
@@ -61,7 +61,7 @@ export function withClass(matcher: ErrorMatcher, types: ErrorTypes | undefined):
 const libraryError = (name: string): ErrorClass | undefined =>
   Object.hasOwn(LIBRARY_ERRORS, name) ? LIBRARY_ERRORS[name] : undefined;
 
-/** A name that nobody knows matches nothing, which shows when the error comes: too late. */
+/** Refuses unknown names at startup. They match nothing, which would only show when the error occurs. */
 export function rejectUnknownErrors(
   layer: Layer,
   types: ErrorTypes | undefined,

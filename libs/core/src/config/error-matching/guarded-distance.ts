@@ -8,13 +8,13 @@ export type GuardedDistance = (
   error: Error,
 ) => number | undefined;
 
-/** `closestDistance`, for matchers that may throw: such a one then names nothing, and that is said. */
+/** Wraps `closestDistance` for matchers that may throw: such a matcher is logged and does not match. */
 export function guardedDistance(binding: string, logger: DriverLogger): GuardedDistance {
   const distanceOf = (matcher: ErrorMatcher, error: Error): number | undefined => {
     try {
       return closestDistance([matcher], error);
     } catch (failure) {
-      logger.error('A function that recognises errors threw: it is passed over', {
+      logger.error('An error matcher threw an error and is ignored', {
         binding,
         error: textOf(failure),
       });

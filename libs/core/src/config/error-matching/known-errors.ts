@@ -44,7 +44,7 @@ import { TransactionException } from '../../errors/transaction-errors.js';
 import { SchemaRegistryUnavailableException } from '../../errors/schema-registry-errors.js';
 import type { ErrorClass } from './error-matcher.js';
 
-/** The library's own. The keys are written out: a bundler may rename the classes. */
+/** Errors of the library. The keys are written out, because a bundler may rename the classes. */
 export const LIBRARY_ERRORS: Readonly<Record<string, ErrorClass>> = Object.freeze({
   AmbiguousBindingException,
   BatchProcessingException,
@@ -82,9 +82,9 @@ export const LIBRARY_ERRORS: Readonly<Record<string, ErrorClass>> = Object.freez
   UnknownEventTypeException,
 });
 
-/** Names that are known and match by name. */
+/** Known names of errors that are matched by name. */
 export const NAMED_ERRORS: readonly string[] = Object.freeze([
-  // JavaScript's own. By name, since each realm (a worker's vm, jest) has classes of its own.
+  // JavaScript's own errors, matched by name, because each realm (a worker's vm, jest) has its own classes.
   'AggregateError',
   'Error',
   'EvalError',
@@ -93,10 +93,11 @@ export const NAMED_ERRORS: readonly string[] = Object.freeze([
   'SyntaxError',
   'TypeError',
   'URIError',
-  // What an AbortSignal rejects with: one class, DOMException, which the name tells apart.
+  // Errors of an AbortSignal. They share the class DOMException and differ by name.
   'AbortError',
   'TimeoutError',
-  // Preset `brokers` has these. None stands for TypeError: its preset tells those of a bug from those of fetch.
+  // Names in preset `brokers`. No name maps to TypeError, because the preset separates a TypeError
+  // of a bug from one of fetch.
   'ClassCastException',
   'IllegalArgumentException',
   'NullPointerException',

@@ -171,9 +171,9 @@ describe('The credentials of a schema registry', () => {
   it.each([
     ['in the url', { url: 'http://me:pa$$@registry' }],
     ['where an object belongs', { url, auth: 'me:pa$$' }],
-    ['in the place of it all', 'http://me:pa$$@registry'],
-    ['as the wrong kind', { url, auth: { username: 'me:pa$$', password: 'x' } }],
-    ['in headers that are none', { url, headers: { a: ['pa$$'] } }],
+    ['in place of the whole option', 'http://me:pa$$@registry'],
+    ['in the user name', { url, auth: { username: 'me:pa$$', password: 'x' } }],
+    ['in invalid headers', { url, headers: { a: ['pa$$'] } }],
   ])('do not appear in violations if they are %s', (_, schemaRegistry) => {
     const violations = violationsOf(() => resolveOptions(orders({ schemaRegistry })));
     expect(violations).not.toEqual([]);

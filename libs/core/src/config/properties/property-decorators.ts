@@ -1,4 +1,5 @@
-// Needed by @Type of class-transformer, which reads design:type. Nest imports it as well, but `/presets` may be used without Nest.
+// Needed by @Type of class-transformer, which reads design:type. Nest imports it as well, but
+// `/presets` may be used without Nest.
 // oxlint-disable-next-line import/no-unassigned-import
 import 'reflect-metadata';
 import { Type } from 'class-transformer';
@@ -10,7 +11,10 @@ import { formatValue } from '../reading/format-value.js';
 
 export type PropertiesClass = new () => object;
 
-/** Kind of a value. It decides what class-transformer gets to see, and how a text from the environment is converted. */
+/**
+ * Kind of a value. It decides what class-transformer gets to see, and how a text from the
+ * environment is converted.
+ */
 export type PropertyKind =
   | 'text'
   | 'texts'
@@ -46,7 +50,10 @@ export interface PropertyShape {
 
 export const PROPERTY_CONTEXT = 'eventBusProperty';
 
-/** Declares an option. It is optional in each layer; required options are checked after the layers are merged. */
+/**
+ * Declares an option. It is optional in each layer; required options are checked after the layers
+ * are merged.
+ */
 export function Property(shape: PropertyShape): PropertyDecorator {
   const decorators = [
     ValidateIf((_, value) => value !== undefined),
@@ -257,7 +264,10 @@ export function IsNestedList(type: () => PropertiesClass): PropertyDecorator {
   });
 }
 
-/** Accepts an object with entries under names chosen by the user. class-validator skips them, so each entry is read separately. */
+/**
+ * Accepts an object with entries under names chosen by the user. class-validator skips them, so
+ * each entry is read separately.
+ */
 export function IsMapOf(type: () => PropertiesClass): PropertyDecorator {
   return Property({
     kind: 'map',

@@ -4,28 +4,28 @@ import { below, Violations } from '../validation/violations.js';
 
 const BATCH = Object.freeze({ listenerType: 'BATCH' });
 
-/** What a handler of whole slices says of its binding without a word: below all that anybody writes of it. */
+/** Defaults that a batch handler implies for its binding. Every explicit option overrides them. */
 export const batchHandlerDefaults = (source: string): BindingLayer => ({
   source,
   properties: BATCH,
 });
 
-/** Records one by one and whole slices cannot both be meant, and no other call of the handler would be right. */
+/** Refuses listenerType 'SINGLE' for a batch handler, which can only be called with whole slices. */
 export function rejectSingleListener(
   name: string,
   layers: readonly BindingLayer[],
   violations: Violations,
 ): void {
-  const slices = layers.find(({ properties }) => properties === BATCH);
-  const said = layers.find((layer) => listenerTypeOf(layer) !== undefined);
-  if (!slices || !said || listenerTypeOf(said) !== 'SINGLE') return;
-  const found = new Violations(name);
-  const path = below(said.path ?? below('bindings', name), 'listenerType');
-  const message = `must be 'BATCH', since ${slices.source} takes whole slices; got 'SINGLE'. Leave it out, or use @EventHandler for single records.`;
-  found.add('LISTENER_TYPE', path, 'SINGLE', message);
-  violations.include(found.all);
+  const batchLayer = layers.find(({ properties }) => properties === BATCH);
+  const explicitLayer = layers.find((layer) => listenerTypeOf(layer) !== undefined);
+  if (!batchLayer || !explicitLayer || listenerTypeOf(explicitLayer) !== 'SINGLE') return;
+  const ownViolations = new Violations(name);
+  const path = below(explicitLayer.path ?? below('bindings', name), 'listenerType');
+  const message = `must be 'BATCH', since ${batchLayer.source} takes whole slices; got 'SINGLE'. Leave it out, or use @EventHandler for single records.`;
+  ownViolations.add('LISTENER_TYPE', path, 'SINGLE', message);
+  violations.include(ownViolations.all);
 }
 
-/** As it was written: it may be anything. */
+/** Reads the value before it is validated, so it may be of any type. */
 const listenerTypeOf = ({ properties }: BindingLayer): unknown =>
   isPlainObject(properties) ? properties['listenerType'] : undefined;

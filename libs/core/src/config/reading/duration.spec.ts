@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { durationComplaint, isDuration, LONGEST_DURATION_MS, parseDuration } from './duration.js';
 
-describe('A duration', () => {
+describe('parseDuration()', () => {
   it.each([
     [0, 0],
     [250, 250],
@@ -14,7 +14,7 @@ describe('A duration', () => {
     ['1.1m', 66_000],
     [' 10 s ', 10_000],
     [LONGEST_DURATION_MS, LONGEST_DURATION_MS],
-  ])('%p is %d ms', (given, milliseconds) => {
+  ])('reads %p as %d ms', (given, milliseconds) => {
     expect(parseDuration(given)).toBe(milliseconds);
     expect(isDuration(given)).toBe(true);
     expect(durationComplaint(given)).toBeUndefined();
@@ -40,7 +40,7 @@ describe('A duration', () => {
     [null, `A duration is ${FORMS}.`],
     [undefined, `A duration is ${FORMS}.`],
     [{ ms: 1 }, `A duration is ${FORMS}.`],
-  ])('is not %p', (given, message) => {
+  ])('refuses %p', (given, message) => {
     expect(() => parseDuration(given)).toThrow(new TypeError(message));
     expect(isDuration(given)).toBe(false);
   });

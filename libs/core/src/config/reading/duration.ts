@@ -1,7 +1,7 @@
-/** Milliseconds, or a number with its unit: `250`, `'250ms'`, `'10s'`, `'5m'`, `'1h'`, `'7d'`. */
+/** Duration in milliseconds, or a number with its unit: `250`, `'250ms'`, `'10s'`, `'5m'`, `'1h'`, `'7d'`. */
 export type Duration = number | `${number}${'ms' | 's' | 'm' | 'h' | 'd'}`;
 
-/** Node's timers and the broker's 32-bit fields take no more: almost 25 days. */
+/** Limit of Node's timers and of the broker's 32-bit fields, almost 25 days. */
 export const LONGEST_DURATION_MS = 2 ** 31 - 1;
 
 const MILLISECONDS: Readonly<Record<string, number>> = Object.freeze({
@@ -14,7 +14,7 @@ const MILLISECONDS: Readonly<Record<string, number>> = Object.freeze({
 
 const FORMAT = /^(\d{1,15}(?:\.\d{1,9})?)\s*(ms|s|m|h|d)$/;
 
-/** The duration in milliseconds. Throws a TypeError for what is none. */
+/** Returns the duration in milliseconds. Throws a TypeError for an invalid duration. */
 export function parseDuration(duration: unknown): number {
   const milliseconds = readDuration(duration);
   if (typeof milliseconds === 'string') throw new TypeError(milliseconds);
@@ -25,7 +25,7 @@ export function isDuration(value: unknown): value is Duration {
   return typeof readDuration(value) === 'number';
 }
 
-/** What is wrong with it, or undefined when it is a duration. */
+/** Returns why the value is no duration; undefined for a valid one. */
 export function durationComplaint(value: unknown): string | undefined {
   const read = readDuration(value);
   return typeof read === 'string' ? read : undefined;

@@ -2,7 +2,7 @@ import { isPlainObject } from './plain-object.js';
 
 const LONGEST_TEXT = 60;
 
-/** A value for a message. What is inside an object is never shown: it may be a secret. */
+/** Formats a value for a message. The content of an object is never shown, because it may be a secret. */
 export function formatValue(value: unknown): string {
   switch (typeof value) {
     case 'string':

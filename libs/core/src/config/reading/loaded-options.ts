@@ -1,17 +1,17 @@
 import type { EventBusProperties } from '../properties/event-bus-properties.js';
 import { isPlainObject } from './plain-object.js';
 
-/** A key that a loader understood or not, but has no place for. */
+/** A key that a loader found, but that is no option of the event bus. */
 export interface UnusedKey {
   readonly source: string;
   readonly key: string;
-  /** What is done instead, or why nothing is. */
+  /** Reason why the key is not used, or what is done instead. */
   readonly reason: string;
 }
 
-/** What a loader made of a file or of the environment. */
+/** Options that a loader read from a file or from the environment. */
 export interface LoadedOptions {
-  /** For messages: `the environment`. */
+  /** Name of the source in messages: `the environment`. */
   readonly source: string;
   readonly options: Partial<EventBusProperties>;
   readonly unused: readonly UnusedKey[];

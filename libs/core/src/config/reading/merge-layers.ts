@@ -1,26 +1,29 @@
 import { isPlainObject, isSettings, type PlainObject } from './plain-object.js';
 
-/** What one place says, already checked. */
+/** Validated values of one source. */
 export interface Layer {
-  /** For messages: `the options`, `preset 'brokers'`, `@EventHandler on OrderHandlers.onPlaced`. */
+  /**
+   * Name of the source in messages: `the options`, `preset 'brokers'`, `@EventHandler on
+   * OrderHandlers.onPlaced`.
+   */
   readonly source: string;
-  /** From where its own keys are counted: `bindings.orders`, `defaults`. */
+  /** Path of the layer, to which its keys are relative: `bindings.orders`, `defaults`. */
   readonly path: string;
   readonly values: PlainObject;
-  /** Keys that it got wrong and that are therefore missing from the values. `''` is all of them. */
+  /** Keys with invalid values, which are missing from `values`. `''` means all keys. */
   readonly broken?: readonly string[];
 }
 
 export interface Merged {
   readonly values: PlainObject;
-  /** Which layer a value came from, by the path of its key. */
+  /** Layer of each value, by the path of its key. */
   readonly origins: ReadonlyMap<string, Layer>;
 }
 
 /**
- * The highest layer comes first and wins, key by key. A list is one value, and so is what has
- * methods: neither is ever mixed. But where one layer has settings under a key, all of them do: then
- * a function in them is a setting like any other.
+ * Merges layers key by key; the first layer is the highest and wins. A list counts as one value, and so
+ * does an object with methods: they are never merged. But if one layer has a plain section under a key,
+ * the other layers have a section there as well, and a function in it is an ordinary option.
  */
 export function mergeLayers(layers: readonly Layer[]): Merged {
   const origins = new Map<string, Layer>();
@@ -41,15 +44,15 @@ function mergeSections(
   const merged: Record<string, unknown> = {};
   for (const key of new Set(sections.flatMap(({ section }) => Object.keys(section)))) {
     const path = `${prefix}${key}`;
-    const given = sections.filter(({ section }) => section[key] !== undefined);
-    const [highest] = given;
+    const defining = sections.filter(({ section }) => section[key] !== undefined);
+    const [highest] = defining;
     if (!highest) continue;
     const inner = highest.section[key];
-    const accepts = given.some(({ section }) => hasSettings(section[key]))
+    const accepts = defining.some(({ section }) => hasSettings(section[key]))
       ? isPlainObject
       : isSettings;
     if (accepts(inner)) {
-      merged[key] = mergeSections(innerOf(given, key, accepts), `${path}.`, origins);
+      merged[key] = mergeSections(innerOf(defining, key, accepts), `${path}.`, origins);
     } else merged[key] = inner;
     origins.set(path, highest.layer);
   }

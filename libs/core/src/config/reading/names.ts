@@ -4,7 +4,10 @@ import type { Violations } from '../validation/violations.js';
 
 const LEGAL = /^[A-Za-z0-9_][A-Za-z0-9._-]{0,99}$/;
 
-/** Of a binding or a cluster: both become parts of metrics, URLs and member ids, and neither may mean something to every object. */
+/**
+ * Checks the name of a binding or a cluster. It becomes part of metrics, URLs and member ids, and
+ * must not be a member of every object.
+ */
 export const isName = (name: unknown): name is string =>
   typeof name === 'string' &&
   LEGAL.test(name) &&

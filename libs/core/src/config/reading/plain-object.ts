@@ -1,22 +1,28 @@
 export type PlainObject = Readonly<Record<string, unknown>>;
 
-/** A literal, or what JSON.parse made, of any realm: neither a class instance nor a list. */
+/** Accepts an object literal or a result of JSON.parse, of any realm, but no class instance and no list. */
 export function isPlainObject(value: unknown): value is PlainObject {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
   const prototype: unknown = Object.getPrototypeOf(value);
   return prototype === null || Object.getPrototypeOf(prototype) === null;
 }
 
-/** What one place says, as against an object with methods, or classes in it, which its writer uses as it is. */
+/**
+ * Accepts a section of options. An object that contains functions or classes is not a section, but
+ * a value of the application.
+ */
 export const isSettings = (value: unknown): value is PlainObject =>
   isPlainObject(value) && !Object.values(value).some((inner) => typeof inner === 'function');
 
 const FORBIDDEN_KEYS: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype']);
 
-/** Keys through which a configuration file could reach into every object of the process. */
+/** Returns true for keys with which a configuration file could change every object of the process. */
 export const isForbiddenKey = (key: string): boolean => FORBIDDEN_KEYS.has(key);
 
-/** Freezes settings and lists all the way down. Whatever has methods belongs to somebody else. */
+/**
+ * Freezes sections and lists recursively. Objects with methods are left alone, because they belong
+ * to the application.
+ */
 export function deepFreeze<T>(value: T): T {
   if (Array.isArray(value)) value.forEach(deepFreeze);
   else if (isSettings(value)) Object.values(value).forEach(deepFreeze);
@@ -24,7 +30,7 @@ export function deepFreeze<T>(value: T): T {
   return Object.freeze(value);
 }
 
-/** As `deepFreeze`, for settings that were put together here and may hold functions. */
+/** Freezes like `deepFreeze`, but also a section that contains functions, because the library created it. */
 export function freezeSettings<T extends object>(settings: T): T {
   Object.values(settings).forEach(deepFreeze);
   return Object.freeze(settings);

@@ -3,7 +3,7 @@ import { resolvedOrders } from '../configuration.spec-support.js';
 import { PRESET_NAMES, type PresetName } from './preset-name.js';
 import { PRESETS } from './presets.js';
 
-/** Part A of the requirements, as far as the options have a key for it. */
+/** Values of part A of the requirements, as far as there are options for them. */
 const PART_A = {
   connector: {
     jitter: 'capped',
@@ -92,35 +92,43 @@ const PART_A = {
 } as const satisfies Record<PresetName, unknown>;
 
 describe('A preset', () => {
-  it.each(PRESET_NAMES)('%s passes validation and is what Part A says', (preset) => {
-    const binding = resolvedOrders({ preset });
-    const { tier0, tiers, mode } = binding.retry;
-    const backoff = [tier0.initialBackoffMs, tier0.multiplier, tier0.maxBackoffMs];
-    const expected = PART_A[preset];
-    expect({
-      deadLetters: binding.dlt.topic,
-      calls: tier0.maxAttempts,
-      // Who makes one call never waits: the numbers are the library's and mean nothing.
-      backoff: tier0.maxAttempts === 1 ? undefined : backoff,
-      jitter: tier0.jitter,
-      tiers: tiers.map(({ topic }) => topic),
-      mode,
-      concurrency: binding.concurrency,
-      maxPollRecords: binding.maxPollRecords,
-      session: [binding.sessionTimeoutMs, binding.heartbeatIntervalMs],
-      headers: binding.dlt.headerProfile,
-    }).toEqual(expected);
-    expect(binding).toMatchObject({
-      preset,
-      offsetReset: 'earliest',
-      ackMode: 'MANUAL_IMMEDIATE',
-      circuitBreaker: { enabled: false },
-    });
-  });
+  it.each(PRESET_NAMES)(
+    '%s passes validation and has the values of part A of the requirements',
+    (preset) => {
+      const binding = resolvedOrders({ preset });
+      const { tier0, tiers, mode } = binding.retry;
+      const backoff = [tier0.initialBackoffMs, tier0.multiplier, tier0.maxBackoffMs];
+      const expected = PART_A[preset];
+      expect({
+        deadLetters: binding.dlt.topic,
+        calls: tier0.maxAttempts,
+        // The backoff of a single call is never used, so its default values do not matter.
+        backoff: tier0.maxAttempts === 1 ? undefined : backoff,
+        jitter: tier0.jitter,
+        tiers: tiers.map(({ topic }) => topic),
+        mode,
+        concurrency: binding.concurrency,
+        maxPollRecords: binding.maxPollRecords,
+        session: [binding.sessionTimeoutMs, binding.heartbeatIntervalMs],
+        headers: binding.dlt.headerProfile,
+      }).toEqual(expected);
+      expect(binding).toMatchObject({
+        preset,
+        offsetReset: 'earliest',
+        ackMode: 'MANUAL_IMMEDIATE',
+        circuitBreaker: { enabled: false },
+      });
+    },
+  );
 
-  it.each(PRESET_NAMES)('%s passes as the default of the application and for a batch', (preset) => {
-    expect(resolvedOrders({ listenerType: 'BATCH' }, { defaults: { preset } }).preset).toBe(preset);
-  });
+  it.each(PRESET_NAMES)(
+    '%s passes as the default of the application and for a batch listener',
+    (preset) => {
+      expect(resolvedOrders({ listenerType: 'BATCH' }, { defaults: { preset } }).preset).toBe(
+        preset,
+      );
+    },
+  );
 
   it.each([
     'deal.events',
@@ -131,16 +139,16 @@ describe('A preset', () => {
     'notifications.outbox',
     'deal.deadlines',
     'reconciliation.triggers',
-  ])('strategy gives %s a dead-letter topic of its own', (topic) => {
+  ])('strategy gives %s its own dead-letter topic', (topic) => {
     expect(resolvedOrders({ preset: 'strategy', topic }).dlt.topic).toBe(`${topic}.DLT`);
   });
 
-  it('connector reads 200 records at a time for a batch', () => {
+  it('connector reads 200 records per poll for a batch listener', () => {
     const batch = { preset: 'connector', listenerType: 'BATCH' } as const;
     expect(resolvedOrders(batch).maxPollRecords).toBe(200);
   });
 
-  it('brokers trusts the types of its own system only, unless somebody says otherwise', () => {
+  it('brokers trusts only the types of its own system by default', () => {
     const types = { 'com.extractor.unraveldocs.ocr.Done': class {} };
     const { deserializer, typedJson } = resolvedOrders({ preset: 'brokers', typedJson: { types } });
     expect(deserializer).toBe('typed-json');
@@ -149,7 +157,7 @@ describe('A preset', () => {
     expect(resolvedOrders({ preset: 'brokers', typedJson: own }).typedJson).toEqual(own);
   });
 
-  it('brokers never retries what S3 gives up on at once', () => {
+  it('brokers never retries the errors that S3 does not retry', () => {
     expect(resolvedOrders({ preset: 'brokers' }).retry.nonRetryableExceptions).toEqual([
       'IllegalArgumentException',
       'NullPointerException',
@@ -158,7 +166,7 @@ describe('A preset', () => {
     ]);
   });
 
-  it('names the tiers that a binding adds in its own way', () => {
+  it('names tiers that a binding adds by its own suffix', () => {
     const topics = (preset: PresetName, delays: readonly number[]) =>
       resolvedOrders({
         preset,
@@ -172,7 +180,7 @@ describe('A preset', () => {
     expect(topics('strategy', [1_000])).toEqual([['orders.events.retry-1', 3]]);
   });
 
-  it('cannot be changed by anybody', () => {
+  it('cannot be changed', () => {
     expect(Object.isFrozen(PRESETS)).toBe(true);
     expect(Object.isFrozen(PRESETS.brokers.binding.retry?.tier0)).toBe(true);
   });

@@ -4,17 +4,17 @@ import type { PresetName } from './preset-name.js';
 import type { RetryTierProperties } from '../properties/retry-properties.js';
 import type { BindingDefaults } from '../properties/topic-binding-properties.js';
 
-/** How an earlier system behaved, as data. Counts are calls altogether, the first one included. */
+/** Behaviour of an earlier system, as data. Attempts include the first call. */
 export interface Preset {
   readonly binding: Readonly<BindingDefaults>;
-  /** What a tier has that says no more than its delay. */
+  /** Defaults of a tier that sets only its delay. */
   readonly tier: Readonly<Omit<RetryTierProperties, 'delayMs' | 'maxDelayMs'>>;
   /**
-   * Whether each tier must wait longer than the one before. `resilient` has a number of hops with
-   * one fixed delay, so there equal ones are allowed; a shorter one is a mistake everywhere.
+   * Rule for the delays of successive tiers. `resilient` has several tiers with one fixed delay, so
+   * equal delays are allowed there. A shorter delay is always a mistake.
    */
   readonly tierDelays: 'increasing' | 'not-decreasing';
-  /** Of an application whose `defaults` name this preset. */
+  /** Value of `enabled` for an application whose `defaults` name this preset. */
   readonly enabled?: 'if-configured';
 }
 
@@ -29,7 +29,7 @@ const strategy = (
     sessionTimeoutMs: 45_000,
     heartbeatIntervalMs: 10_000,
     offsetReset: 'earliest',
-    // None of the earlier systems but the connector's left a wait to chance.
+    // Jitter is off, because only the connector's earlier system used random delays.
     retry: { mode, tier0: { ...tier0, jitter: 'none' }, tiers: [] },
     dlt: { topicSuffix: 'DLT', headerProfile: ['spring'] },
   },
@@ -38,7 +38,7 @@ const strategy = (
 });
 
 export const PRESETS: Readonly<Record<PresetName, Preset>> = deepFreeze({
-  /** The library's defaults and nothing else: they are S0's. */
+  /** Empty, because the library's defaults are those of S0. */
   connector: { binding: {}, tier: {}, tierDelays: 'increasing' },
 
   strategy: strategy({
@@ -70,8 +70,8 @@ export const PRESETS: Readonly<Record<PresetName, Preset>> = deepFreeze({
       heartbeatIntervalMs: 10_000,
       offsetReset: 'earliest',
       retry: {
-        // S3 also gives up after maxIntervalMs x maxAttempts. Three waits, none longer than the
-        // maximum, are never longer than that: the count always ends it first.
+        // S3 also stops retrying after maxIntervalMs x maxAttempts. Three delays, each at most
+        // maxIntervalMs, never take longer than that, so maxAttempts always ends the retries first.
         mode: 'seek',
         tier0: {
           maxAttempts: 4,
@@ -85,13 +85,13 @@ export const PRESETS: Readonly<Record<PresetName, Preset>> = deepFreeze({
           'IllegalArgumentException',
           'NullPointerException',
           'ClassCastException',
-          // What JavaScript throws in their place.
+          // Matches the errors that JavaScript throws in these cases.
           { matches: isProgrammingError },
         ],
       },
       dlt: { topicSuffix: '-dlq', headerProfile: ['plain'] },
       typedJson: { trustedPackages: ['com.extractor.unraveldocs.*'] },
-      // S3 creates what is missing when it starts.
+      // S3 creates missing topics when it starts.
       provisioning: 'create',
       topics: {
         retry: { partitions: 1, retentionDays: 1 },

@@ -3,7 +3,7 @@ import type { PropertiesClass } from '../properties/property-decorators.js';
 import { readProperties } from './read-properties.js';
 import { isWithin, type Violations } from '../validation/violations.js';
 
-/** Checks what one place says. What it got wrong is reported, and remembered with the layer. */
+/** Validates one source. Invalid values are reported, and their keys are kept in `broken`. */
 export function readLayer(
   type: PropertiesClass,
   {
@@ -22,7 +22,7 @@ export function readLayer(
   return { source, path, values, broken };
 }
 
-/** A part of a layer as a layer of its own: the `defaults` of the options. */
+/** Returns a section of a layer as a layer: the `defaults` of the options. */
 export function sectionOf(layer: Layer, key: string): Layer {
   const section = layer.values[key];
   return {
@@ -36,10 +36,10 @@ export function sectionOf(layer: Layer, key: string): Layer {
 }
 
 /**
- * Whether some layer got this key wrong. Then what a lower layer says about it was not meant to
- * count, and a rule that reads it would object to something nobody wrote.
+ * Returns true if some layer has an invalid value for the key. The value of a lower layer was not meant
+ * to apply then, so a rule that reads it would report a value that the user did not choose.
  */
 export const isBrokenIn = (layers: readonly Layer[], key: string): boolean =>
   layers.some(({ broken = [] }) =>
-    broken.some((wrong) => wrong === '' || isWithin(wrong, key) || isWithin(key, wrong)),
+    broken.some((path) => path === '' || isWithin(path, key) || isWithin(key, path)),
   );

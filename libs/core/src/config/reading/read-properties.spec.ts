@@ -10,7 +10,7 @@ class Foreign {
   enabled = true;
 }
 
-/** One of each type of value that an option can meet, with the words for it. */
+/** One value of each type, with its description in messages. */
 const VALUES: readonly (readonly [unknown, string])[] = [
   [null, 'null'],
   ['nonsense!', "'nonsense!'"],
@@ -34,22 +34,26 @@ const VALUES: readonly (readonly [unknown, string])[] = [
 
 const DURATION =
   "A duration is a number of milliseconds, or a text like '250ms', '10s', '5m', '1h' or '7d'.";
+
 const NO_DURATION =
   "is no duration. Write a number of milliseconds, or a text like '250ms', '10s', '5m', '1h' or '7d'.";
+
 const MATCHER =
   'an error class, the name of one, { name }, { code }, { status } or { matches: (error) => boolean }';
 
 interface Kind {
   readonly key: string;
   readonly rule: string;
-  /** What it asks for, or the whole message for a value. */
+  /** Returns the whole message for a value. */
   readonly message: (shown: string, value: unknown) => string;
-  /** Values of the list above that are right here. */
+  /** Accepts values of VALUES that are valid for this key. */
   readonly takes?: (value: unknown) => boolean;
 }
 
 const mustBe = (expectation: string) => (shown: string) => `must be ${expectation}; got ${shown}.`;
+
 const isObject = (value: unknown) => typeof value === 'object' && value !== null;
+
 const isPlain = (value: unknown) => Object.prototype.toString.call(value) === '[object Object]';
 
 const KINDS: readonly Kind[] = [
@@ -188,7 +192,7 @@ const KINDS: readonly Kind[] = [
 
 const ERROR_TYPES = 'must be a plain object of error classes, such as { PaymentDeclined }';
 
-/** Of the application itself, not of a binding. */
+/** Options of the application, not of a binding. */
 const ROOT_KINDS: readonly (Kind & { readonly secret?: boolean })[] = [
   {
     key: 'enabled',
@@ -206,7 +210,7 @@ const ROOT_KINDS: readonly (Kind & { readonly secret?: boolean })[] = [
     key: 'clusters.default.ssl',
     rule: 'REFERENCE',
     secret: true,
-    // What is in it is for node:tls to judge.
+    // The content of TLS options is checked by node:tls.
     message: (shown, value) =>
       mustBe('true, false or the options of node:tls')(
         typeof value === 'string' ? 'a text' : shown,
@@ -232,7 +236,7 @@ const ROOT_KINDS: readonly (Kind & { readonly secret?: boolean })[] = [
   },
 ];
 
-/** `{ a: 1 }` is an object all right; what is wrong is the key in it, and another case. */
+/** Accepts `{ a: 1 }`, because only its unknown key is invalid, which another test covers. */
 function isPlainObjectOnly(value: unknown): boolean {
   return isPlain(value) && !(value instanceof Foreign);
 }
@@ -268,13 +272,13 @@ describe('A value of the wrong type', () => {
     ]);
   });
 
-  it('undefined is a value that was not given', () => {
+  it('undefined counts as not given', () => {
     const nothing = { concurrency: undefined, retry: undefined, dlt: { topic: undefined } };
     expect(resolvedOrders(nothing)).toEqual(resolvedOrders());
   });
 
   it.each(['enable.auto.commit', 'enableAutoCommit', 'autoCommit', 'autoCommitInterval'])(
-    'nothing lets the client commit by itself: %s is refused by its name',
+    '%s is refused as an unknown key, so that the client never commits by itself',
     (key) => {
       expect(violationsOf(() => resolvedOrders({ [key]: false }))).toMatchObject([
         { rule: 'UNKNOWN_KEY', path: `bindings.orders.${key}` },
@@ -315,152 +319,7 @@ describe('A value of the wrong type', () => {
       { retry: { skipToTierMapping: [{ match: Foreign, tier: 1 }] } },
       `ERROR_MATCHER bindings.orders.retry.skipToTierMapping[0].match: must be ${MATCHER}; got the class Foreign.`,
     ],
-  ])('%j has a message of its own', (properties, message) => {
+  ])('%j is refused with a specific message', (properties, message) => {
     expect(complaintsOf(() => resolvedOrders(properties))).toEqual([message]);
-  });
-});
-
-describe('An unknown key', () => {
-  it.each<[object, string]>([
-    [
-      { 'group-id': 'x' },
-      "bindings.orders.group-id: there is no option 'group-id' here. Did you mean 'groupId'?",
-    ],
-    [
-      { retry: { tier0: { maxAttempt: 3 } } },
-      "bindings.orders.retry.tier0.maxAttempt: there is no option 'maxAttempt' here. Did you mean 'maxAttempts'?",
-    ],
-    [
-      { retry: { tiers: [{ delay: 3 }] } },
-      "bindings.orders.retry.tiers[0].delay: there is no option 'delay' here. Did you mean 'delayMs'?",
-    ],
-    [
-      { rebalance: { serializer: 3 } },
-      "bindings.orders.rebalance.serializer: there is no option 'serializer' here. Known are: drainTimeoutMs.",
-    ],
-    [
-      { rebalance: { toString: 3, valueOf: 4 } },
-      "bindings.orders.rebalance.toString: there is no option 'toString' here. Known are: drainTimeoutMs.|UNKNOWN_KEY bindings.orders.rebalance.valueOf: there is no option 'valueOf' here. Known are: drainTimeoutMs.",
-    ],
-  ])('%j is refused, with the name that was probably meant', (properties, message) => {
-    expect(complaintsOf(() => resolvedOrders(properties)).join('|')).toBe(`UNKNOWN_KEY ${message}`);
-  });
-
-  it('is not repeated with its value, which may be a password', () => {
-    const secret = { sasl: 'hunter2', ssl: { passphrase: 'hunter2' } };
-    const found = violationsOf(() => resolveOptions(orders({}, secret)));
-    expect(found.map(({ path }) => path)).toEqual(['sasl', 'ssl']);
-    expect(JSON.stringify(found)).not.toContain('hunter2');
-  });
-});
-
-describe('A key through which a file could reach into every object', () => {
-  const FORBIDDEN = ['__proto__', 'constructor', 'prototype'];
-  const PLACES = [
-    (json: string) => `{${json}}`,
-    (json: string) => `{"bindings":{"orders":{${json}}}}`,
-    (json: string) => `{"bindings":{"orders":{"retry":{"tier0":{${json}}}}}}`,
-    (json: string) => `{"bindings":{"orders":{"retry":{"tiers":[{${json}}]}}}}`,
-    (json: string) => `{"clusters":{"default":{"ssl":{${json}}}}}`,
-    (json: string) => `{"clusters":{"default":{"sasl":{"mechanism":"plain","a":[{${json}}]}}}}`,
-    (json: string) => `{"defaults":{"dlt":{${json}}}}`,
-  ];
-
-  it.each(FORBIDDEN.flatMap((key) => PLACES.map((place) => place(`"${key}":{"polluted":true}`))))(
-    'is refused: %s',
-    (json) => {
-      const found = violationsOf(() => resolveOptions(JSON.parse(json) as object));
-      const forbidden = found.filter(({ rule }) => rule === 'FORBIDDEN_KEY');
-      const [key] = FORBIDDEN.filter((name) => json.includes(`"${name}"`));
-      expect(forbidden).toEqual([
-        expect.objectContaining({
-          message: `'${key}' is not allowed as a key anywhere in the options: it could change every object of the process. Remove it.`,
-        }),
-      ]);
-      expect(forbidden[0]?.path.endsWith(`.${key}`) || forbidden[0]?.path === key).toBe(true);
-      expect(({} as { polluted?: boolean }).polluted).toBeUndefined();
-    },
-  );
-
-  it.each(FORBIDDEN)('is refused as the name of a binding or cluster: %s', (name) => {
-    const json = `{"brokers":"a:1","bindings":{"${name}":{}},"clusters":{"${name}":{}}}`;
-    const found = complaintsOf(() => resolveOptions(JSON.parse(json) as object));
-    const words = `'${name}' cannot be the name of a`;
-    const remedy =
-      "Use 1 to 100 of the characters a-z, A-Z, 0-9, '.', '_' and '-', not beginning with '.' or '-', and no name that every object has.";
-    expect(found).toContain(`NAME bindings.${name}: ${words} binding. ${remedy}`);
-    expect(found).toContain(`NAME clusters.${name}: ${words} cluster. ${remedy}`);
-  });
-
-  it('is refused as the prototype of a literal too', () => {
-    const given = JSON.parse('{"topic":"t"}') as object;
-    Object.setPrototypeOf(given, { groupId: 'inherited' });
-    const run = () => resolveOptions({ brokers: 'a:1', bindings: { orders: given as never } });
-    expect(complaintsOf(run)).toEqual([
-      'OBJECT bindings.orders: must be a plain object; got an instance of Object.',
-    ]);
-  });
-});
-
-describe('What belongs to the caller', () => {
-  class NotFound extends Error {}
-
-  it('is taken by reference where it is a class, a function, a driver or a runtime', () => {
-    const matches = (error: Error) => error.message === 'x';
-    const driver = new (class MyDriver {
-      buffer = Buffer.from('x');
-      consumer() {}
-      producer() {}
-      admin() {}
-      close() {}
-    })();
-    const runtime = Object.fromEntries(
-      ['now', 'monotonic', 'setTimer', 'defer', 'random', 'uuid', 'hostname'].map((name) => [
-        name,
-        () => 0,
-      ]),
-    );
-    const retry = {
-      retryableExceptions: [NotFound, { matches }],
-      skipToTierMapping: [{ match: TypeError, tier: 2 }],
-    };
-    const options = orders({ retry }, { brokers: undefined, driver, runtime });
-    const { bindings, clusters, runtime: resolved } = resolveOptions(options);
-    expect(clusters['default']?.driver).toBe(driver);
-    expect(resolved).toBe(runtime);
-    expect(bindings[0]?.retry.retryableExceptions[0]).toBe(NotFound);
-    expect(bindings[0]?.retry.retryableExceptions[1]).toEqual({ matches });
-    expect(bindings[0]?.retry.skipToTierMapping[0]?.match).toBe(TypeError);
-  });
-
-  it('is taken by reference where it is how a cluster is reached safely', () => {
-    const ca = Buffer.from('certificate');
-    const ssl = { ca: [ca], checkServerIdentity: () => undefined };
-    const sasl = { mechanism: 'oauthbearer', oauthBearerProvider: async () => ({ value: 't' }) };
-    const given = { clusters: { default: { brokers: ['a:1'], ssl, sasl } } };
-    const { clusters } = resolveOptions(given);
-    expect(clusters['default']?.ssl).toBe(ssl);
-    expect(clusters['default']?.sasl).toBe(sasl);
-    expect(Object.isFrozen(ssl)).toBe(false);
-    expect(Object.isFrozen(sasl)).toBe(false);
-  });
-
-  it('is neither changed nor frozen', () => {
-    const given = orders({
-      retry: { tiers: [{ delayMs: '10s' }], retryableExceptions: [{ code: 'E1' }] },
-      maxPollIntervalMs: '10m',
-    });
-    const before = structuredClone(given);
-    resolveOptions(given);
-    expect(given).toEqual(before);
-    const orderBinding = given.bindings?.['orders'];
-    expect(Object.isFrozen(orderBinding)).toBe(false);
-    expect(Object.isFrozen(orderBinding?.retry?.tiers)).toBe(false);
-    expect(Object.isFrozen(orderBinding?.retry?.retryableExceptions?.[0])).toBe(false);
-  });
-
-  it('may be frozen itself', () => {
-    const given = Object.freeze(orders(Object.freeze({ retry: Object.freeze({ tiers: [] }) })));
-    expect(resolveOptions(given).bindings[0]?.retry.tiers).toEqual([]);
   });
 });

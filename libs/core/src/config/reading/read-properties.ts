@@ -14,9 +14,8 @@ import { formatValue } from './format-value.js';
 import { below, type Violations } from '../validation/violations.js';
 
 /**
- * One layer as somebody wrote it, checked against its properties class. What is right comes back
- * as plain objects with durations in milliseconds; what is wrong is reported and left out. The
- * given object is only read.
+ * Validates one layer against its properties class. Returns valid values as plain objects, with
+ * durations in milliseconds. Invalid values are reported and left out. The given object is not changed.
  */
 export function readProperties(
   type: PropertiesClass,
@@ -28,20 +27,20 @@ export function readProperties(
     violations.add('OBJECT', path, undefined, `must be a plain object; got ${formatValue(given)}.`);
     return {};
   }
-  const opaque = new ValuesByReference();
-  const plain = separate(type, given, path, { opaque, violations });
-  const instance = opaque.putBack(plainToInstance(type, plain));
+  const byReference = new ValuesByReference();
+  const plain = copyForTransformer(type, given, path, { byReference, violations });
+  const instance = byReference.putBack(plainToInstance(type, plain));
   const errors = errorsIn(instance);
   if (!errors) {
     const message = `cannot be checked: it has a list or an object where none belongs, with something in it that is no plain value. Remove it.`;
     violations.add('OBJECT', path, undefined, message);
     return {};
   }
-  report(errors, path, violations);
+  reportErrors(errors, path, violations);
   return valuesOf(type, instance, path, violations);
 }
 
-/** undefined where class-validator itself fails: it asks every object that it comes across for its class. */
+/** Returns undefined if class-validator itself throws, which happens because it reads the constructor of every object it finds. */
 function errorsIn(instance: object): readonly ValidationError[] | undefined {
   try {
     return validateSync(instance, { validationError: { target: false } });
@@ -51,15 +50,15 @@ function errorsIn(instance: object): readonly ValidationError[] | undefined {
 }
 
 interface Reading {
-  readonly opaque: ValuesByReference;
+  readonly byReference: ValuesByReference;
   readonly violations: Violations;
 }
 
 const isPropertiesObject = (value: unknown, type: PropertiesClass): value is PlainObject =>
   isPlainObject(value) || value instanceof type;
 
-/** A copy in which class-transformer finds nothing but literals, lists and primitives. */
-function separate(
+/** Returns a copy that contains only literals, lists and primitives, which class-transformer cannot damage. */
+function copyForTransformer(
   type: PropertiesClass,
   given: PlainObject,
   path: string,
@@ -72,32 +71,27 @@ function separate(
     const shape = known.get(key);
     if (isForbiddenKey(key)) reportForbidden(at, key, reading.violations);
     else if (!shape) reportUnknown(at, key, [...known.keys()], reading.violations);
-    else if (given[key] !== undefined) copy[key] = separateValue(shape, given[key], at, reading);
+    else if (given[key] !== undefined) copy[key] = copyValue(shape, given[key], at, reading);
   }
   return copy;
 }
 
-function separateValue(
-  shape: PropertyShape,
-  value: unknown,
-  path: string,
-  reading: Reading,
-): unknown {
+function copyValue(shape: PropertyShape, value: unknown, path: string, reading: Reading): unknown {
   switch (shape.kind) {
     case 'nested':
-      return separateNested(shape, value, path, reading);
+      return copyNested(shape, value, path, reading);
     case 'nested-list':
-      if (!Array.isArray(value)) return reading.opaque.takeOut(value);
+      if (!Array.isArray(value)) return reading.byReference.takeOut(value);
       return Array.from<unknown>(value).map((item, index) =>
-        separateNested(shape, item, `${path}[${index}]`, reading),
+        copyNested(shape, item, `${path}[${index}]`, reading),
       );
     case 'map':
-      return reading.opaque.takeOut(value);
+      return reading.byReference.takeOut(value);
     case 'reference':
     case 'matcher':
     case 'matchers':
       rejectForbiddenKeys(value, path, reading.violations);
-      return reading.opaque.takeOut(value);
+      return reading.byReference.takeOut(value);
     case 'text':
     case 'texts':
     case 'flag':
@@ -106,21 +100,22 @@ function separateValue(
     case 'choice':
     case 'choices':
     case 'list':
-      return reading.opaque.takeOut(value);
+      return reading.byReference.takeOut(value);
   }
 }
 
-function separateNested(
+function copyNested(
   { type }: PropertyShape,
   value: unknown,
   path: string,
   reading: Reading,
 ): unknown {
-  if (type && isPropertiesObject(value, type())) return separate(type(), value, path, reading);
-  return reading.opaque.takeOut(value);
+  if (type && isPropertiesObject(value, type()))
+    return copyForTransformer(type(), value, path, reading);
+  return reading.byReference.takeOut(value);
 }
 
-/** TLS options and the like are not copied, but they come from the same files. */
+/** Checks values that are passed by reference, too, such as TLS options, because they come from the same files. */
 function rejectForbiddenKeys(
   value: unknown,
   path: string,
@@ -141,7 +136,7 @@ function reportForbidden(path: string, key: string, violations: Violations): voi
   violations.add('FORBIDDEN_KEY', path, undefined, message);
 }
 
-/** Without the value: what is misspelt may be a password. */
+/** Reports the key without its value, because the misspelt option may be a password. */
 function reportUnknown(
   path: string,
   key: string,
@@ -152,19 +147,23 @@ function reportUnknown(
   violations.add('UNKNOWN_KEY', path, undefined, message);
 }
 
-function report(errors: readonly ValidationError[], path: string, violations: Violations): void {
+function reportErrors(
+  errors: readonly ValidationError[],
+  path: string,
+  violations: Violations,
+): void {
   for (const { property, value, contexts, constraints, children } of errors) {
     const at = /^\d+$/.test(property) ? `${path}[${property}]` : below(path, property);
     const shape = contexts?.[PROPERTY_CONTEXT] as PropertyShape | undefined;
     const message = constraints?.[PROPERTY_CONTEXT];
-    // With the value itself wrong, what class-validator says about its inside means nothing.
+    // If the value itself is invalid, the errors of its children are meaningless.
     if (shape && message !== undefined) {
       violations.add(shape.rule, at, shape.secret ? undefined : (value as unknown), message);
-    } else report(children ?? [], at, violations);
+    } else reportErrors(children ?? [], at, violations);
   }
 }
 
-/** Back from instances to literals, without what was found wrong. */
+/** Converts instances back to literals, without invalid values. */
 function valuesOf(
   type: PropertiesClass,
   instance: object,
@@ -175,8 +174,8 @@ function valuesOf(
   for (const [key, shape] of propertiesOf(type)) {
     const value = (instance as PlainObject)[key];
     const at = below(path, key);
-    const isWrong = violations.all.some((violation) => violation.path === at);
-    if (value !== undefined && !isWrong) values[key] = valueOf(shape, value, at, violations);
+    const isInvalid = violations.all.some((violation) => violation.path === at);
+    if (value !== undefined && !isInvalid) values[key] = valueOf(shape, value, at, violations);
   }
   return values;
 }
@@ -200,7 +199,7 @@ function valueOf(
   return copyOf(value);
 }
 
-/** The result is frozen, so it must not hold the caller's own lists and literals. */
+/** Copies lists and literals of the caller, because the result will be frozen. */
 function copyOf(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(copyOf);
   return isPlainObject(value) ? { ...value } : value;

@@ -1,20 +1,20 @@
 /**
- * class-transformer runs the constructors of what it finds, clones Buffers and Maps, and calls
- * functions. So whatever is not a literal is taken out, a symbol in its place, and put back
- * afterwards: the very same value, by reference.
+ * Protects values from class-transformer, which runs constructors, clones Buffers and Maps, and calls
+ * functions. Every value that is not a literal is replaced by a symbol and put back afterwards, so that
+ * the result refers to the same object.
  */
 export class ValuesByReference {
   readonly #hidden = new Map<symbol, unknown>();
 
-  /** A text, number or flag goes through as it is. Everything else gets a stand-in. */
+  /** Returns texts, numbers and flags unchanged, and a placeholder for everything else. */
   takeOut(value: unknown): unknown {
     if (value === null || ['string', 'number', 'boolean'].includes(typeof value)) return value;
-    const standIn = Symbol('opaque');
-    this.#hidden.set(standIn, value);
-    return standIn;
+    const placeholder = Symbol('opaque');
+    this.#hidden.set(placeholder, value);
+    return placeholder;
   }
 
-  /** Changes the given tree, which class-transformer has just made. */
+  /** Replaces the placeholders in the given tree, which class-transformer has just created. */
   putBack<T extends object>(tree: T): T {
     for (const [key, value] of Object.entries(tree) as [string, unknown][]) {
       if (typeof value === 'symbol') Reflect.set(tree, key, this.#hidden.get(value));

@@ -1,10 +1,4 @@
-import {
-  complaintsOf,
-  orders,
-  resolvedOrders,
-  violationsOf,
-} from '../configuration.spec-support.js';
-import { resolveBinding } from './resolve-binding.js';
+import { complaintsOf, resolvedOrders } from '../configuration.spec-support.js';
 import { ExceptionRoutingDecision } from '../../model/outcomes/exception-routing-decision.js';
 import { resolveOptions } from './resolve-options.js';
 import type { ResolvedBinding } from './resolved-binding.js';
@@ -28,7 +22,7 @@ const tier = (topic: string, group: string, number: number, delayMs: number) => 
   concurrency: 1,
 });
 
-/** Every key of a binding with its default, written out: the binding of S0-A-03. */
+/** A binding with every key and its default, as in S0-A-03. */
 const NOTIFICATIONS: ResolvedBinding = {
   name: 'notifications',
   preset: 'connector',
@@ -135,12 +129,12 @@ const { bindings } = resolveOptions({
   bindings: sampleBindings,
 });
 
-describe('The sample bindings', () => {
-  it('notifications says no more than it must and gets every default', () => {
+describe('resolveOptions() with the sample bindings', () => {
+  it('gives notifications, which sets only required options, every default', () => {
     expect(bindings[2]).toStrictEqual(NOTIFICATIONS);
   });
 
-  it('orders is a batch with everything switched on', () => {
+  it('resolves orders, a batch listener with everything enabled', () => {
     expect(bindings[0]).toStrictEqual({
       ...NOTIFICATIONS,
       name: 'orders',
@@ -185,7 +179,7 @@ describe('The sample bindings', () => {
     });
   });
 
-  it('payments keeps its order and therefore has no retry topics', () => {
+  it('gives payments no retry topics, because its ordering is STRICT', () => {
     expect(bindings[1]).toStrictEqual({
       ...NOTIFICATIONS,
       name: 'payments',
@@ -209,7 +203,7 @@ describe('The sample bindings', () => {
     });
   });
 
-  it('cannot be changed, at any depth', () => {
+  it('returns deeply frozen bindings', () => {
     const isDeeplyFrozen = (value: unknown): boolean =>
       typeof value !== 'object' ||
       value === null ||
@@ -219,10 +213,10 @@ describe('The sample bindings', () => {
   });
 });
 
-describe('A function among settings', () => {
+describe('A function among options', () => {
   const redact = () => ({ message: '' });
 
-  it('is taken as it is, and the settings around it are mixed and frozen as ever', () => {
+  it('is passed by reference, while the options around it are merged and frozen', () => {
     const { dlt } = resolvedOrders(
       { dlt: { replay: { batchSize: 7 }, headerProfile: ['spring'] } },
       { defaults: { dlt: { redact, topicSuffix: 'dead' } } },
@@ -242,25 +236,25 @@ describe('A function among settings', () => {
   it.each([
     ['a text', 'no', "got 'no'"],
     ['a class of errors', RangeError, 'got a function'],
-  ])('cannot be %s', (_, value, shown) => {
+  ])('dlt.redact cannot be %s', (_, value, shown) => {
     expect(complaintsOf(() => resolvedOrders({ dlt: { redact: value as never } }))).toEqual([
       `REFERENCE bindings.orders.dlt.redact: must be a function (error) => ({ message, stack }); ${shown}.`,
     ]);
   });
 });
 
-describe('A default that depends on something else', () => {
-  it('reads 50 records at a time for single records and 200 for a batch', () => {
+describe('A default that depends on another option', () => {
+  it('maxPollRecords is 50 for single records and 200 for batches', () => {
     expect(resolvedOrders({ listenerType: 'SINGLE' }).maxPollRecords).toBe(50);
     expect(resolvedOrders({ listenerType: 'BATCH' }).maxPollRecords).toBe(200);
     expect(resolvedOrders({ listenerType: 'BATCH', maxPollRecords: 7 }).maxPollRecords).toBe(7);
   });
 
-  it('has no tiers where the list is empty', () => {
+  it('retry.tiers stays empty if the list is empty', () => {
     expect(resolvedOrders({ retry: { tiers: [] } }).retry.tiers).toEqual([]);
   });
 
-  it('gives the first three tiers their delays and asks for that of a fourth', () => {
+  it('the first three tiers have default delays, and a fourth requires one', () => {
     const tiers = (count: number) => ({
       retry: { tiers: Array.from({ length: count }, () => ({})) },
     });
@@ -272,7 +266,7 @@ describe('A default that depends on something else', () => {
     ]);
   });
 
-  it('names the dead-letter topic after the topic, unless it has a name', () => {
+  it('the dead-letter topic is derived from the topic unless it has a name', () => {
     const dlt = (given: object) => resolvedOrders({ dlt: given }).dlt.topic;
     expect(dlt({ topicSuffix: 'dead' })).toBe('orders.events.dead');
     expect(dlt({ topicSuffix: '-dlq' })).toBe('orders.events-dlq');
@@ -283,7 +277,7 @@ describe('A default that depends on something else', () => {
     );
   });
 
-  it('has no classifier, and takes one as it is', () => {
+  it('a binding has no classifier by default, and one is passed by reference', () => {
     expect(resolvedOrders().classifier).toBeUndefined();
     const classifier = { classify: () => ExceptionRoutingDecision.nextTier(), calls: 0 };
     const defaults = { classifier: { classify: () => ExceptionRoutingDecision.deadLetter() } };
@@ -293,163 +287,11 @@ describe('A default that depends on something else', () => {
     expect(resolvedOrders({}, { defaults }).classifier).toBe(defaults.classifier);
   });
 
-  it('takes one assignment strategy for a list of one', () => {
+  it('a single assignment strategy becomes a list', () => {
     expect(resolvedOrders({ assignmentStrategy: 'range' }).assignmentStrategy).toEqual(['range']);
   });
 });
 
-it('A binding has no naming strategy of its own unless it says so', () => {
+it('a binding has no naming strategy by default', () => {
   expect(resolvedOrders({})).not.toHaveProperty('naming');
-});
-
-describe('For one key the highest layer counts that says something', () => {
-  const concurrency = (value: number) => ({ concurrency: value });
-  const LAYERS: readonly (readonly [string, Parameters<typeof resolvedOrders>, number])[] = [
-    ['the library', [{}, {}], 1],
-    ['the preset of the application', [{}, { defaults: { preset: 'brokers' } }], 3],
-    ['the preset of the binding', [{ preset: 'brokers' }, { defaults: { preset: 'strategy' } }], 3],
-    [
-      'the defaults of a loader',
-      [{ preset: 'brokers' }, {}, { loaders: [{ defaults: concurrency(10) }] }],
-      10,
-    ],
-    [
-      'the defaults of the options, even before the preset of the binding',
-      [
-        { preset: 'brokers' },
-        { defaults: concurrency(11) },
-        { loaders: [{ defaults: concurrency(10) }] },
-      ],
-      11,
-    ],
-    [
-      'a decorator',
-      [
-        {},
-        { defaults: concurrency(11) },
-        { handlers: [{ binding: 'orders', source: '@H', properties: concurrency(12) }] },
-      ],
-      12,
-    ],
-    [
-      'the binding of a loader',
-      [
-        {},
-        { defaults: concurrency(11) },
-        {
-          handlers: [{ binding: 'orders', source: '@H', properties: concurrency(12) }],
-          loaders: [{ bindings: { orders: concurrency(13) as never } }],
-        },
-      ],
-      13,
-    ],
-    [
-      'the binding of the options',
-      [
-        concurrency(14),
-        { defaults: concurrency(11) },
-        {
-          handlers: [{ binding: 'orders', source: '@H', properties: concurrency(12) }],
-          loaders: [{ bindings: { orders: concurrency(13) as never } }],
-        },
-      ],
-      14,
-    ],
-  ];
-
-  it.each(LAYERS)('%s', (_, given, expected) => {
-    expect(resolvedOrders(...given).concurrency).toBe(expected);
-  });
-
-  it('also inside of a section, key by key; a list is one value', () => {
-    const binding = resolvedOrders(
-      { retry: { tier0: { maxAttempts: 4 }, tiers: [{ delayMs: '2s' }] } },
-      {
-        defaults: {
-          retry: { tier0: { maxAttempts: 9, initialBackoffMs: 300 }, tiers: [{}, {}] },
-        },
-      },
-    );
-    expect(binding.retry.tier0).toEqual({
-      maxAttempts: 4,
-      initialBackoffMs: 300,
-      multiplier: 2,
-      maxBackoffMs: 2_000,
-      jitter: 'capped',
-    });
-    expect(binding.retry.tiers.map(({ delayMs }) => delayMs)).toEqual([2_000]);
-  });
-
-  it('and the first of several loaders', () => {
-    const loaders = [{ defaults: {} }, { defaults: concurrency(5) }, { defaults: concurrency(6) }];
-    expect(resolvedOrders({}, {}, { loaders }).concurrency).toBe(5);
-  });
-});
-
-describe('A binding that is registered later', () => {
-  const { context, bindings: existing } = resolveOptions(
-    orders({}, { defaults: { concurrency: 4 }, clusters: { eu: { brokers: 'eu:9092' } } }),
-  );
-  const register = (properties: object, name = 'late') =>
-    resolveBinding(name, [{ source: 'register()', properties }], context, existing);
-
-  it('is resolved by the same rules', () => {
-    const late = register({ topic: 'late', groupId: 'g', sessionTimeoutMs: '30s' });
-    expect(late).toMatchObject({ name: 'late', concurrency: 4, sessionTimeoutMs: 30_000 });
-    expect(Object.isFrozen(late.retry.tier0)).toBe(true);
-  });
-
-  it('is refused with the same words as at start', () => {
-    const wrong = { topik: 'x', groupId: 'g', cluster: 'us', heartbeatIntervalMs: '40s' };
-    const atStart = complaintsOf(() =>
-      resolveOptions({
-        brokers: 'a:1',
-        clusters: { eu: { brokers: 'eu:9092' } },
-        bindings: { late: wrong as never },
-      }),
-    );
-    const later = complaintsOf(() => register(wrong));
-    expect(later.map((line) => line.replace('register()', 'the options'))).toEqual(atStart);
-    expect(atStart).toEqual([
-      "UNKNOWN_KEY bindings.late.topik: there is no option 'topik' here. Did you mean 'topic'?",
-      "REQUIRED bindings.late.topic: is missing: every binding reads a topic. Add topic: 'the-topic'.",
-      "UNKNOWN_CLUSTER bindings.late.cluster: there is no cluster 'us'. Known are: default, eu.",
-      "SESSION_TIMEOUT bindings.late.sessionTimeoutMs: must be at least three times heartbeatIntervalMs, so that two lost heartbeats do not end the membership: sessionTimeoutMs is 45000 (from the library's defaults), heartbeatIntervalMs is 40000 (from the options). Raise the first to 120000 or lower the second to 15000.",
-    ]);
-  });
-
-  it('must not share topic and group with another one on its cluster', () => {
-    const same = { topic: 'orders.events', groupId: 'order-service' };
-    expect(complaintsOf(() => register(same))).toEqual([
-      "GROUP_TOPIC bindings.late.groupId: binding 'orders' reads topic 'orders.events' in group 'order-service' too: each of the two would get only a part of the records. Give one of them another groupId, or put both handlers on one binding.",
-    ]);
-    expect(register({ ...same, cluster: 'eu' }).cluster).toBe('eu');
-    expect(register({ ...same, topic: 'other' }).topic).toBe('other');
-    expect(register({ ...same, groupId: 'other' }).groupId).toBe('other');
-  });
-
-  it('must not read the retry topic of another one in its retry group', () => {
-    const trap = { topic: 'orders.events.retry-1', groupId: 'order-service.retry-1' };
-    expect(violationsOf(() => register(trap)).map(({ rule }) => rule)).toEqual(['GROUP_TOPIC']);
-  });
-
-  it.each(['', 'with space', 'a/b', 'x'.repeat(101), 'ünicode'])('cannot be named %p', (name) => {
-    const found = violationsOf(() => register({ topic: 't', groupId: 'g' }, name));
-    expect(found.map(({ rule }) => rule)).toEqual(['NAME']);
-  });
-
-  it('takes its layers highest first, and says where a wrong value came from', () => {
-    const layers = [
-      { source: 'an operator', properties: { topic: 't', groupId: 'g', concurrency: 2 } },
-      {
-        source: '@EventHandler on Late.onEvent',
-        path: '@EventHandler on Late.onEvent',
-        properties: { concurrency: 3, heartbeatIntervalMs: '20s', acMode: 'x' } as object,
-      },
-    ];
-    expect(complaintsOf(() => resolveBinding('late', layers, context))).toEqual([
-      "UNKNOWN_KEY @EventHandler on Late.onEvent.acMode: there is no option 'acMode' here. Did you mean 'ackMode'?",
-      "SESSION_TIMEOUT bindings.late.sessionTimeoutMs: must be at least three times heartbeatIntervalMs, so that two lost heartbeats do not end the membership: sessionTimeoutMs is 45000 (from the library's defaults), heartbeatIntervalMs is 20000 (from @EventHandler on Late.onEvent). Raise the first to 60000 or lower the second to 15000.",
-    ]);
-  });
 });

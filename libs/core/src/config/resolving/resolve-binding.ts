@@ -23,20 +23,20 @@ import { TopicBindingProperties } from '../properties/topic-binding-properties.j
 import { topicNames } from './topic-naming.js';
 import { below, Violations } from '../validation/violations.js';
 
-/** What one place says about one binding. */
+/** Options of one binding from one source, not yet validated. */
 export interface BindingLayer {
-  /** For messages: `the options`, `@EventHandler on OrderHandlers.onPlaced`. */
+  /** Name of the source in messages: `the options`, `@EventHandler on OrderHandlers.onPlaced`. */
   readonly source: string;
-  /** Where its keys are, for messages. Default `bindings.<name>`. */
+  /** Path of the keys in messages. Default `bindings.<name>`. */
   readonly path?: string;
   readonly properties: Partial<TopicBindingProperties>;
 }
 
-/** The binding, or what is wrong with it; never both. */
+/** Result of resolving a binding: either the binding or its violations, never both. */
 export interface BindingDraft {
   readonly binding: ResolvedBinding | undefined;
   readonly layers: readonly Layer[];
-  /** What does nothing, and is no mistake for sure. To be warned of. */
+  /** Warnings about options without effect that are not certainly a mistake. */
   readonly ineffective: readonly string[];
   readonly violations: readonly ConfigurationViolation[];
 }
@@ -48,12 +48,12 @@ const LIBRARY: Layer = Object.freeze({
 });
 
 /**
- * One binding with nothing left open. The layers are what the options, a decorator or a
- * registration say about it, highest first; below them come, in this order, the defaults of the
- * application, its preset and the library's defaults.
+ * Resolves all options of one binding. The layers come from the options, a decorator or a registration,
+ * highest first. Below them are, in this order, the defaults of the application, its preset and the
+ * library's defaults.
  *
- * The preset is the one that the highest layer names. The application's `defaults` beat it even
- * where the binding names the preset itself: they are the application's own words.
+ * The preset is the one that the highest layer names. The application's `defaults` override the preset
+ * even if the binding names it, because they were written for this application.
  */
 export function resolveBinding(
   name: string,
@@ -64,7 +64,7 @@ export function resolveBinding(
   return resolveDraft(name, layers, context, others).binding;
 }
 
-/** As `resolveBinding`, with what there is to be said of it besides. */
+/** Resolves like `resolveBinding`, and also returns the warnings. */
 export function resolveDraft(
   name: string,
   layers: readonly BindingLayer[],
@@ -80,7 +80,7 @@ export function resolveDraft(
   return { ...draft, binding: binding as ResolvedBinding };
 }
 
-/** As `resolveBinding`, but collects what is wrong instead of throwing it. */
+/** Resolves like `resolveBinding`, but returns the violations instead of throwing them. */
 export function draftBinding(
   name: string,
   given: readonly BindingLayer[],
@@ -131,8 +131,8 @@ export function draftBinding(
 }
 
 const presetOf = (layers: readonly Layer[]): PresetName => {
-  const named = layers.find(({ values }) => values['preset'] !== undefined);
-  return (named?.values['preset'] as PresetName | undefined) ?? EVENTBUS_DEFAULTS.binding.preset;
+  const layer = layers.find(({ values }) => values['preset'] !== undefined);
+  return (layer?.values['preset'] as PresetName | undefined) ?? EVENTBUS_DEFAULTS.binding.preset;
 };
 
 const presetLayer = (preset: PresetName): Layer => ({
@@ -158,7 +158,7 @@ function requireKeys(
   }
 }
 
-/** The library knows delays for three tiers; from the fourth on there is none to fall back on. */
+/** Requires a delay from the fourth tier on, because the library has default delays for three tiers only. */
 function requireDelays(
   merged: Merged,
   preset: PresetName,
@@ -187,10 +187,10 @@ function requireSkips(
   >;
   skipToTierMapping.forEach((entry, index) => {
     for (const key of ['match', 'tier'] as const) {
-      const full = `retry.skipToTierMapping[${index}].${key}`;
-      if (entry[key] !== undefined || isBroken(full)) continue;
+      const keyPath = `retry.skipToTierMapping[${index}].${key}`;
+      if (entry[key] !== undefined || isBroken(keyPath)) continue;
       const message = `is missing: an entry names an error and the tier it skips to. Write { match: 'TimeoutError', tier: 1 }.`;
-      violations.add('REQUIRED', below(path, full), undefined, message);
+      violations.add('REQUIRED', below(path, keyPath), undefined, message);
     }
   });
 }
@@ -212,7 +212,10 @@ type TierDraft = Omit<ResolvedTier, 'delayMs' | 'number' | 'topic' | 'groupId'> 
   readonly delayMs: number | undefined;
 };
 
-/** Default tiers only where nobody named any and the ordering allows them. */
+/**
+ * Returns the configured tiers. Default tiers apply only if none are configured and the ordering
+ * allows them.
+ */
 function tiersOf({ values, origins }: Merged, preset: PresetName): readonly TierDraft[] {
   const areDefaults = origins.get('retry.tiers') === LIBRARY;
   if (areDefaults && values['orderingMode'] === 'STRICT') return [];
@@ -240,7 +243,7 @@ function complete(
   violations: Violations,
 ): ResolvedBinding {
   const values = merged.values as unknown as MergedValues;
-  // Missing or wrong ones were reported; the rules that read them are not asked.
+  // Missing or invalid values were reported; rules that read them are skipped, so '' does no harm.
   const { topic = '', groupId = '', listenerType, retry, dlt, naming } = values;
   const tiers = tiersOf(merged, preset);
   const names = topicNames(

@@ -15,17 +15,17 @@ interface ClusterLayer {
 }
 
 /**
- * The clusters of all layers by alias, the highest layer first. Whichever names brokers or a driver
- * first decides how the cluster is reached: a test's `driver: memory()` beats the brokers of the
- * environment, it does not clash with them.
+ * Resolves the clusters of all layers by alias; the highest layer comes first. The first layer that names
+ * brokers or a driver decides how the cluster is reached: `driver: memory()` of a test overrides the
+ * brokers of the environment and is no conflict.
  */
 export function resolveClusters(
   layers: readonly Layer[],
   violations: Violations,
 ): readonly ResolvedCluster[] {
   return [...clusterLayers(layers, violations)].map(([alias, sections]) => {
-    const decisive = sections.find(({ values }) => values.driver ?? values.brokers);
-    const driver = decisive?.values.driver;
+    const connecting = sections.find(({ values }) => values.driver ?? values.brokers);
+    const driver = connecting?.values.driver;
     const highestWins = sections.map(({ values }) => values).toReversed();
     const producer = producerOf(alias, highestWins, violations);
     if (driver) return cluster(alias, { driver, producer });
@@ -33,7 +33,7 @@ export function resolveClusters(
   });
 }
 
-/** Key by key: what one layer says of it does not take away what another says. */
+/** Merges the producer options key by key, so that a layer overrides only the keys that it sets. */
 function producerOf(
   alias: string,
   highestWins: readonly ClusterLayer['values'][],
@@ -53,7 +53,7 @@ function producerOf(
   return Object.freeze(producer);
 }
 
-/** A cluster that is declared, but can not be reached, is a mistake as soon as the bus is on. */
+/** Refuses clusters without brokers and driver. Called only if the bus is enabled. */
 export function requireReachable(
   clusters: readonly ResolvedCluster[],
   layers: readonly Layer[],
@@ -77,7 +77,7 @@ export function requireReachable(
   }
 }
 
-/** Who tried to say it and got it wrong knows already. */
+/** Returns true if a layer has an invalid connection, which was already reported. */
 const isAttempted = ({ path }: Layer, violations: Violations): boolean =>
   violations.all.some((violation) => violation.path === path) ||
   ['brokers', 'driver', 'clusters'].some((key) => violations.touches(below(path, key)));
@@ -124,27 +124,32 @@ function sectionsOf(
   { path, values }: Layer,
   violations: Violations,
 ): ReadonlyMap<string, ClusterLayer> {
-  const short = only(values, ['brokers', 'driver']);
-  const found = new Map<string, { readonly at: string; readonly given: PlainObject }>();
-  if (Object.keys(short).length > 0) found.set('default', { at: path, given: short });
+  const shorthand = pick(values, ['brokers', 'driver']);
+  const sections = new Map<string, { readonly at: string; readonly given: PlainObject }>();
+  if (Object.keys(shorthand).length > 0) sections.set('default', { at: path, given: shorthand });
   const declared = isPlainObject(values['clusters']) ? values['clusters'] : {};
   for (const [alias, properties] of Object.entries(declared)) {
     const at = below(below(path, 'clusters'), alias);
     checkName('cluster', alias, at, violations);
     if (isForbiddenKey(alias) || properties === undefined) continue;
     const section = readProperties(ClusterProperties, properties, at, violations);
-    if (alias === 'default') rejectDuplicateAlias(short, section, path, violations);
-    found.set(alias, { at, given: alias === 'default' ? { ...short, ...section } : section });
+    if (alias === 'default') rejectDuplicateAlias(shorthand, section, path, violations);
+    sections.set(alias, {
+      at,
+      given: alias === 'default' ? { ...shorthand, ...section } : section,
+    });
   }
-  return new Map([...found].map(([alias, { at, given }]) => [alias, read(given, at, violations)]));
+  return new Map(
+    [...sections].map(([alias, { at, given }]) => [alias, read(given, at, violations)]),
+  );
 }
 
-const only = (values: PlainObject, keys: readonly string[]): PlainObject =>
+const pick = (values: PlainObject, keys: readonly string[]): PlainObject =>
   Object.fromEntries(
     keys.flatMap((key) => (values[key] === undefined ? [] : [[key, values[key]]])),
   );
 
-/** One layer's word about one cluster. Blank brokers, as an unset variable gives them, are none. */
+/** Reads one cluster of one layer. Blank brokers, as from an unset variable, count as not given. */
 function read(values: PlainObject, path: string, violations: Violations): ClusterLayer {
   const { brokers, ...rest } = values;
   const addresses = brokers === undefined ? [] : addressesOf(brokers);
@@ -163,7 +168,7 @@ const addressesOf = (brokers: unknown): readonly string[] =>
 function checkAddress(address: string, path: string, violations: Violations): void {
   const [, port] = /^(?:\[[0-9A-Fa-f:.]+\]|[^:\s/@]+):(\d{1,5})$/.exec(address) ?? [];
   if (Number(port) >= 1 && Number(port) <= 65_535) return;
-  // Whoever pastes a URL with a password in it must not find it in a log.
+  // A pasted URL may contain a password, which must not appear in a log.
   const shown = address.includes('@')
     ? 'an address with credentials'
     : `'${address.slice(0, 100)}'`;
@@ -182,14 +187,14 @@ function rejectMixedForms(values: PlainObject, path: string, violations: Violati
 }
 
 function rejectDuplicateAlias(
-  short: PlainObject,
+  shorthand: PlainObject,
   section: PlainObject,
   path: string,
   violations: Violations,
 ): void {
-  for (const key of Object.keys(short)) {
+  for (const key of Object.keys(shorthand)) {
     if (section[key] === undefined) continue;
-    const message = `is said twice, here and in clusters.default.${key}. Remove one of the two.`;
+    const message = `is set twice, here and in clusters.default.${key}. Remove one of the two.`;
     violations.add('CLUSTER_TWICE', below(path, key), undefined, message);
   }
 }

@@ -3,7 +3,7 @@ import type { Merged } from '../reading/merge-layers.js';
 import type { ResolvedExceptionRoute } from './resolved-binding.js';
 import { below, type Violations } from '../validation/violations.js';
 
-/** With classes in the place of their names. */
+/** Returns the routes with names of errors replaced by their classes. */
 export function resolveRoutes(
   merged: Merged,
   types: ErrorTypes | undefined,
@@ -19,10 +19,10 @@ export function requireRoutes(
 ): void {
   routesOf(merged).forEach((route, index) => {
     for (const key of ['match', 'routing'] as const) {
-      const full = `exceptionRouting[${index}].${key}`;
-      if (route[key] !== undefined || isBroken(full)) continue;
+      const keyPath = `exceptionRouting[${index}].${key}`;
+      if (route[key] !== undefined || isBroken(keyPath)) continue;
       const message = `is missing: an entry names an error and where its records go. Write { match: 'TimeoutError', routing: 'NEXT_TIER' }.`;
-      violations.add('REQUIRED', below(path, full), undefined, message);
+      violations.add('REQUIRED', below(path, keyPath), undefined, message);
     }
   });
 }

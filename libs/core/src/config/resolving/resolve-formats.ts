@@ -11,10 +11,10 @@ import type { Merged } from '../reading/merge-layers.js';
 import type { Resolved } from './resolved-binding.js';
 import { below, type Violations } from '../validation/violations.js';
 
-/** How the values of a binding are read and written. */
+/** Formats in which the values of a binding are read and written. */
 export interface ResolvedFormats {
   readonly deserializer: FormatName | Deserializer;
-  /** Left out where it is that of the deserializer. */
+  /** Left out if it is the format of the deserializer. */
   readonly serializer?: Serializer;
   readonly typedJson: Resolved<TypedJsonProperties>;
   readonly schemaRegistry: ResolvedSchemaRegistry | undefined;
@@ -25,7 +25,10 @@ export interface ResolvedSchemaRegistry {
   readonly url: string;
   readonly timeoutMs: number;
   readonly cacheSize: number;
-  /** Credentials included. A function, so that whoever prints the binding prints no secret. */
+  /**
+   * Returns the headers including credentials. A function, so that printing the binding reveals no
+   * secret.
+   */
   readonly requestHeaders: () => Readonly<Record<string, string>>;
 }
 
@@ -38,22 +41,25 @@ type MergedFormats = Pick<ResolvedFormats, 'deserializer' | 'serializer' | 'type
   readonly schemaRegistry: MergedRegistry;
 };
 
-/** Unless somebody says otherwise, who has a schema registry writes Avro, and who registers types names them. */
+/**
+ * Chooses the deserializer if it is not set: 'avro' with a schema registry, 'typed-json' with
+ * registered types.
+ */
 export function resolveFormats(
   merged: Merged,
-  isSaid: (key: string) => boolean,
+  isSet: (key: string) => boolean,
 ): Pick<ResolvedFormats, 'deserializer' | 'schemaRegistry'> {
   const { deserializer, typedJson, schemaRegistry } = formatsOf(merged);
   const registry = registryOf(schemaRegistry);
   const hasTypes = Object.keys(typedJson.types).length > 0;
-  const fitting = registry ? 'avro' : hasTypes ? 'typed-json' : deserializer;
+  const derived = registry ? 'avro' : hasTypes ? 'typed-json' : deserializer;
   return {
-    deserializer: isSaid('deserializer') ? deserializer : fitting,
+    deserializer: isSet('deserializer') ? deserializer : derived,
     schemaRegistry: registry,
   };
 }
 
-/** What a format cannot do without. */
+/** Requires the options that the chosen format needs. */
 export function requireFormatParts(
   merged: Merged,
   path: string,
@@ -61,18 +67,18 @@ export function requireFormatParts(
   violations: Violations,
 ): void {
   const { deserializer, typedJson, schemaRegistry } = formatsOf(merged);
-  const demand = (key: string, isThere: boolean, message: string): void => {
-    if (!isThere && !isBroken(key))
+  const requirePart = (key: string, isPresent: boolean, message: string): void => {
+    if (!isPresent && !isBroken(key))
       violations.add('REQUIRED', below(path, key), undefined, message);
   };
   if (deserializer === 'avro')
-    demand(
+    requirePart(
       'schemaRegistry.url',
       schemaRegistry.url !== undefined,
       "is missing: Avro is read by the schemas of a registry. Add schemaRegistry: { url: 'http://registry:8081' }, or choose another deserializer.",
     );
   if (deserializer === 'typed-json')
-    demand(
+    requirePart(
       'typedJson.types',
       Object.keys(typedJson.types).length > 0,
       "is empty: every value that names its type would be refused. Register the classes, types: { 'com.shop.OrderPlaced': OrderPlaced }, or use deserializer: 'json'.",
@@ -80,7 +86,7 @@ export function requireFormatParts(
   const { auth } = schemaRegistry;
   if (auth)
     for (const key of ['username', 'password'] as const)
-      demand(
+      requirePart(
         `schemaRegistry.auth.${key}`,
         auth[key] !== undefined,
         'is missing: a registry wants both, a username and a password. For a token use schemaRegistry.headers.',

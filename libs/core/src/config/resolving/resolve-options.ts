@@ -20,32 +20,35 @@ import { batchHandlerDefaults, rejectSingleListener } from '../reading/batch-han
 import type { TopicBindingProperties } from '../properties/topic-binding-properties.js';
 import { below, Violations } from '../validation/violations.js';
 
-/** What is said about the application outside of its options. */
+/** Sources besides the options of the module. */
 export interface OptionLayers {
-  /** Below the options' own `loaders`; the first one wins. */
+  /** Loaders that rank below the `loaders` of the options; the first one wins. */
   readonly loaders?: readonly (LoadedOptions | Partial<EventBusProperties>)[];
-  /** Of `EventBusModule.forFeature`: as good as written in the options. */
+  /** Options of `EventBusModule.forFeature`. They rank as high as the options themselves. */
   readonly features?: readonly { readonly source: string; readonly options: FeatureProperties }[];
-  /** Of decorators. Options and loaders may differ by environment, code does not: so it ranks below them. */
+  /**
+   * Options of decorators. They rank below options and loaders, which may differ by environment,
+   * while code does not.
+   */
   readonly handlers?: readonly HandlerLayer[];
-  /** Whether a lifecycle manager is there that a circuit breaker can pause with. Default true. */
+  /** True if there is a lifecycle manager, which a circuit breaker needs to pause a binding. Default true. */
   readonly lifecycleManager?: boolean;
 }
 
-/** What a decorator says about the binding of its handler. */
+/** Options that a decorator sets for the binding of its handler. */
 export interface HandlerLayer {
   readonly binding: string;
   readonly source: string;
-  /** `slice` where one call takes a whole slice. */
+  /** `slice` if one call takes a whole slice. */
   readonly form?: 'record' | 'slice';
   readonly properties: Partial<TopicBindingProperties>;
 }
 
 /**
- * The one place where options become settings. For each key of a binding the first of these that
- * says something counts: the options (or a feature), a loader, a decorator, the `defaults` of the
- * options, the `defaults` of a loader, the preset, the library. Everything that is wrong is thrown
- * at once, as a ConfigurationValidationException; the given objects are only read.
+ * Resolves and validates all options; the only place that does so. Each key of a binding is taken from the
+ * first source that sets it: the options (or a feature), a loader, a decorator, the `defaults` of the
+ * options, the `defaults` of a loader, the preset, the library. All errors are thrown together, as a
+ * ConfigurationValidationException. The given objects are not changed.
  */
 export function resolveOptions(
   options: EventBusProperties,
@@ -99,10 +102,10 @@ function rootLayers(
   return [own, ...loaded];
 }
 
-/** What only the options themselves are asked for, and why. */
+/** Keys that a loader cannot set, and the reason. */
 const OPTIONS_ONLY = {
-  runtime: 'the bus has its clock before it asks a loader',
-  loaders: 'loaders load no others',
+  runtime: 'the bus needs its clock before it reads a loader',
+  loaders: 'a loader cannot add other loaders',
 } as const;
 
 function rejectOptionsOnly({ path, values }: Layer, violations: Violations): void {
@@ -115,7 +118,7 @@ function rejectOptionsOnly({ path, values }: Layer, violations: Violations): voi
 
 function loadersOf(options: EventBusProperties, layers: OptionLayers): readonly LoadedOptions[] {
   const own: unknown = isPlainObject(options) ? options.loaders : undefined;
-  // Whatever else stands there was reported with the options.
+  // Invalid values were reported with the options.
   const given = [
     ...(Array.isArray(own) ? own.filter(isLoadedOptions) : []),
     ...(layers.loaders ?? []),
@@ -125,7 +128,10 @@ function loadersOf(options: EventBusProperties, layers: OptionLayers): readonly 
   );
 }
 
-/** What is merged key by key. Maps and references are not: they are taken from their layer as they are. */
+/**
+ * Selects the sections that are merged key by key. Maps and references are read from their layers
+ * instead.
+ */
 const mergeable = ({
   values: { enabled, bindingsWithoutHandler, defaults, shutdown, startup, intake, metrics },
   ...layer
@@ -141,9 +147,9 @@ function enablement(
   const preset = isPlainObject(defaults)
     ? (defaults['preset'] as PresetName | undefined)
     : undefined;
-  const wanted = enabled ?? (preset && PRESETS[preset].enabled) ?? EVENTBUS_DEFAULTS.enabled;
-  if (wanted === false) return 'disabled';
-  return wanted === 'if-configured' && !clusters.some(isReachable) ? 'unconfigured' : 'enabled';
+  const setting = enabled ?? (preset && PRESETS[preset].enabled) ?? EVENTBUS_DEFAULTS.enabled;
+  if (setting === false) return 'disabled';
+  return setting === 'if-configured' && !clusters.some(isReachable) ? 'unconfigured' : 'enabled';
 }
 
 function contextOf(
@@ -153,7 +159,7 @@ function contextOf(
   { lifecycleManager = true }: OptionLayers,
   violations: Violations,
 ): BindingContext {
-  // Without any cluster there is one violation about that already, or the bus is off.
+  // Missing clusters were already reported, or the bus is disabled.
   const isChecked = enabled === 'enabled' && clusters.length > 0;
   const errorTypes = errorTypesOf(roots);
   return deepFreeze({
@@ -205,7 +211,7 @@ function bindingLayers(
   }
   for (const { source, path, values } of loaders) addAll(byName, source, path, values['bindings']);
   for (const { binding, source, form, properties } of handlers) {
-    // A handler of a binding that nobody describes is for discovery to report.
+    // A handler of a binding that is not configured is reported by matchHandlers.
     if (!byName.has(binding) && properties.topic === undefined) continue;
     add(byName, binding, { source, path: `${source} (${binding})`, properties });
     if (form === 'slice')
@@ -235,14 +241,17 @@ function rejectDuplicate(
 ): void {
   const first = byName.get(name)?.[0];
   if (!first) return;
-  const message = `is described twice, by ${first.source} and by ${source}. Describe it once, or rename one of the two.`;
+  const message = `is configured twice, by ${first.source} and by ${source}. Configure it once, or rename one of the two.`;
   violations.add('DUPLICATE_BINDING', below('bindings', name), name, message);
 }
 
 const pendingKeys = (drafts: readonly BindingDraft[]): ResolvedOptions['pendingKeys'] =>
   keysWithoutEffect(drafts.flatMap((draft) => draft.layers));
 
-/** Sections of the application have no nesting: their defaults lie below what was said. */
+/**
+ * Adds the defaults to a section of the application. These sections have no nested keys, so a
+ * spread is enough.
+ */
 function sectionWithDefaults<T extends object>(given: unknown, defaults: T): Readonly<T> {
   return Object.freeze({ ...defaults, ...(isPlainObject(given) ? given : {}) });
 }

@@ -32,7 +32,7 @@ import type {
 } from '../properties/topic-binding-properties.js';
 import type { TopicShapeProperties, TopicsProperties } from '../properties/topics-properties.js';
 
-/** Every key has its value, every duration is a number of milliseconds. */
+/** Properties with all keys set, and durations in milliseconds. */
 export type Resolved<T> = {
   readonly [K in keyof T]-?: Duration extends NonNullable<T[K]> ? number : NonNullable<T[K]>;
 };
@@ -40,10 +40,10 @@ export type Resolved<T> = {
 export type ResolvedTier0 = Resolved<Tier0Properties>;
 
 export type ResolvedTier = Resolved<RetryTierProperties> & {
-  /** From 1. */
+  /** Number of the tier, from 1. */
   readonly number: number;
   readonly topic: string;
-  /** The retry session is a group of its own. */
+  /** Consumer group of the tier. Each tier has its own group. */
   readonly groupId: string;
 };
 
@@ -56,13 +56,13 @@ export interface ResolvedRetry extends Omit<
   readonly skipToTierMapping: readonly Resolved<SkipToTierProperties>[];
 }
 
-/** `topic` is the whole name, whether it was given or made with the suffix. */
+/** Dead-letter options. `topic` is the full name, whether it was set or derived from the suffix. */
 export interface ResolvedDlt extends Omit<Resolved<DltProperties>, 'replay' | 'redact'> {
   readonly redact?: ErrorRedaction;
   readonly replay: Resolved<DltReplayProperties>;
 }
 
-/** `tier` only with SKIP_TO_TIER. */
+/** A route for an error. `tier` is set only with SKIP_TO_TIER. */
 export type ResolvedExceptionRoute = Readonly<ExceptionRouteProperties>;
 
 export interface ResolvedIdempotency extends Omit<Resolved<IdempotencyProperties>, 'key'> {
@@ -76,7 +76,10 @@ export interface ResolvedTopics extends Omit<Resolved<TopicsProperties>, 'retry'
   readonly dlt: ResolvedTopicShape;
 }
 
-/** A binding with nothing left open. Frozen all the way down; opaque values are the user's own. */
+/**
+ * A binding with all options resolved. Deeply frozen, except for values that the user passed by
+ * reference.
+ */
 export interface ResolvedBinding
   extends
     Omit<

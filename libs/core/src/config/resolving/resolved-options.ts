@@ -13,7 +13,7 @@ import type { UnusedKey } from '../reading/loaded-options.js';
 import type { Layer } from '../reading/merge-layers.js';
 import type { Resolved, ResolvedBinding } from './resolved-binding.js';
 
-/** Without a driver, the Kafka driver is made from the rest. */
+/** A cluster. If it has no driver, the Kafka driver is created from the other options. */
 export interface ResolvedCluster {
   readonly alias: string;
   readonly driver: BrokerDriver | undefined;
@@ -23,24 +23,24 @@ export interface ResolvedCluster {
   readonly sasl: object | undefined;
   readonly rackId: string | undefined;
   readonly metadataMaxAgeMs: number;
-  /** Of what applications publish. */
+  /** Options of the producer for events that the application publishes. */
   readonly producer: Resolved<ClusterProducerProperties>;
 }
 
-/** What a binding is resolved in, at start as well as later. */
+/** Context in which bindings are resolved, at startup and at run time. */
 export interface BindingContext {
-  /** Below what the binding says itself, highest first. */
+  /** Layers below those of the binding itself, highest first. */
   readonly defaults: readonly Layer[];
-  /** Which aliases exist; undefined where the bus is off and no cluster is looked at. */
+  /** Aliases of the clusters; undefined if the bus is disabled, so that clusters are not checked. */
   readonly clusters: readonly string[] | undefined;
-  /** What names of errors stand for; undefined where that was given wrong, and no name is looked at. */
+  /** Registered error classes; undefined if they are invalid, so that names of errors are not checked. */
   readonly errorTypes: ErrorTypes | undefined;
-  /** Whether a lifecycle manager is there that a circuit breaker can pause with. */
+  /** True if there is a lifecycle manager, which a circuit breaker needs to pause a binding. */
   readonly lifecycleManager: boolean;
 }
 
 export interface ResolvedOptions {
-  /** `unconfigured`: `'if-configured'` was asked for and no brokers are given. */
+  /** State of the bus. `unconfigured` means that `enabled` is `'if-configured'` and no brokers are given. */
   readonly enabled: 'enabled' | 'disabled' | 'unconfigured';
   readonly clusters: Readonly<Record<string, ResolvedCluster>>;
   readonly bindings: readonly ResolvedBinding[];
@@ -50,12 +50,12 @@ export interface ResolvedOptions {
   readonly intake: Resolved<IntakeProperties>;
   readonly metrics: Resolved<MetricsProperties>;
   readonly runtime: Runtime | undefined;
-  /** What a loader found and the event bus has no place for. To be warned of. */
+  /** Keys that a loader found and the event bus does not use. Logged as warnings. */
   readonly unusedKeys: readonly UnusedKey[];
-  /** What was asked for and does nothing in this version. To be warned of. */
+  /** Options that have no effect in this version. Logged as warnings. */
   readonly pendingKeys: readonly PendingKey[];
-  /** What has no effect because of something else that is said. To be warned of. */
+  /** Warnings about options that have no effect because of other options. */
   readonly ineffective: readonly string[];
-  /** For `resolveBinding` of a binding that is registered later. */
+  /** Context for `resolveBinding` of a binding that is registered at run time. */
   readonly context: BindingContext;
 }

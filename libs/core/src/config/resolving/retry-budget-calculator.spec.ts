@@ -11,7 +11,7 @@ const tier0 = (
 ): ResolvedTier0 => ({ maxAttempts, initialBackoffMs, multiplier, maxBackoffMs, jitter: 'capped' });
 const seconds = (...waits: number[]) => waits.map((wait) => wait * 1_000);
 
-describe('The worst case of one record', () => {
+describe('RetryBudgetCalculator.totalWaitMs()', () => {
   it.each<[string, ResolvedTier0, number[]]>([
     ['one call', tier0(1, 1_000), []],
     ['the library’s default', tier0(3, 100, 2, 2_000), [100, 200]],
@@ -22,12 +22,12 @@ describe('The worst case of one record', () => {
     ['no growth', tier0(4, 100, 1, 500), [100, 100, 100]],
     ['no waiting', tier0(4, 0, 2, 500), [0, 0, 0]],
     ['a first wait above the cap', tier0(3, 900, 2, 500), [500, 500]],
-  ])('%s', (_, given, waits) => {
+  ])('returns the worst case of one record: %s', (_, given, waits) => {
     expect(calculator.totalWaitMs(given)).toBe(waits.reduce((sum, wait) => sum + wait, 0));
     expect(calculator.longestWaitMs(given)).toBe(Math.max(0, ...waits));
   });
 
-  it('is the sum of the single waits, and no chance can exceed it', () => {
+  it('is the sum of the single delays, and jitter never exceeds it', () => {
     const any = fc.record({
       maxAttempts: fc.integer({ min: 1, max: 40 }),
       initialBackoffMs: fc.nat({ max: 5_000 }),
@@ -47,12 +47,12 @@ describe('The worst case of one record', () => {
     );
   });
 
-  it('is found at once for a million calls', () => {
+  it('is calculated at once for a million calls', () => {
     expect(calculator.totalWaitMs(tier0(1_000_000, 1, 2, 4))).toBe(1 + 2 + 4 * 999_997);
   });
 });
 
-describe('The retry budget of a slice', () => {
+describe('RetryBudgetCalculator.calculate()', () => {
   const budget = (more: Partial<Parameters<RetryBudgetCalculator['calculate']>[0]> = {}) =>
     calculator.calculate({
       tier0: tier0(2, 8_400, 1, 8_400),
@@ -63,7 +63,7 @@ describe('The retry budget of a slice', () => {
       ...more,
     });
 
-  it('must stay below 70 % of the poll interval: equality is too much', () => {
+  it('requires less than 70 % of the poll interval; equality is too much', () => {
     expect(budget()).toEqual({
       recordMs: 8_400,
       sliceMs: 420_000,
@@ -75,7 +75,7 @@ describe('The retry budget of a slice', () => {
     expect(budget({ maxPollIntervalMs: 600_001 }).fits).toBe(true);
   });
 
-  it('counts what the handler takes in each call', () => {
+  it('counts the handler time of each call', () => {
     expect(budget({ tier0: tier0(3, 100, 2, 2_000), expectedProcessingMs: 1_000 })).toEqual({
       recordMs: 3_300,
       sliceMs: 165_000,
@@ -85,7 +85,7 @@ describe('The retry budget of a slice', () => {
     });
   });
 
-  it('counts only the longest wait where the record is read again between two calls', () => {
+  it('counts only the longest delay if the record is read again between two calls', () => {
     const financial = tier0(6, 5_000, 2, 60_000);
     expect(budget({ tier0: financial })).toMatchObject({ sliceMs: 6_750_000, fits: false });
     expect(budget({ tier0: financial, mode: 'seek' })).toMatchObject({
@@ -102,13 +102,13 @@ describe('The retry budget of a slice', () => {
   it.each([
     ['strategy-financial', tier0(6, 5_000, 2, 60_000), 3],
     ['brokers', tier0(4, 1_000, 2, 30_000), 59],
-  ])('of %s would allow %d records per slice with waits in line', (_, given, records) => {
+  ])('would allow %s %d records per slice with in-line retries', (_, given, records) => {
     expect(budget({ tier0: given }).largestMaxPollRecords).toBe(records);
     expect(budget({ tier0: given, maxPollRecords: records }).fits).toBe(true);
     expect(budget({ tier0: given, maxPollRecords: records + 1 }).fits).toBe(false);
   });
 
-  it('names a largest slice that fits, and the next larger one does not', () => {
+  it('returns the largest slice that fits, and one record more does not fit', () => {
     const any = fc.record({
       tier0: fc.record({
         maxAttempts: fc.integer({ min: 1, max: 10 }),
@@ -131,7 +131,7 @@ describe('The retry budget of a slice', () => {
     );
   });
 
-  it('holds for the main topic and for each tier, which makes the same calls per delivery', () => {
+  it('calculateAll() returns the same budget for the main topic and each tier', () => {
     const retry = {
       tier0: tier0(3, 100, 2, 2_000),
       mode: 'in-line' as const,

@@ -1,37 +1,37 @@
 import type { ResolvedBinding, ResolvedTier0 } from './resolved-binding.js';
 
-/** Chance only shortens waits, so the budget need not know of it. */
-type Waits = Omit<ResolvedTier0, 'jitter'>;
+/** Backoff without jitter. Jitter only shortens delays, so the worst case does not depend on it. */
+type Backoffs = Omit<ResolvedTier0, 'jitter'>;
 
 export interface RetryBudgetInput {
-  readonly tier0: Waits;
+  readonly tier0: Backoffs;
   readonly mode: 'in-line' | 'seek';
   readonly maxPollRecords: number;
   readonly maxPollIntervalMs: number;
-  /** How long one call of the handler takes. */
+  /** Expected duration of one handler call. */
   readonly expectedProcessingMs: number;
 }
 
 export interface RetryBudget {
-  /** What one record may take at worst within one slice. */
+  /** Longest time that one record may take within one slice. */
   readonly recordMs: number;
-  /** What a whole slice may take at worst. */
+  /** Longest time that a whole slice may take. */
   readonly sliceMs: number;
-  /** 70 % of maxPollIntervalMs; the slice must stay below. */
+  /** Limit for `sliceMs`: 70 % of maxPollIntervalMs. The slice must take less. */
   readonly limitMs: number;
   readonly fits: boolean;
-  /** The largest maxPollRecords that fits; 0 when a single record is too much. */
+  /** The largest maxPollRecords that fits; 0 if even a single record takes too long. */
   readonly largestMaxPollRecords: number;
 }
 
 /**
- * How long retries may keep a slice, at worst: every record fails until its calls are used up, and
- * every wait is as long as it can be. Chance may shorten a wait, never lengthen it, so the plain
+ * Calculates how long retries may delay a slice in the worst case: every record fails until its attempts
+ * are used up, and every delay has its full length. Jitter only shortens a delay, so the plain
  * exponential series up to its cap is the worst case.
  *
  * The rule: `totalRetryTime x maxPollRecords < maxPollIntervalMs x 0.7`. With n calls there are
- * n - 1 waits. Where a record is given back and read again between two calls (`seek`), a slice ends
- * with the first wait: then the longest single wait counts, once.
+ * n - 1 delays. In mode `seek` the record is returned and read again between two calls, so a slice ends
+ * with the first delay: then only the longest single delay counts, once.
  */
 export class RetryBudgetCalculator {
   calculate(input: RetryBudgetInput): RetryBudget {
@@ -48,7 +48,10 @@ export class RetryBudgetCalculator {
     };
   }
 
-  /** Of the main topic first, then of each tier: a tier makes the same calls in memory for each delivery. */
+  /**
+   * Returns the budget of the main topic, then of each tier. They are equal, because a tier retries
+   * in memory like the main topic.
+   */
   calculateAll(
     binding: Omit<RetryBudgetInput, 'tier0' | 'mode'> & Pick<ResolvedBinding, 'topic' | 'retry'>,
   ): readonly (RetryBudget & { readonly topic: string })[] {
@@ -64,21 +67,21 @@ export class RetryBudgetCalculator {
     return [binding, ...retry.tiers].map(({ topic }) => ({ topic, ...budget }));
   }
 
-  /** All waits of one record that never succeeds. */
-  totalWaitMs(tier0: Waits): number {
+  /** Returns the sum of all delays of a record that never succeeds. */
+  totalWaitMs(tier0: Backoffs): number {
     const { maxAttempts, initialBackoffMs, multiplier, maxBackoffMs } = tier0;
     let wait = Math.min(initialBackoffMs, maxBackoffMs);
     let total = 0;
     for (let left = maxAttempts - 1; left > 0; left -= 1) {
-      const stays = wait === maxBackoffMs || wait === 0 || multiplier === 1;
-      if (stays) return total + wait * left;
+      const isConstant = wait === maxBackoffMs || wait === 0 || multiplier === 1;
+      if (isConstant) return total + wait * left;
       total += wait;
       wait = Math.min(wait * multiplier, maxBackoffMs);
     }
     return total;
   }
 
-  longestWaitMs({ maxAttempts, initialBackoffMs, multiplier, maxBackoffMs }: Waits): number {
+  longestWaitMs({ maxAttempts, initialBackoffMs, multiplier, maxBackoffMs }: Backoffs): number {
     if (maxAttempts < 2) return 0;
     return Math.min(initialBackoffMs * multiplier ** (maxAttempts - 2), maxBackoffMs) || 0;
   }
@@ -89,7 +92,7 @@ export class RetryBudgetCalculator {
   }
 }
 
-/** In whole numbers: 0.7 has no exact binary form, and the comparison is strict. */
+/** Compares whole numbers, because 0.7 has no exact binary form and the comparison is strict. */
 const isBelowLimit = (milliseconds: number, maxPollIntervalMs: number): boolean =>
   milliseconds * 10 < maxPollIntervalMs * 7;
 

@@ -2,10 +2,13 @@ import type { ResolvedBinding } from './resolved-binding.js';
 
 type Member = Pick<ResolvedBinding, 'name' | 'staticMembership' | 'groupInstanceId'>;
 
-/** As Kafka's own clients allow them. */
-const LONGEST = 249;
+/** Longest id that Kafka's own clients allow. */
+const MAX_LENGTH = 249;
 
-/** The name of a session that outlives it; undefined for a member without one. Tiers are groups of their own, so one name does for all. */
+/**
+ * Returns the group.instance.id of a session; undefined without static membership. Tiers have their
+ * own groups, so they use the same id.
+ */
 export function staticMemberId(
   { name, staticMembership, groupInstanceId }: Member,
   hostname: string,
@@ -22,8 +25,8 @@ export function staticMemberId(
       .replaceAll(/\{(\w+)\}/g, (_, key: string) => parts[key] ?? '')
       .replaceAll(/[^A-Za-z0-9._-]/g, '-');
   };
-  // What is too long is cut where that does least harm: the index is what tells sessions apart.
+  // A long id is shortened in the host name, because the index has to stay: it distinguishes the sessions.
   const hosts = groupInstanceId.split('{hostname}').length - 1;
-  const room = Math.floor((LONGEST - idOn('').length) / Math.max(hosts, 1));
-  return idOn(room > 0 ? hostname.slice(-room) : '').slice(-LONGEST);
+  const hostLength = Math.floor((MAX_LENGTH - idOn('').length) / Math.max(hosts, 1));
+  return idOn(hostLength > 0 ? hostname.slice(-hostLength) : '').slice(-MAX_LENGTH);
 }

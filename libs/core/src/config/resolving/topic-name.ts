@@ -2,7 +2,7 @@ import { IsTextLike } from '../properties/property-decorators.js';
 
 const LEGAL = /^(?!\.{1,2}$)[A-Za-z0-9._-]{1,249}$/;
 
-/** Kafka's rule for topic names. */
+/** Checks Kafka's rule for topic names. */
 export const isTopicName = (name: string): boolean => LEGAL.test(name);
 
 export const TOPIC_NAME =
@@ -18,14 +18,14 @@ export const IsTopicSuffix = (): PropertyDecorator =>
   );
 
 /**
- * `orders` and `DLT` are `orders.DLT`. A suffix that begins with '.', '-' or '_' brings its own
- * separator: `orders` and `-dlq` are `orders-dlq`.
+ * Joins `orders` and `DLT` to `orders.DLT`. A suffix that begins with '.', '-' or '_' has its own
+ * separator: `orders` and `-dlq` become `orders-dlq`.
  */
 export function joinSuffix(topic: string, suffix: string): string {
   return /^[._-]/.test(suffix) ? `${topic}${suffix}` : `${topic}.${suffix}`;
 }
 
-/** Always of the original topic, so that tier 2 is never `orders.retry-1.retry-2`. */
+/** Derives the name from the original topic, so that tier 2 is never `orders.retry-1.retry-2`. */
 export function tierTopic(topic: string, suffix: string, tier: number): string {
   return joinSuffix(topic, suffix.replaceAll('{n}', String(tier)));
 }

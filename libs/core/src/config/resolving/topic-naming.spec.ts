@@ -2,7 +2,7 @@ import type { TopicNamingStrategy } from '../../model/extension-points/topic-nam
 import { complaintsOf, orders, resolvedOrders } from '../configuration.spec-support.js';
 import { resolveOptions } from './resolve-options.js';
 
-/** By group, so that two groups of one topic share nothing. */
+/** Names topics by group, so that two groups of one topic do not share them. */
 const byGroup: TopicNamingStrategy = {
   retryTopic: (topic, tier) => `${topic}.shop.again-${tier}`,
   deadLetterTopic: (topic) => `${topic}.shop.dead`,
@@ -18,8 +18,8 @@ const NAME =
 
 const tiers = { tiers: [{ delayMs: 1 }, { delayMs: 2 }] };
 
-describe('The names of topics for failed records', () => {
-  it('are made of suffixes, unless a naming strategy is there', () => {
+describe('topicNames()', () => {
+  it('joins suffixes if there is no naming strategy', () => {
     const { topic } = resolvedOrders({});
     expect(namesOf({ retry: tiers })).toEqual([
       `${topic}.retry-1`,
@@ -28,7 +28,7 @@ describe('The names of topics for failed records', () => {
     ]);
   });
 
-  it('are what the strategy answers, by the original topic', () => {
+  it('returns the names of the strategy for the original topic', () => {
     const { topic } = resolvedOrders({});
     expect(namesOf({ retry: tiers, naming: byGroup })).toEqual([
       `${topic}.shop.again-1`,
@@ -37,13 +37,13 @@ describe('The names of topics for failed records', () => {
     ]);
   });
 
-  it('are taken from dlt.topic where that is written out', () => {
+  it('uses dlt.topic if it is set', () => {
     expect(namesOf({ retry: tiers, naming: byGroup, dlt: { topic: 'graveyard' } }).at(-1)).toBe(
       'graveyard',
     );
   });
 
-  it('may come from a strategy for all bindings, which one of a binding beats', () => {
+  it('uses the strategy for all bindings, which the strategy of a binding overrides', () => {
     const dashes: TopicNamingStrategy = {
       retryTopic: (topic, tier) => `${topic}-r${tier}`,
       deadLetterTopic: (topic) => `${topic}-d`,
@@ -58,23 +58,23 @@ describe('The names of topics for failed records', () => {
   it.each([
     ['a text', 'orders.dead', "'orders.dead'"],
     ['a class', class Names {}, 'the class Names'],
-    ['half a strategy', { retryTopic: () => 'x' }, 'an object'],
-  ])('cannot come from %s', (_, naming, shown) => {
+    ['an object with one method only', { retryTopic: () => 'x' }, 'an object'],
+  ])('refuses a strategy that is %s', (_, naming, shown) => {
     expect(complaintsOf(() => resolvedOrders({ naming: naming as never }))).toEqual([
       `REFERENCE bindings.orders.naming: must be an object with the methods retryTopic(topic, tier) and deadLetterTopic(topic); got ${shown}.`,
     ]);
   });
 
-  it('must be legal, each that is not is named', () => {
+  it('refuses every illegal name of a strategy', () => {
     const naming = { retryTopic: () => 'a b', deadLetterTopic: () => undefined as never };
     expect(complaintsOf(() => resolvedOrders({ retry: tiers, naming }))).toEqual([
-      `NAMING bindings.orders.naming: retryTopic('orders.events', 1) must give ${NAME}; it gave 'a b'.`,
-      `NAMING bindings.orders.naming: retryTopic('orders.events', 2) must give ${NAME}; it gave 'a b'.`,
-      `NAMING bindings.orders.naming: deadLetterTopic('orders.events') must give ${NAME}; it gave undefined.`,
+      `NAMING bindings.orders.naming: retryTopic('orders.events', 1) must return ${NAME}; it returned 'a b'.`,
+      `NAMING bindings.orders.naming: retryTopic('orders.events', 2) must return ${NAME}; it returned 'a b'.`,
+      `NAMING bindings.orders.naming: deadLetterTopic('orders.events') must return ${NAME}; it returned undefined.`,
     ]);
   });
 
-  it('stop the start when the strategy throws, and say what it threw', () => {
+  it('reports the error if the strategy throws', () => {
     const naming = {
       ...byGroup,
       deadLetterTopic: () => {
@@ -82,7 +82,7 @@ describe('The names of topics for failed records', () => {
       },
     };
     expect(complaintsOf(() => resolvedOrders({ naming }))).toEqual([
-      `NAMING bindings.orders.naming: deadLetterTopic('orders.events') threw Error: no name for that. It must give ${NAME}.`,
+      `NAMING bindings.orders.naming: deadLetterTopic('orders.events') threw Error: no name for that. It must return ${NAME}.`,
     ]);
   });
 });

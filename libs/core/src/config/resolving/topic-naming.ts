@@ -3,12 +3,12 @@ import { formatValue } from '../reading/format-value.js';
 import { isTopicName, joinSuffix, TOPIC_NAME, tierTopic } from './topic-name.js';
 import { below, type Violations } from '../validation/violations.js';
 
-/** What a binding says about the names of its topics. */
+/** Options of a binding that decide the names of its topics. */
 export interface NamingSource {
   readonly path: string;
   readonly topic: string;
   readonly naming: TopicNamingStrategy | undefined;
-  /** Of each tier, in their order. */
+  /** Suffix of each tier, in order. */
   readonly retrySuffixes: readonly string[];
   readonly deadLetter: { readonly topic?: string; readonly topicSuffix: string };
 }
@@ -24,15 +24,18 @@ export function isNamingStrategy(value: unknown): value is TopicNamingStrategy {
   return typeof retryTopic === 'function' && typeof deadLetterTopic === 'function';
 }
 
-/** A name that is written out comes first, then the strategy, then the suffixes. */
+/**
+ * Derives the names of the topics. An explicit name wins over the strategy, and the strategy over
+ * the suffixes.
+ */
 export function topicNames(source: NamingSource, violations: Violations): TopicNames {
   const { topic, naming, retrySuffixes, deadLetter } = source;
-  const asked = (what: string, ask: () => string): string =>
-    answered(source, what, ask, violations);
+  const fromStrategy = (call: string, getName: () => string): string =>
+    validName(source, call, getName, violations);
   return {
     retry: retrySuffixes.map((suffix, index) =>
       naming
-        ? asked(`retryTopic(${formatValue(topic)}, ${index + 1})`, () =>
+        ? fromStrategy(`retryTopic(${formatValue(topic)}, ${index + 1})`, () =>
             naming.retryTopic(topic, index + 1),
           )
         : tierTopic(topic, suffix, index + 1),
@@ -40,26 +43,28 @@ export function topicNames(source: NamingSource, violations: Violations): TopicN
     deadLetter:
       deadLetter.topic ??
       (naming
-        ? asked(`deadLetterTopic(${formatValue(topic)})`, () => naming.deadLetterTopic(topic))
+        ? fromStrategy(`deadLetterTopic(${formatValue(topic)})`, () =>
+            naming.deadLetterTopic(topic),
+          )
         : joinSuffix(topic, deadLetter.topicSuffix)),
   };
 }
 
-function answered(
+function validName(
   { path }: NamingSource,
-  what: string,
-  ask: () => unknown,
+  call: string,
+  getName: () => unknown,
   violations: Violations,
 ): string {
   const complain = (complaint: string): string => {
-    violations.add('NAMING', below(path, 'naming'), what, `${what} ${complaint}`);
+    violations.add('NAMING', below(path, 'naming'), call, `${call} ${complaint}`);
     return '';
   };
   try {
-    const name = ask();
+    const name = getName();
     if (typeof name === 'string' && isTopicName(name)) return name;
-    return complain(`must give ${TOPIC_NAME}; it gave ${formatValue(name)}.`);
+    return complain(`must return ${TOPIC_NAME}; it returned ${formatValue(name)}.`);
   } catch (error) {
-    return complain(`threw ${String(error)}. It must give ${TOPIC_NAME}.`);
+    return complain(`threw ${String(error)}. It must return ${TOPIC_NAME}.`);
   }
 }

@@ -1,4 +1,4 @@
-/** `com.shop` is that package, `com.shop.*` it and all below it, `*` everything. */
+/** Checks a type id: `com.shop` trusts that package, `com.shop.*` it and its subpackages, `*` everything. */
 export function isTrusted(packages: readonly string[], id: string): boolean {
   return packages.some((trusted) => isIn(trusted, id));
 }

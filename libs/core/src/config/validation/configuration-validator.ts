@@ -27,22 +27,25 @@ const RULES = [
 ];
 
 export interface ValidatorOptions {
-  /** Whether a lifecycle manager is there that a circuit breaker can pause with. Default true. */
+  /** True if there is a lifecycle manager, which a circuit breaker needs to pause a binding. Default true. */
   readonly lifecycleManager?: boolean;
 }
 
-/** How the binding came about, where that is known: it makes the messages better. */
+/** Origin of the values of a binding, if known. It improves the messages. */
 export interface BindingOrigin {
-  /** Keys that are wrong in themselves: no rule that reads one is asked. */
+  /** Returns true for keys with invalid values. Rules that read such a key are skipped. */
   readonly isBroken?: (key: string) => boolean;
   readonly origins?: ReadonlyMap<string, Layer>;
 }
 
-/** The rules between the keys of a binding, and between bindings. It collects; nothing is hidden by what comes first. */
+/**
+ * Checks the rules between the keys of a binding, and between bindings. Collects all violations
+ * instead of stopping at the first.
+ */
 export class ConfigurationValidator {
   constructor(private readonly options: ValidatorOptions = {}) {}
 
-  /** Throws a ConfigurationValidationException that lists everything that is wrong. */
+  /** Throws a ConfigurationValidationException that lists all violations. */
   validate(binding: ResolvedBinding, others: readonly ResolvedBinding[] = []): void {
     const violations = new Violations();
     violations.include(this.violationsOf(binding));
@@ -66,20 +69,20 @@ export class ConfigurationValidator {
   }
 
   /**
-   * Two bindings that read one topic in one group would each get a part of its records; static
-   * members of one group that have the same id fence each other.
+   * Finds conflicts with other bindings. Two bindings that read the same topic in the same group would
+   * each get a part of its records. Static members of a group with the same id fence each other.
    */
   clashes(
     binding: ResolvedBinding,
     others: readonly ResolvedBinding[],
   ): readonly ConfigurationViolation[] {
     const violations = new Violations(binding.name);
-    const mine = readsOf(binding);
+    const ownReads = readsOf(binding);
     for (const other of others) {
-      // One that has the name already is refused for that, and by the registry.
+      // A binding with the same name is refused elsewhere, as a duplicate and by the registry.
       if (other.cluster !== binding.cluster || other.name === binding.name) continue;
       rejectSharedId(binding, other, violations);
-      const shared = mine.find(({ topic, groupId }) =>
+      const shared = ownReads.find(({ topic, groupId }) =>
         readsOf(other).some((read) => read.topic === topic && read.groupId === groupId),
       );
       if (!shared) continue;
@@ -114,10 +117,10 @@ function rejectSharedId(
   other: ResolvedBinding,
   violations: Violations,
 ): void {
-  const theirs = new Set(membersOf(other).map(memberKey));
-  const shared = membersOf(binding).find((member) => theirs.has(memberKey(member)));
+  const otherKeys = new Set(membersOf(other).map(memberKey));
+  const shared = membersOf(binding).find((member) => otherKeys.has(memberKey(member)));
   if (!shared) return;
-  const message = `makes '${shared.id}', the id that a session of binding '${other.name}' has in group '${shared.groupId}' too: the two would fence each other, and one would never be read. Write {binding} into groupInstanceId.`;
+  const message = `makes '${shared.id}', the id that a session of binding '${other.name}' has in group '${shared.groupId}', too: the two would fence each other, and one of the bindings would never be consumed. Write {binding} into groupInstanceId.`;
   const { groupInstanceId } = binding;
   violations.add(
     'STATIC_ID',
@@ -132,7 +135,10 @@ interface StaticMember {
   readonly id: string;
 }
 
-/** Of one process. All of its bindings are on the same host, whatever that is called. */
+/**
+ * Returns the static members of this process. Their ids are compared with a fixed host name,
+ * because all bindings run on the same host.
+ */
 function membersOf(binding: ResolvedBinding): readonly StaticMember[] {
   const { groupId, concurrency, retry } = binding;
   if (!binding.staticMembership) return [];

@@ -11,7 +11,7 @@ const complaints = (...given: Parameters<typeof resolvedOrders>) =>
 const warnings = (properties: object, options: object = {}, layers: OptionLayers = {}) =>
   resolveOptions(orders(properties, options), layers).ineffective;
 
-/** What it is, the properties, what is said of it, and what makes it work. */
+/** Rows: key, properties, message, and the change that gives the option an effect. */
 const MISTAKES: readonly (readonly [string, object, string, object])[] = [
   [
     'strictExhaustion',
@@ -46,7 +46,7 @@ const MISTAKES: readonly (readonly [string, object, string, object])[] = [
 ];
 
 const BATCH = { listenerType: 'BATCH' };
-const DOUBTS: readonly (readonly [string, object, string, object])[] = [
+const WARNINGS: readonly (readonly [string, object, string, object])[] = [
   [
     'dlt.redact',
     { dlt: { redact, exceptionDetail: 'class' } },
@@ -117,27 +117,29 @@ const DOUBTS: readonly (readonly [string, object, string, object])[] = [
   ],
 ];
 
-describe('A setting that something else leaves without effect', () => {
-  it.each(MISTAKES)('%s is refused: %j', (key, given, why, cure) => {
+describe('An option without effect because of another option', () => {
+  it.each(MISTAKES)('%s is refused: %j', (key, given, why, remedy) => {
     expect(complaints(given)).toEqual([`NO_EFFECT bindings.orders.${key}: has no effect: ${why}`]);
-    expect(complaints({ ...given, ...cure })).toEqual([]);
+    expect(complaints({ ...given, ...remedy })).toEqual([]);
   });
 
-  it.each(DOUBTS)('%s is warned of: %j', (key, given, why, cure) => {
+  it.each(WARNINGS)('%s causes a warning: %j', (key, given, why, remedy) => {
     expect(warnings(given)).toEqual([`bindings.orders.${key} (the options) has no effect: ${why}`]);
-    expect(warnings({ ...given, ...cure })).toEqual([]);
+    expect(warnings({ ...given, ...remedy })).toEqual([]);
   });
 
-  it.each([...MISTAKES, ...DOUBTS].filter(([key]) => !key.startsWith('retry.tiers')))(
-    'is no news where all bindings have it in common: %s',
+  it.each([...MISTAKES, ...WARNINGS].filter(([key]) => !key.startsWith('retry.tiers')))(
+    'is not reported if it is a common default of all bindings: %s',
     (_, given) => {
       expect(complaints({}, { defaults: given })).toEqual([]);
-      const told = warnings({}, { defaults: given }).filter((line) => !line.includes('trusted'));
-      expect(told).toEqual([]);
+      const reported = warnings({}, { defaults: given }).filter(
+        (line) => !line.includes('trusted'),
+      );
+      expect(reported).toEqual([]);
     },
   );
 
-  it('is no news where it says what holds anyway', () => {
+  it('is not reported if it has the default value', () => {
     const usual = {
       strictExhaustion: 'DLT',
       batchFailureStrategy: 'SEEK_TO_FAILED',
@@ -148,7 +150,7 @@ describe('A setting that something else leaves without effect', () => {
     expect(warnings(usual)).toEqual([]);
   });
 
-  it('is no news where code says both, and an environment changes one', () => {
+  it('is not reported if code sets both options and an environment changes one', () => {
     const properties = { strictExhaustion: 'PAUSE_PARTITION', orderingMode: 'STRICT' } as const;
     const handlers = [{ binding: 'orders', source: '@EventHandler on Orders.on', properties }];
     const relaxed = { orderingMode: 'RELAXED_IN_RETRY' } as const;
@@ -156,7 +158,7 @@ describe('A setting that something else leaves without effect', () => {
     expect(complaints({}, {}, { handlers })).toEqual([]);
   });
 
-  it('is warned of where the strategy is one for all bindings', () => {
+  it('causes a warning if the naming strategy is one for all bindings', () => {
     const loaders = [{ defaults: { naming } }];
     const rest = 'has no effect: naming names the topics: leave the suffix out, or the strategy.';
     const given = { dlt: { topicSuffix: 'dead' }, retry: { tiers: [{ topicSuffix: 'soon' }] } };
@@ -166,23 +168,23 @@ describe('A setting that something else leaves without effect', () => {
     ]);
   });
 
-  it('is warned of once where all bindings trust what none reads', () => {
+  it('causes one warning if all bindings trust packages that none of them reads', () => {
     const defaults = { typedJson: { trustedPackages: ['com.shop.*'] } };
     const types = { 'com.shop.Order': class {} };
     const bindings = { other: { topic: 'other', groupId: 'other' } };
-    const found = (loaders: object[], typedJson?: object) =>
+    const warningsOf = (loaders: object[], typedJson?: object) =>
       resolveOptions(
         { brokers: 'a:1', bindings: { ...bindings, ...orders({ typedJson }).bindings } },
         { loaders },
       ).ineffective;
-    expect(found([{ defaults }])).toEqual([
+    expect(warningsOf([{ defaults }])).toEqual([
       'loaders[0].defaults.typedJson.trustedPackages has no effect: no binding reads typed JSON. Register classes in typedJson.types.',
     ]);
-    expect(found([{ defaults }], { types })).toEqual([]);
-    expect(found([])).toEqual([]);
+    expect(warningsOf([{ defaults }], { types })).toEqual([]);
+    expect(warningsOf([])).toEqual([]);
   });
 
-  it('is not judged where it is wrong in itself', () => {
+  it('is not reported if its own value is invalid', () => {
     const complained = complaints({ groupInstanceId: 'shop' });
     expect(complained).toHaveLength(1);
     expect(complained[0]).toMatch(/^TEXT bindings\.orders\.groupInstanceId: must be /);

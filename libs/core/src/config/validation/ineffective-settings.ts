@@ -5,74 +5,75 @@ import { PRESETS } from '../reading/presets.js';
 import type { ResolvedBinding } from '../resolving/resolved-binding.js';
 import { below, type Violations } from './violations.js';
 
-/** What somebody said of one binding, and what does nothing because of something else that is said. */
-interface InertRule {
+/** A rule for options of a binding that have no effect because of another option. */
+interface IneffectiveRule {
   readonly keys: readonly string[];
-  /** What takes the effect away. Who overrides it elsewhere may leave the rest as it was. */
+  /** Key of the option that removes the effect. */
   readonly because: string;
-  readonly isInert: (binding: ResolvedBinding, origins: Merged['origins']) => boolean;
+  readonly isIneffective: (binding: ResolvedBinding, origins: Merged['origins']) => boolean;
   readonly why: string;
   /**
-   * Surely a mistake, and refused: always, or unless somebody says what takes the effect away, since
-   * an environment may switch it. What may be meant for later, or for other bindings, is warned of.
+   * Set if the option is certainly a mistake and refused: always, or unless the option `because` was set
+   * explicitly, since an environment may switch that one. Left out, there is only a warning, because
+   * the option may be intended for later or for other bindings.
    */
-  readonly isRefused?: 'always' | 'unless-said';
+  readonly isRefused?: 'always' | 'unless-explicit';
 }
 
 const NAMED_BY_STRATEGY = 'naming names the topics: leave the suffix out, or the strategy';
 
-const RULES: readonly InertRule[] = [
+const RULES: readonly IneffectiveRule[] = [
   {
     keys: ['strictExhaustion'],
     because: 'orderingMode',
-    isInert: ({ orderingMode }) => orderingMode !== 'STRICT',
+    isIneffective: ({ orderingMode }) => orderingMode !== 'STRICT',
     why: "orderingMode is not 'STRICT': set it to 'STRICT', or leave strictExhaustion out",
-    isRefused: 'unless-said',
+    isRefused: 'unless-explicit',
   },
   {
     keys: ['groupInstanceId'],
     because: 'staticMembership',
-    isInert: ({ staticMembership }) => !staticMembership,
+    isIneffective: ({ staticMembership }) => !staticMembership,
     why: 'staticMembership is false: set it to true, or leave groupInstanceId out',
-    isRefused: 'unless-said',
+    isRefused: 'unless-explicit',
   },
   {
     keys: ['dlt.redact'],
     because: 'dlt.exceptionDetail',
-    isInert: ({ dlt }) => dlt.exceptionDetail === 'class',
+    isIneffective: ({ dlt }) => dlt.exceptionDetail === 'class',
     why: "dlt.exceptionDetail is 'class', which writes nothing that could be redacted: leave one of them out",
   },
   {
     keys: ['dlt.topicSuffix'],
     because: 'dlt.topic',
-    isInert: (_, origins) => origins.has('dlt.topic'),
+    isIneffective: (_, origins) => origins.has('dlt.topic'),
     why: 'dlt.topic is the whole name: leave one of them out',
     isRefused: 'always',
   },
   {
     keys: ['dlt.topicSuffix'],
     because: 'naming',
-    isInert: ({ naming }, origins) => naming !== undefined && !origins.has('dlt.topic'),
+    isIneffective: ({ naming }, origins) => naming !== undefined && !origins.has('dlt.topic'),
     why: NAMED_BY_STRATEGY,
     isRefused: 'always',
   },
   {
     keys: ['batchFailureStrategy', 'batchRedeliveries'],
     because: 'listenerType',
-    isInert: ({ listenerType }) => listenerType !== 'BATCH',
+    isIneffective: ({ listenerType }) => listenerType !== 'BATCH',
     why: 'the listener takes single records: it is for BATCH listeners',
   },
   {
     keys: ['batchRedeliveries'],
     because: 'batchFailureStrategy',
-    isInert: ({ listenerType, batchFailureStrategy }) =>
+    isIneffective: ({ listenerType, batchFailureStrategy }) =>
       listenerType === 'BATCH' && batchFailureStrategy !== 'SEEK_TO_FAILED',
     why: "batchFailureStrategy is not 'SEEK_TO_FAILED'",
   },
   {
     keys: ['retry.tiers'],
     because: 'batchFailureStrategy',
-    isInert: ({ listenerType, batchFailureStrategy, retry }) =>
+    isIneffective: ({ listenerType, batchFailureStrategy, retry }) =>
       listenerType === 'BATCH' &&
       batchFailureStrategy === 'DLQ_AND_CONTINUE' &&
       retry.tiers.length > 0,
@@ -89,18 +90,18 @@ const RULES: readonly InertRule[] = [
       'topics.dlt.retentionDays',
     ],
     because: 'provisioning',
-    isInert: ({ provisioning }) => provisioning !== 'create',
+    isIneffective: ({ provisioning }) => provisioning !== 'create',
     why: "provisioning is not 'create': no topic is created",
   },
   {
     keys: ['typedJson.types', 'typedJson.trustedPackages'],
     because: 'deserializer',
-    isInert: ({ deserializer }) => deserializer !== 'typed-json',
+    isIneffective: ({ deserializer }) => deserializer !== 'typed-json',
     why: "deserializer is not 'typed-json'",
   },
 ];
 
-/** Of a list that files give for all bindings: it trusts what nobody registers. */
+/** Warns of trusted packages in the defaults if no binding reads typed JSON, so that they have no effect. */
 export function unusedTrustedPackages(
   defaults: readonly Layer[],
   bindings: readonly ResolvedBinding[],
@@ -119,34 +120,34 @@ export function unusedTrustedPackages(
 export interface EffectiveLayers {
   readonly binding: ResolvedBinding;
   readonly merged: Merged;
-  /** What was said of this binding, and of no other. Highest first, as are the next. */
+  /** Layers of this binding only, highest first. */
   readonly own: readonly Layer[];
-  /** All that is said anywhere but in the library. */
+  /** Layers of all sources except the library's defaults, highest first. */
   readonly layers: readonly Layer[];
   readonly path: string;
   readonly isBroken: (key: string) => boolean;
 }
 
-/** Refuses what is surely a mistake; gives what there is to be warned of besides. */
+/** Adds a violation for each option that is certainly a mistake, and returns warnings for the others. */
 export function ineffectiveSettings(
   parts: EffectiveLayers,
   violations: Violations,
 ): readonly string[] {
   const { path } = parts;
-  const found = [
+  const ineffectiveOptions = [
     ...RULES.flatMap((rule) => ineffectiveKeys(rule, parts)),
     ...ineffectiveTierSuffixes(parts),
   ];
-  for (const { key, value, why, isRefused } of found) {
+  for (const { key, value, why, isRefused } of ineffectiveOptions) {
     if (!isRefused) continue;
     violations.add('NO_EFFECT', below(path, key), value, `has no effect: ${why}.`);
   }
-  return found
+  return ineffectiveOptions
     .filter(({ isRefused }) => !isRefused)
     .map(({ key, why, source }) => `${below(path, key)} (${source}) has no effect: ${why}.`);
 }
 
-interface Inert {
+interface IneffectiveKey {
   readonly key: string;
   readonly value: unknown;
   readonly source: string;
@@ -154,47 +155,50 @@ interface Inert {
   readonly isRefused: boolean;
 }
 
-function ineffectiveKeys(rule: InertRule, parts: EffectiveLayers): readonly Inert[] {
+function ineffectiveKeys(rule: IneffectiveRule, parts: EffectiveLayers): readonly IneffectiveKey[] {
   const { binding, merged } = parts;
-  if (!rule.isInert(binding, merged.origins)) return [];
+  if (!rule.isIneffective(binding, merged.origins)) return [];
   return rule.keys.flatMap((key) => {
     const layer = layerOf(key, rule.because, parts);
     const value = layer && valueAt(layer.values, key);
     if (!layer || value === valueAt(EVENTBUS_DEFAULTS.binding, key)) return [];
-    return [{ key, value, source: layer.source, ...verdict(rule, parts) }];
+    return [{ key, value, source: layer.source, ...refusalOf(rule, parts) }];
   });
 }
 
-/** The list of tiers is one setting, whose items have suffixes of their own. */
-function ineffectiveTierSuffixes(parts: EffectiveLayers): readonly Inert[] {
+/** Checks the suffixes of the tiers separately, because the list of tiers is one option. */
+function ineffectiveTierSuffixes(parts: EffectiveLayers): readonly IneffectiveKey[] {
   const { naming, preset } = parts.binding;
   const layer = naming && layerOf('retry.tiers', 'naming', parts);
   const tiers = layer && valueAt(layer.values, 'retry.tiers');
   if (!layer || !Array.isArray(tiers)) return [];
-  const usual = PRESETS[preset].tier.topicSuffix ?? EVENTBUS_DEFAULTS.tier.topicSuffix;
+  const defaultSuffix = PRESETS[preset].tier.topicSuffix ?? EVENTBUS_DEFAULTS.tier.topicSuffix;
   return tiers.flatMap((tier: unknown, index) => {
     const value = isPlainObject(tier) ? tier['topicSuffix'] : undefined;
-    if (value === undefined || value === usual) return [];
+    if (value === undefined || value === defaultSuffix) return [];
     const key = `retry.tiers[${index}].topicSuffix`;
     const rule = { because: 'naming', why: NAMED_BY_STRATEGY, isRefused: 'always' } as const;
-    return [{ key, value, source: layer.source, ...verdict(rule, parts) }];
+    return [{ key, value, source: layer.source, ...refusalOf(rule, parts) }];
   });
 }
 
-/** What a strategy for all bindings takes away may be wanted where there is none. */
-function verdict(
-  { because, why, isRefused }: Pick<InertRule, 'because' | 'why' | 'isRefused'>,
+/**
+ * Decides between refusal and warning. A naming strategy for all bindings only causes a warning,
+ * because a suffix may be meant for bindings without it.
+ */
+function refusalOf(
+  { because, why, isRefused }: Pick<IneffectiveRule, 'because' | 'why' | 'isRefused'>,
   { merged, own, layers }: EffectiveLayers,
-): Pick<Inert, 'why' | 'isRefused'> {
-  const said = merged.origins.get(because) as Layer;
-  if (because === 'naming' && !own.includes(said)) return { why, isRefused: false };
-  const isSwitched = isRefused === 'unless-said' && layers.includes(said);
-  return { why, isRefused: isRefused !== undefined && !isSwitched };
+): Pick<IneffectiveKey, 'why' | 'isRefused'> {
+  const causeLayer = merged.origins.get(because) as Layer;
+  if (because === 'naming' && !own.includes(causeLayer)) return { why, isRefused: false };
+  const isExplicit = isRefused === 'unless-explicit' && layers.includes(causeLayer);
+  return { why, isRefused: isRefused !== undefined && !isExplicit };
 }
 
 /**
- * Who said it of this binding, unless what takes its effect away was said above it: code says both,
- * and an environment changes one.
+ * Returns the layer that sets the key for this binding. Returns undefined if a higher layer sets the
+ * option that removes the effect: code may set both, and an environment change one of them.
  */
 function layerOf(key: string, because: string, parts: EffectiveLayers): Layer | undefined {
   const { merged, own, layers, isBroken } = parts;

@@ -10,20 +10,23 @@ const source = join(__dirname, '../..');
 const pendingKeys = (properties: object, options: object = {}) =>
   resolveOptions(orders(properties, options)).pendingKeys;
 
-/** `maxAttempts` alone could be that of tier0 or that of a tier; `[]` and the names of the user are no words. */
+/**
+ * Words that must occur in the test of a key. The last word alone is ambiguous, as `maxAttempts` of
+ * tier0 and of a tier; `[]` and `*` are no words.
+ */
 const lastTwo = (key: string): readonly string[] =>
   key
     .replaceAll(/\[\]|^\w+\.\*\./g, '')
     .split('.')
     .slice(-2);
 
-describe('The key register', () => {
-  it('has every key of the options, and no other', () => {
+describe('KEY_REGISTER', () => {
+  it('has exactly the keys of the options', () => {
     const declared = keyPaths(EventBusProperties).filter((key) => !key.startsWith('defaults.'));
     expect(KEY_REGISTER.map(({ key }) => key).sort()).toEqual([...declared].sort());
   });
 
-  it('knows that defaults take every key of a binding but the topic', () => {
+  it('has defaults for every key of a binding except the topic', () => {
     const keys = keyPaths(EventBusProperties);
     const below = (prefix: string) =>
       keys.filter((key) => key.startsWith(prefix)).map((key) => key.slice(prefix.length));
@@ -41,7 +44,7 @@ describe('The key register', () => {
   );
 
   it.each(KEY_REGISTER.filter(({ effect }) => effect !== 'pending').map((e) => [e.key, e.effect]))(
-    'names where the effect of %s is tested: %s',
+    'names the test of the effect of %s: %s',
     (key, file) => {
       const text = readFileSync(join(source, file), 'utf8');
       const unmentioned = lastTwo(key).filter((name) => !new RegExp(`\\b${name}\\b`).test(text));
@@ -55,8 +58,8 @@ describe('The key register', () => {
   });
 });
 
-describe('A key without an effect', () => {
-  it('is told when somebody asks for it', () => {
+describe('keysWithoutEffect()', () => {
+  it('reports an option that has no effect yet', () => {
     expect(pendingKeys({ dlt: { replay: { maxReplays: 5 } } })).toEqual([
       {
         key: 'dlt.replay.maxReplays',
@@ -66,13 +69,13 @@ describe('A key without an effect', () => {
     ]);
   });
 
-  it('is told of a single value that nothing does yet', () => {
-    const found = pendingKeys({ dlt: { strategy: 'SCHEDULED_REPLAY' } });
-    expect(found.map(({ path }) => path)).toEqual(['bindings.orders.dlt.strategy']);
+  it('reports a single value that has no effect yet', () => {
+    const keys = pendingKeys({ dlt: { strategy: 'SCHEDULED_REPLAY' } });
+    expect(keys.map(({ path }) => path)).toEqual(['bindings.orders.dlt.strategy']);
     expect(pendingKeys({ dlt: { strategy: 'CUSTOM' } })).toEqual([]);
   });
 
-  it('is told once for the defaults and for a preset, however many bindings there are', () => {
+  it('reports an option of the defaults and a preset once, regardless of the bindings', () => {
     const options = {
       brokers: 'a:1',
       defaults: { preset: 'strategy-reconciliation', dlt: { replay: { batchSize: 7 } } },
@@ -83,7 +86,7 @@ describe('A key without an effect', () => {
     ]);
   });
 
-  it('is no news where it asks for what happens anyway', () => {
+  it('reports nothing if the option asks for the current behaviour', () => {
     const nothing = {
       staticMembership: false,
       orderingMode: 'RELAXED_IN_RETRY',
@@ -95,7 +98,7 @@ describe('A key without an effect', () => {
     expect(pendingKeys({})).toEqual([]);
   });
 
-  it('is none of those that work', () => {
+  it('reports no option that has an effect', () => {
     const working = resolvedOrders({ concurrency: 2, ackMode: 'MANUAL', offsetReset: 'latest' });
     expect(working.concurrency).toBe(2);
     expect(pendingKeys({ concurrency: 2, ackMode: 'MANUAL', offsetReset: 'latest' })).toEqual([]);

@@ -2,21 +2,24 @@ import { DltStrategy } from '../../model/outcomes/dlt-strategy.js';
 import type { Layer } from '../reading/merge-layers.js';
 import { deepFreeze, isPlainObject } from '../reading/plain-object.js';
 
-/** Where the promises about one key are tested. Paths count from libs/core/src. */
+/** Tests of one option: of its default and of its effect. Paths are relative to libs/core/src. */
 export interface RegisteredKey {
-  /** `bindings.*.retry.tiers[].delayMs`; the keys of `defaults` are those of a binding. */
+  /**
+   * Path of the option: `bindings.*.retry.tiers[].delayMs`. Options of `defaults` are listed as
+   * those of a binding.
+   */
   readonly key: string;
   readonly default: string;
   /**
-   * The test of its effect, or the source that reads it where no test does yet.
-   * `pending`: it is accepted and does nothing in this version; the module says so at start.
+   * The test of the effect, or the source that reads the option if there is no test yet.
+   * `pending` means that it is accepted without effect in this version, which the module logs at startup.
    */
   readonly effect: string;
-  /** A value of it that does nothing in this version. */
+  /** A value that has no effect in this version. */
   readonly pendingAs?: unknown;
 }
 
-/** A key that somebody gave and that has no effect yet. */
+/** An option that was set and has no effect yet. */
 export interface PendingKey {
   readonly key: string;
   readonly path: string;
@@ -25,8 +28,9 @@ export interface PendingKey {
 
 const OPTIONS = 'config/resolving/resolve-options.spec.ts';
 const BINDING = 'config/resolving/resolve-binding.spec.ts';
+const CLUSTER_DEFAULTS = 'config/resolving/resolve-clusters.spec.ts';
 const BINDING_OPTIONS = '../test/configuration/binding-options.spec.ts';
-const CLUSTERS = '../../../test/integration/core/clusters.spec.ts';
+const CLUSTERS = '../../../test/integration/core/clusters/clusters.spec.ts';
 const PRODUCERS = 'assembly/clusters.spec.ts';
 const ROUTING = '../test/failures/retries-and-dead-letters.spec.ts';
 const CLASSIFIER = 'failures/classification/default-exception-classifier.spec.ts';
@@ -43,6 +47,8 @@ const root = (key: string, effect: string, defaultTest = OPTIONS): RegisteredKey
   default: defaultTest,
   effect,
 });
+const cluster = (key: string, effect: string): RegisteredKey =>
+  root(`clusters.*.${key}`, effect, CLUSTER_DEFAULTS);
 const binding = (key: string, effect: string, pendingAs?: unknown): RegisteredKey => ({
   key: `bindings.*.${key}`,
   default: BINDING,
@@ -72,18 +78,18 @@ export const KEY_REGISTER: readonly RegisteredKey[] = deepFreeze([
   root('startup.concurrency', 'containers/lifecycle/start-bindings.spec.ts'),
   root('intake.bufferBytes', BINDING_OPTIONS),
   root('metrics.enabled', '../test/observability/metrics.spec.ts'),
-  root('clusters.*.brokers', CLUSTERS),
-  root('clusters.*.driver', '../test/lifecycle/several-clusters.spec.ts'),
-  root('clusters.*.clientId', CLUSTERS),
-  root('clusters.*.ssl', CLUSTERS),
-  root('clusters.*.sasl', CLUSTERS),
-  root('clusters.*.rackId', '../../../test/integration/core/racks.spec.ts'),
-  root('clusters.*.metadataMaxAgeMs', '../../../test/integration/core/growth.spec.ts'),
-  root('clusters.*.producer.compression', PRODUCERS),
-  root('clusters.*.producer.lingerMs', PRODUCERS),
-  root('clusters.*.producer.batchBytes', PRODUCERS),
-  root('clusters.*.producer.bufferBytes', PRODUCERS),
-  root('clusters.*.producer.deliveryTimeoutMs', PRODUCERS),
+  cluster('brokers', CLUSTERS),
+  cluster('driver', '../test/lifecycle/several-clusters.spec.ts'),
+  cluster('clientId', CLUSTERS),
+  cluster('ssl', CLUSTERS),
+  cluster('sasl', CLUSTERS),
+  cluster('rackId', '../../../test/integration/core/clusters/racks.spec.ts'),
+  cluster('metadataMaxAgeMs', '../../../test/integration/core/consuming/partition-growth.spec.ts'),
+  cluster('producer.compression', PRODUCERS),
+  cluster('producer.lingerMs', PRODUCERS),
+  cluster('producer.batchBytes', PRODUCERS),
+  cluster('producer.bufferBytes', PRODUCERS),
+  cluster('producer.deliveryTimeoutMs', PRODUCERS),
   binding('preset', BINDING),
   binding('topic', '../test/lifecycle/event-bus-module.spec.ts'),
   binding('groupId', '../test/lifecycle/event-bus-module.spec.ts'),
@@ -185,8 +191,8 @@ export const KEY_REGISTER: readonly RegisteredKey[] = deepFreeze([
   binding('dlt.replay.cooldownMs', PENDING),
   binding('dlt.replay.batchSize', PENDING),
   binding('dlt.headerProfile', ROUTING),
-  binding('dlt.exceptionDetail', 'failures/report/error-description.spec.ts'),
-  binding('dlt.redact', 'failures/report/error-description.spec.ts'),
+  binding('dlt.exceptionDetail', 'failures/report/describe-error.spec.ts'),
+  binding('dlt.redact', 'failures/report/describe-error.spec.ts'),
   binding('dlt.publishTimeoutMs', 'failures/publishing/dlt-publisher.spec.ts'),
   binding('dlt.handlerTimeoutMs', 'failures/publishing/dead-letters.spec.ts'),
   binding('dlt.verifyTopic', '../test/topics/topic-checks.spec.ts'),
@@ -215,14 +221,14 @@ const PENDING_KEYS: ReadonlyMap<string, RegisteredKey> = new Map(
   ),
 );
 
-/** Of the layers of bindings: what they ask for that nothing does yet. Each is named once. */
+/** Returns the options in the layers of bindings that have no effect yet, each path once. */
 export function keysWithoutEffect(layers: readonly Layer[]): readonly PendingKey[] {
-  const found = layers.flatMap(({ values, source, path }) =>
+  const pendingKeys = layers.flatMap(({ values, source, path }) =>
     leaves(values)
       .filter(({ key, value }) => isPending(`bindings.*.${key}`, value))
       .map(({ key }) => ({ key, path: `${path}.${key}`, source })),
   );
-  return [...new Map(found.map((pending) => [pending.path, pending])).values()];
+  return [...new Map(pendingKeys.map((pending) => [pending.path, pending])).values()];
 }
 
 function isPending(key: string, value: unknown): boolean {
@@ -231,7 +237,7 @@ function isPending(key: string, value: unknown): boolean {
   return entry !== undefined && (entry.effect === PENDING || entry.pendingAs === value);
 }
 
-/** Lists whose items have keys of their own; any other list is one value. */
+/** Lists whose items have keys. Any other list is one value. */
 const LISTS: ReadonlySet<string> = new Set(
   KEY_REGISTER.flatMap(({ key }) => /^bindings\.\*\.(.+)\[\]/.exec(key)?.[1] ?? []),
 );

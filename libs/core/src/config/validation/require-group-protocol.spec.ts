@@ -11,25 +11,25 @@ const complaints = (...given: Parameters<typeof resolvedOrders>) =>
 const refused = (key: string, setting: string) =>
   `GROUP_PROTOCOL bindings.orders.${key}: has no effect while groupProtocol is 'consumer': the broker decides (${setting}). Leave it out, or set groupProtocol to 'classic'.`;
 
-describe("With groupProtocol 'consumer'", () => {
+describe("requireGroupProtocol() with groupProtocol 'consumer'", () => {
   it.each([
     ['assignmentStrategy', 'group.consumer.assignors'],
     ['sessionTimeoutMs', 'group.consumer.session.timeout.ms'],
     ['heartbeatIntervalMs', 'group.consumer.heartbeat.interval.ms'],
-  ] as const)('%s is refused: the broker decides by %s', (key, setting) => {
+  ] as const)('refuses %s, because the broker decides by %s', (key, setting) => {
     expect(complaints({ groupProtocol: 'consumer', [key]: OF_THE_BROKER[key] })).toEqual([
       refused(key, setting),
     ]);
   });
 
-  it('they are refused as well where the binding says them and all bindings the protocol', () => {
+  it('refuses options of a binding if all bindings have the protocol', () => {
     const defaults = { groupProtocol: 'consumer' } as const;
     expect(complaints({ sessionTimeoutMs: '60s' }, { defaults })).toEqual([
       refused('sessionTimeoutMs', 'group.consumer.session.timeout.ms'),
     ]);
   });
 
-  it('they may stay where all bindings have them in common, and where a preset says them', () => {
+  it('allows common options of all bindings and options of a preset', () => {
     const binding = resolvedOrders(
       { groupProtocol: 'consumer', preset: 'strategy' },
       { defaults: OF_THE_BROKER },
@@ -37,7 +37,7 @@ describe("With groupProtocol 'consumer'", () => {
     expect(binding).toMatchObject({ groupProtocol: 'consumer', sessionTimeoutMs: 60_000 });
   });
 
-  it('nothing is refused that goes with the classic protocol', () => {
+  it('refuses nothing with the classic protocol', () => {
     expect(resolvedOrders(OF_THE_BROKER)).toMatchObject({ groupProtocol: 'classic' });
   });
 });

@@ -1,7 +1,7 @@
 import type { Layer, Merged } from '../reading/merge-layers.js';
 import { below, type Violations } from './violations.js';
 
-/** Without transactions there is no producer that would need an id. */
+/** Refuses an id prefix without effect: without transactions no producer needs an id. */
 export function requireTransactions(
   { values, origins }: Merged,
   library: Layer,
@@ -11,11 +11,11 @@ export function requireTransactions(
 ): void {
   const { enabled, idPrefix } = values['transactions'] as Record<string, unknown>;
   const key = 'transactions.idPrefix';
-  const said = origins.get(key);
-  const saidBy = origins.get('transactions.enabled');
-  if (enabled !== false || !said || said === library || isBroken('transactions')) return;
-  // Where a binding switches them off, what all bindings have in common may stay.
-  if (saidBy !== library && saidBy !== said) return;
+  const keyLayer = origins.get(key);
+  const enabledLayer = origins.get('transactions.enabled');
+  if (enabled !== false || !keyLayer || keyLayer === library || isBroken('transactions')) return;
+  // Common options of all bindings may stay if a single binding disables transactions.
+  if (enabledLayer !== library && enabledLayer !== keyLayer) return;
   const message = `has no effect while transactions.enabled is false. Set it to true, or leave the prefix out.`;
   violations.add('TRANSACTIONS', below(path, key), idPrefix, message);
 }

@@ -3,36 +3,39 @@ import {
   type ConfigurationViolation,
 } from '../../errors/configuration-validation-exception.js';
 
-/** Collects what is wrong, so that all of it can be told at once. */
+/** Collects violations, so that all of them are reported together. */
 export class Violations {
-  readonly #found: ConfigurationViolation[] = [];
+  readonly #violations: ConfigurationViolation[] = [];
 
   constructor(private readonly binding?: string) {}
 
   get all(): readonly ConfigurationViolation[] {
-    return this.#found;
+    return this.#violations;
   }
 
   add(rule: string, path: string, value: unknown, message: string): void {
-    this.#found.push({ rule, binding: this.binding, path, value, message });
+    this.#violations.push({ rule, binding: this.binding, path, value, message });
   }
 
   include(others: readonly ConfigurationViolation[]): void {
-    this.#found.push(...others);
+    this.#violations.push(...others);
   }
 
-  /** Whether the value at this path, or something inside of it, was found wrong. */
+  /** Returns true if there is a violation of the value at this path, or of a value inside it. */
   touches(path: string): boolean {
-    return this.#found.some((violation) => isWithin(violation.path, path));
+    return this.#violations.some((violation) => isWithin(violation.path, path));
   }
 
   throwIfAny(): void {
-    if (this.#found.length > 0) throw new ConfigurationValidationException(this.#found);
+    if (this.#violations.length > 0) throw new ConfigurationValidationException(this.#violations);
   }
 }
 
 export const isWithin = (path: string, parent: string): boolean =>
   path === parent || (path.startsWith(parent) && /^[.[]/.test(path.slice(parent.length)));
 
-/** `bindings.orders`, `bindings["a.b"]` stays readable as `bindings.a.b`: names are shown as they are. */
+/**
+ * Appends a key to a path: `bindings.orders`. Keys with dots are not quoted, so that the path stays
+ * readable.
+ */
 export const below = (path: string, key: string): string => (path === '' ? key : `${path}.${key}`);

@@ -28,8 +28,8 @@ const metadata = fc.record({
   ranges,
 });
 
-describe('the metadata of a commit', () => {
-  it('says of every record beyond the offset whether it was done', () => {
+describe('encodeMetadata and decodeMetadata', () => {
+  it('keep for every record beyond the offset whether it is completed', () => {
     fc.assert(
       fc.property(metadata, ({ offset, ranges: of, ...rest }) => {
         const written: CompletedRanges = { ...rest, ranges: of(offset) };
@@ -40,7 +40,7 @@ describe('the metadata of a commit', () => {
     );
   });
 
-  it('is never longer than it may be, and then tells of the first runs only', () => {
+  it('never exceed the maximal length, and then keep the first ranges only', () => {
     fc.assert(
       fc.property(metadata, fc.nat(400), ({ offset, ranges: of, ...rest }, maxLength) => {
         const written: CompletedRanges = { ...rest, ranges: of(offset) };
@@ -55,7 +55,7 @@ describe('the metadata of a commit', () => {
     );
   });
 
-  it('takes about two characters for a run among records that are done in any order', () => {
+  it('take about two characters per range if records complete in random order', () => {
     const every = Array.from({ length: 1_000 }, (_, index) => ({
       from: 2 * index + 1,
       to: 2 * index + 2,
@@ -69,7 +69,7 @@ describe('the metadata of a commit', () => {
     expect(encoded?.text.length).toBeLessThan(2_020);
   });
 
-  it('is nothing where nothing is done beyond the offset, or nothing has room', () => {
+  it('write nothing if no record is completed beyond the offset, or if no range fits', () => {
     const empty = { leaderEpoch: 1, lastEpoch: 1, topicId: 'id', ranges: [] };
     expect(encodeMetadata(5, empty, 4_096)).toBeUndefined();
     const one = { ...empty, ranges: [{ from: 6, to: 7 }] };
@@ -89,11 +89,11 @@ describe('the metadata of a commit', () => {
     ['one without the last epoch', 'eb1 3 id BB'],
     ['foreign digits', 'eb1 3/3 id B+'],
     ['offsets beyond what is exact', `eb1 3/3 id B${'_'.repeat(12)}B`],
-  ])('of another writer is nothing: %s', (_, text) => {
+  ])('return nothing for text of another writer: %s', (_, text) => {
     expect(decodeMetadata(5, text)).toBeUndefined();
   });
 
-  it('reads what it wrote when it was new', () => {
+  it('read what the first version wrote', () => {
     expect(decodeMetadata(5, 'eb1 3/4 bXktdG9waWM BBCgB')).toEqual({
       leaderEpoch: 3,
       lastEpoch: 4,
@@ -106,7 +106,7 @@ describe('the metadata of a commit', () => {
   });
 });
 
-describe('the room for metadata', () => {
+describe('MetadataBudget', () => {
   it('is halved by each refusal, down to none', () => {
     const budget = new MetadataBudget();
     expect(budget.units).toBe(4_096);

@@ -1,33 +1,33 @@
 import type { OffsetRange } from './offset-tracker.js';
 
 /**
- * What a commit says of the records beyond its offset. It holds for one log only: that of this topic
- * id, in which the record at the offset was written in this leader epoch, and none that is done in a
- * later one than `lastEpoch`.
+ * Completed records beyond a committed offset. The claim holds for one log only: the log of this
+ * topic id, in which the record at the offset was written in `leaderEpoch`. No completed record was
+ * written in a later epoch than `lastEpoch`.
  */
 export interface CompletedRanges {
   readonly leaderEpoch: number;
   readonly lastEpoch: number;
-  /** null where the broker has none. */
+  /** null if the broker knows no topic ids. */
   readonly topicId: string | null;
-  /** Ascending, apart, and all of them beyond the offset. */
+  /** Ascending, disjoint, and all beyond the offset. */
   readonly ranges: readonly OffsetRange[];
 }
 
 export interface EncodedMetadata {
   readonly text: string;
-  /** False where not all runs had a place. */
+  /** False if not all ranges fit. */
   readonly isComplete: boolean;
 }
 
-/** `eb` and the version: who reads another one takes it for nobody's. */
+/** Prefix `eb` and the version. A reader of another version ignores the metadata. */
 const VERSION = 'eb1';
 const DIGITS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
-/** A digit has six bits: five of the number, and whether more follow. */
+/** A digit has six bits: five bits of the number, and one that says whether more follow. */
 const BITS = 5;
 const MORE = 1 << BITS;
 
-/** As many runs as fit, from the first on; undefined where none does. */
+/** Encodes as many ranges as fit, from the first on; returns undefined if none fits. */
 export function encodeMetadata(
   offset: number,
   { leaderEpoch, lastEpoch, topicId, ranges }: CompletedRanges,
@@ -45,7 +45,7 @@ export function encodeMetadata(
   return end === offset ? undefined : { text, isComplete: true };
 }
 
-/** undefined for whatever was not written by `encodeMetadata`. */
+/** Returns undefined for text that `encodeMetadata` has not written. */
 export function decodeMetadata(offset: number, text: string | null): CompletedRanges | undefined {
   const match = /^eb1 (-1|\d{1,10})\/(-1|\d{1,10}) (\S{0,100}) ([\w-]+)$/.exec(text ?? '');
   if (!match) return undefined;
@@ -76,7 +76,7 @@ function rangesOf(offset: number, digits: string): readonly OffsetRange[] | unde
 function numberText(value: number): string {
   let text = '';
   let rest = value;
-  // Offsets have more than the 32 bits that shifting knows.
+  // Offsets have more than the 32 bits that a shift handles.
   while (rest >= MORE) {
     text += DIGITS[MORE + (rest % MORE)];
     rest = Math.floor(rest / MORE);

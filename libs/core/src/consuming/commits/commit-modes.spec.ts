@@ -9,7 +9,7 @@ import {
 } from '../session/consuming-test-bed.spec-support.js';
 import type { ConsumingSettings } from '../session/consuming-session.js';
 
-/** What reaches the handler, and what the broker stores of it, in the order in which it happens. */
+/** Records the calls of the handler and the stored commits, in their order. */
 async function courseOf(
   records: number,
   settings: Partial<ConsumingSettings>,
@@ -42,14 +42,14 @@ const slices = (say: (what: string) => void): RecordProcessor => ({
   },
 });
 
-describe('a record that is done', () => {
-  it('is committed while the next ones run, by MANUAL_IMMEDIATE', async () => {
+describe('a completed record', () => {
+  it('is committed while the next ones run, with MANUAL_IMMEDIATE', async () => {
     const course = await courseOf(4, { ackMode: 'MANUAL_IMMEDIATE' });
     expect(course.slice(0, 4)).toEqual(['0', '1', '2', '3']);
     expect(course.at(-1)).toBe('stored 4');
   });
 
-  it('is committed before the next one begins, where commits are strict', async () => {
+  it('is committed before the next one begins, with strict commits', async () => {
     expect(await courseOf(3, { ackMode: 'MANUAL_IMMEDIATE', strictCommits: true })).toEqual([
       '0',
       'stored 1',
@@ -60,12 +60,12 @@ describe('a record that is done', () => {
     ]);
   });
 
-  it('is committed with its slice, and that before the next one begins, by strict MANUAL', async () => {
+  it('is committed with its slice before the next slice begins, with strict MANUAL', async () => {
     const settings = { ackMode: 'MANUAL', strictCommits: true, maxPollRecords: 2 } as const;
     expect(await courseOf(4, settings)).toEqual(['0', '1', 'stored 2', '2', '3', 'stored 4']);
   });
 
-  it('is committed before the next of its key begins, where commits are strict', async () => {
+  it('is committed before the next record of its key begins, with strict commits', async () => {
     const processing = { by: 'key', maxConcurrency: 4 } as const;
     const settings = { processing, strictCommits: true } as const;
     expect(await courseOf(2, settings)).toEqual(['0', 'stored 1', '1', 'stored 2']);
@@ -75,17 +75,17 @@ describe('a record that is done', () => {
 describe('a slice of a BATCH listener', () => {
   const batch = { listenerType: 'BATCH', maxPollRecords: 2 } as const;
 
-  it('is committed as a whole, before the next one begins, by MANUAL_IMMEDIATE', async () => {
+  it('is committed as a whole before the next one begins, with MANUAL_IMMEDIATE', async () => {
     const course = ['0', '1', 'stored 2', '2', '3', 'stored 4'];
     expect(await courseOf(4, { ...batch, ackMode: 'MANUAL_IMMEDIATE' })).toEqual(course);
   });
 
-  it('is so, too, where one call takes it', async () => {
+  it('is committed as a whole, too, if one call takes the whole slice', async () => {
     const settings = { ackMode: 'MANUAL_IMMEDIATE', maxPollRecords: 2 } as const;
     expect(await courseOf(4, settings, slices)).toEqual(['0-1', 'stored 2', '2-3', 'stored 4']);
   });
 
-  it('is committed while the next one runs, by MANUAL', async () => {
+  it('is committed while the next one runs, with MANUAL', async () => {
     const course = await courseOf(4, { ...batch, ackMode: 'MANUAL' });
     expect(course.indexOf('stored 2')).toBeGreaterThan(course.indexOf('2'));
     expect(course.at(-1)).toBe('stored 4');
@@ -107,10 +107,10 @@ describe('a wait for a commit', () => {
   });
 });
 
-describe('the safety valve', () => {
+describe('PollIntervalSafetyValve in a lane', () => {
   const batch = { listenerType: 'BATCH', maxPollIntervalMs: 10_000, maxPollRecords: 5 } as const;
 
-  /** Handlers of three seconds each. */
+  /** Starts a session whose handlers take three seconds each. */
   async function slow(settings: Partial<ConsumingSettings>) {
     const testBed = await ConsumingTestBed.of(1);
     await testBed.write(7);
@@ -137,11 +137,11 @@ describe('the safety valve', () => {
     ['SINGLE', { ackMode: 'MANUAL' }, [3, 6, 7]],
     ['SINGLE', { ackMode: 'MANUAL_IMMEDIATE' }, upTo(7, 1)],
   ])(
-    'of a %s listener with %o ends a slice at 70 %% of maxPollIntervalMs: what is done is committed, the rest begins anew',
+    'ends a slice of a %s listener with %o at 70 %% of maxPollIntervalMs: commits what is done, and redelivers the rest',
     async (listenerType, settings, commits) => {
       const { testBed, member, received, committed } = await slow({ listenerType, ...settings });
       expect(member.offsets()).toEqual(upTo(7));
-      // Three records in nine seconds, then a slice with a clock of its own.
+      // The first slice has three records in nine seconds. The next slice has a clock of its own.
       const begins = received.map((time) => Math.round(time / 1_000));
       expect(begins).toEqual([0, 0, 0, 9, 9, 9, 18]);
       expect(committed).toEqual(commits);
@@ -161,7 +161,7 @@ describe('the safety valve', () => {
     const begins = calls.map(({ at }) => Math.round(at / 1_000));
     expect(calls.map(({ offset }) => offset)).toEqual(upTo(7));
     expect(begins).toEqual([0, 3, 6, 9, 12, 15, 18]);
-    // Each has its budget from the begin of its own slice.
+    // The retry budget of each record starts with its own slice.
     expect(calls.map(({ turn }) => Math.round(turn / 1_000))).toEqual([0, 0, 0, 9, 9, 9, 18]);
     expect(committed).toEqual([3, 6, 7]);
     expect(member.session.counts).toMatchObject({ slicesCut: 2, membershipsGivenUp: 0 });
@@ -170,7 +170,7 @@ describe('the safety valve', () => {
     await testBed.end();
   });
 
-  /** A processor of slices, each of whose calls takes three seconds for one record. */
+  /** Starts a processor of slices whose calls take three seconds per record. */
   async function inCalls(settings: Partial<ConsumingSettings>) {
     const testBed = await ConsumingTestBed.of(1);
     await testBed.write(7);
@@ -199,7 +199,7 @@ describe('the safety valve', () => {
   }
 
   it.each(['BATCH', 'SINGLE'] as const)(
-    'leaves a slice of a %s listener alone that is within its time',
+    'does not cut a slice of a %s listener that is within its time',
     async (listenerType) => {
       const { testBed, member } = await slow({ listenerType, maxPollIntervalMs: 60_000 });
       expect(member.session.counts).toMatchObject({ slicesCut: 0, handedBack: 0 });

@@ -1,95 +1,10 @@
-import {
-  AuthorizationError,
-  CommitRefusedError,
-  FencedError,
-  OffsetMetadataTooLargeError,
-  type OffsetCommit,
-  type TopicPartition,
-} from '@nest-event-bus/broker';
-import { Deferred, sleep, VirtualRuntime } from '@nest-event-bus/broker/runtime';
-import { Committer, type CommitSource } from './committer.js';
-import {
-  type LogLine,
-  recordingLogger,
-  watched,
-} from '../session/consuming-test-bed.spec-support.js';
-import { MetadataBudget } from './metadata-budget.js';
-import { partitionName } from '../lanes/partition-name.js';
+import { AuthorizationError, CommitRefusedError, FencedError } from '@nest-event-bus/broker';
+import { Deferred } from '@nest-event-bus/broker/runtime';
+import { watched } from '../session/consuming-test-bed.spec-support.js';
+import { Bench, of, Progress } from './committer.spec-support.js';
 
-/** A partition whose progress the test moves. */
-class Progress implements CommitSource {
-  readonly topic = 't';
-  readonly name: string;
-  watermark = 0;
-  confirmed = 0;
-  /** As long as this. */
-  metadata = 0;
-  /** A mistake in our own code, once. */
-  breaksAt: 'commitPoint' | 'confirm' | undefined;
-
-  constructor(readonly partition: number) {
-    this.name = partitionName('t', partition);
-  }
-
-  commitPoint(): OffsetCommit | undefined {
-    const { topic, partition, watermark: offset } = this;
-    this.#break('commitPoint');
-    if (offset <= this.confirmed) return undefined;
-    const metadata = '.'.repeat(this.metadata);
-    return { topic, partition, offset, ...(metadata && { metadata }) };
-  }
-
-  confirm({ offset }: OffsetCommit): void {
-    this.confirmed = Math.max(this.confirmed, offset);
-    this.#break('confirm');
-  }
-
-  #break(where: Progress['breaksAt']): void {
-    if (this.breaksAt !== where) return;
-    this.breaksAt = undefined;
-    throw new Error('a mistake');
-  }
-}
-
-class Bench {
-  readonly runtime = new VirtualRuntime();
-  readonly sent: string[] = [];
-  readonly log: LogLine[] = [];
-  readonly troubles: (Error | undefined)[] = [];
-  readonly owned = new Set([0, 1, 2]);
-  /** What the broker says to each commit; without one it stores it. */
-  readonly answers: (Promise<void> | Error)[] = [];
-  /** How long the broker takes for a commit. */
-  takesMs = 0;
-  readonly budget = new MetadataBudget();
-  readonly committer = new Committer({
-    session: {
-      commit: async (offsets) => {
-        this.sent.push(offsets.map(({ partition, offset }) => `${partition}:${offset}`).join(' '));
-        if (this.takesMs > 0) await sleep(this.runtime, this.takesMs);
-        const answer = this.answers.shift();
-        if (answer instanceof Error) throw answer;
-        await answer;
-      },
-      position: ({ partition }: TopicPartition) => (this.owned.has(partition) ? 0 : undefined),
-    },
-    runtime: this.runtime,
-    logger: recordingLogger(this.log),
-    budget: this.budget,
-    onTrouble: (error) => this.troubles.push(error),
-  });
-
-  done(source: Progress, watermark: number): void {
-    source.watermark = watermark;
-    this.committer.request(source);
-  }
-}
-
-const of = (...partitions: number[]): TopicPartition[] =>
-  partitions.map((partition) => ({ topic: 't', partition }));
-
-describe('the committer', () => {
-  it('has one commit under way; what is done meanwhile joins the next one', async () => {
+describe('Committer', () => {
+  it('keeps one commit in flight, and puts later progress into the next one', async () => {
     const bench = new Bench();
     const [zero, one] = [new Progress(0), new Progress(1)];
     const first = new Deferred();
@@ -105,7 +20,7 @@ describe('the committer', () => {
     expect([zero.confirmed, one.confirmed]).toEqual([4, 9]);
   });
 
-  it('retries what was refused for now, with the newest offset, and tells the trouble and its end', async () => {
+  it('repeats a refused commit with the newest offset, and reports the error and its end', async () => {
     const bench = new Bench();
     const zero = new Progress(0);
     const refused = new CommitRefusedError(of(0), 'not now', true);
@@ -115,7 +30,7 @@ describe('the committer', () => {
     zero.watermark = 5;
     await bench.runtime.advance(1_000);
     expect(bench.sent).toEqual(['0:1', '0:5', '0:5']);
-    expect(bench.troubles).toEqual([refused, refused, undefined]);
+    expect(bench.errors).toEqual([refused, refused, undefined]);
     expect(zero.confirmed).toBe(5);
   });
 
@@ -132,7 +47,7 @@ describe('the committer', () => {
     expect(bench.sent).toEqual(['2:1', '0:1 1:1', '1:1']);
   });
 
-  it('drops what is fenced because it is no longer ours, and counts it', async () => {
+  it('drops the commit of a partition that is fenced and no longer owned', async () => {
     const bench = new Bench();
     const zero = new Progress(0);
     bench.owned.delete(0);
@@ -140,11 +55,10 @@ describe('the committer', () => {
     bench.done(zero, 1);
     await bench.runtime.advance(60_000);
     expect(bench.sent).toEqual(['0:1']);
-    expect(bench.committer.fenced).toBe(1);
-    expect(bench.troubles).toEqual([]);
+    expect(bench.errors).toEqual([]);
   });
 
-  it('does not believe a fence while the partition is ours', async () => {
+  it('repeats a fenced commit while the partition is still owned', async () => {
     const bench = new Bench();
     const zero = new Progress(0);
     bench.answers.push(new FencedError(of(0, 7), '7 is not yours, 0 had no answer'));
@@ -153,7 +67,7 @@ describe('the committer', () => {
     expect(zero.confirmed).toBe(1);
   });
 
-  it('asks rarely where asking again hardly helps, and never gives up', async () => {
+  it('repeats a commit rarely after a non-retriable error, and never gives up', async () => {
     const bench = new Bench();
     const zero = new Progress(0);
     bench.answers.push(...Array.from({ length: 3 }, () => new AuthorizationError('no right')));
@@ -164,7 +78,7 @@ describe('the committer', () => {
     expect(zero.confirmed).toBe(1);
   });
 
-  it('flushes: waits for what is under way and what joins it, but not for ever', async () => {
+  it('flush waits for the commit in flight and the one after it, within its timeout', async () => {
     const bench = new Bench();
     const zero = new Progress(0);
     const answer = new Deferred();
@@ -181,7 +95,7 @@ describe('the committer', () => {
     await expect(bench.committer.flush([zero], 500)).resolves.toBe(true);
   });
 
-  it('flushes some partitions without waiting for others that always have more to commit', async () => {
+  it('flush does not wait for partitions that always have more to commit', async () => {
     const bench = new Bench();
     bench.takesMs = 6;
     const [busy, leaving] = [new Progress(0), new Progress(1)];
@@ -198,7 +112,7 @@ describe('the committer', () => {
   });
 
   it.each(['commitPoint', 'confirm'] as const)(
-    'goes on after a mistake of our own in %s',
+    'continues after an internal error in %s',
     async (where) => {
       const bench = new Bench();
       const zero = new Progress(0);
@@ -214,7 +128,7 @@ describe('the committer', () => {
     },
   );
 
-  it('commits what others have done while one cannot tell how far it is', async () => {
+  it('commits the other lanes if the commit point of one throws', async () => {
     const bench = new Bench();
     const [zero, one] = [new Progress(0), new Progress(1)];
     const gate = new Deferred();
@@ -226,13 +140,13 @@ describe('the committer', () => {
     gate.resolve();
     await bench.runtime.settle();
     expect([bench.sent, one.confirmed]).toEqual([['2:1', '1:1'], 1]);
-    expect(bench.troubles).toEqual([expect.objectContaining({ message: 'a mistake' })]);
+    expect(bench.errors).toEqual([expect.objectContaining({ message: 'a mistake' })]);
     await bench.runtime.advance(1_000);
     expect(zero.confirmed).toBe(1);
-    expect(bench.troubles.at(-1)).toBeUndefined();
+    expect(bench.errors.at(-1)).toBeUndefined();
   });
 
-  it('is in no trouble any more when the partition that was refused has left', async () => {
+  it('ends the error when the refused partition has left', async () => {
     const bench = new Bench();
     const [zero, one] = [new Progress(0), new Progress(1)];
     const refused = new AuthorizationError('no right');
@@ -242,12 +156,12 @@ describe('the committer', () => {
     bench.committer.forget(zero);
     bench.done(one, 1);
     await bench.runtime.settle();
-    expect(bench.troubles).toEqual([refused, undefined]);
-    // Nobody waits any longer for what is not ours to commit.
+    expect(bench.errors).toEqual([refused, undefined]);
+    // The other commit does not wait for a lane that was forgotten.
     expect([bench.sent, one.confirmed]).toEqual([['0:1', '1:1'], 1]);
   });
 
-  it('stays in trouble while another partition is refused', async () => {
+  it('keeps the error while another partition is refused', async () => {
     const bench = new Bench();
     const [zero, one] = [new Progress(0), new Progress(1)];
     const refused = new CommitRefusedError(of(0, 1), 'not now', true);
@@ -260,12 +174,12 @@ describe('the committer', () => {
     await bench.runtime.settle();
     bench.committer.forget(zero);
     await bench.runtime.settle();
-    expect(bench.troubles).toEqual([refused]);
+    expect(bench.errors).toEqual([refused]);
     await bench.runtime.advance(1_000);
-    expect([bench.troubles, one.confirmed]).toEqual([[refused, undefined], 1]);
+    expect([bench.errors, one.confirmed]).toEqual([[refused, undefined], 1]);
   });
 
-  it("is in no trouble any more when a fence says that the partition is somebody else's", async () => {
+  it('ends the error when a fence shows that another member owns the partition', async () => {
     const bench = new Bench();
     const zero = new Progress(0);
     const refused = new CommitRefusedError(of(0), 'not now', true);
@@ -274,10 +188,10 @@ describe('the committer', () => {
     await bench.runtime.settle();
     bench.owned.delete(0);
     await bench.runtime.advance(1_000);
-    expect(bench.troubles).toEqual([refused, undefined]);
+    expect(bench.errors).toEqual([refused, undefined]);
   });
 
-  it('tries at once when somebody waits for a flush', async () => {
+  it('repeats a refused commit at once when a flush waits for it', async () => {
     const bench = new Bench();
     const zero = new Progress(0);
     bench.answers.push(new AuthorizationError('no right'));
@@ -294,7 +208,7 @@ describe('the committer', () => {
       'fenced by the generation before, with the partition ours again',
       new FencedError(of(0), 'late'),
     ],
-  ])('does not repeat what was forgotten while it was under way: %s', async (_, refusal) => {
+  ])('does not repeat a commit that was forgotten in flight: %s', async (_, refusal) => {
     const bench = new Bench();
     const [old, anew] = [new Progress(0), new Progress(0)];
     const gate = new Deferred();
@@ -308,7 +222,7 @@ describe('the committer', () => {
     expect(bench.sent).toEqual(['0:50', '0:7']);
   });
 
-  it('sends nothing of a source that was forgotten, and nothing once closed', async () => {
+  it('sends nothing for a forgotten lane, and nothing once it is closed', async () => {
     const bench = new Bench();
     const [zero, one] = [new Progress(0), new Progress(1)];
     const gate = new Deferred();
@@ -323,87 +237,5 @@ describe('the committer', () => {
     await bench.runtime.advance(1_000);
     expect(bench.sent).toEqual(['1:1']);
     expect(bench.runtime.pendingTimers).toBe(0);
-  });
-});
-
-describe('who waits for a commit', () => {
-  it('goes on when it is stored, with what was done by then; at once where nothing is new', async () => {
-    const bench = new Bench();
-    const zero = new Progress(0);
-    await bench.committer.whenStored(zero);
-    const [first, second] = [new Deferred(), new Deferred()];
-    bench.answers.push(first.promise, second.promise);
-    bench.done(zero, 1);
-    const one = watched(bench.committer.whenStored(zero));
-    zero.watermark = 2;
-    const two = watched(bench.committer.whenStored(zero));
-    first.resolve();
-    await bench.runtime.settle();
-    expect([bench.sent, two.ended]).toEqual([['0:1', '0:2'], false]);
-    second.resolve();
-    await bench.runtime.settle();
-    expect([one.ended, two.ended]).toEqual([true, true]);
-  });
-
-  it('waits through every repetition', async () => {
-    const bench = new Bench();
-    const zero = new Progress(0);
-    bench.answers.push(new CommitRefusedError(of(0), 'not now', true));
-    zero.watermark = 1;
-    const stored = watched(bench.committer.whenStored(zero));
-    await bench.runtime.settle();
-    expect(stored.ended).toBe(false);
-    await bench.runtime.advance(5_000);
-    expect([stored.ended, bench.sent]).toEqual([true, ['0:1', '0:1']]);
-  });
-
-  it.each([
-    ['its assignment ends', (bench: Bench, zero: Progress) => bench.committer.forget(zero)],
-    ['the committer closes', (bench: Bench) => bench.committer.close()],
-  ])('goes on when %s', async (_, end) => {
-    const bench = new Bench();
-    const zero = new Progress(0);
-    bench.answers.push(new CommitRefusedError(of(0), 'not now', true));
-    zero.watermark = 1;
-    const stored = watched(bench.committer.whenStored(zero));
-    await bench.runtime.settle();
-    end(bench, zero);
-    await bench.runtime.settle();
-    expect(stored.ended).toBe(true);
-  });
-
-  it('goes on when the partition has gone to somebody else', async () => {
-    const bench = new Bench();
-    const zero = new Progress(0);
-    bench.owned.clear();
-    bench.answers.push(new FencedError(of(0), 'gone'));
-    zero.watermark = 1;
-    const stored = watched(bench.committer.whenStored(zero));
-    await bench.runtime.settle();
-    expect(stored.ended).toBe(true);
-  });
-});
-
-describe('metadata that is too long', () => {
-  it('is shortened at once, and nobody is troubled', async () => {
-    const bench = new Bench();
-    const zero = new Progress(0);
-    zero.metadata = 3_000;
-    bench.answers.push(new OffsetMetadataTooLargeError(of(0), 'too long'));
-    bench.done(zero, 1);
-    await bench.runtime.settle();
-    expect([bench.sent, zero.confirmed, bench.troubles]).toEqual([['0:1', '0:1'], 1, []]);
-    expect(bench.budget.units).toBe(1_500);
-  });
-
-  it('that is not ours to shorten is a trouble like any other', async () => {
-    const bench = new Bench();
-    const zero = new Progress(0);
-    bench.answers.push(new OffsetMetadataTooLargeError(of(0), 'too long'));
-    bench.done(zero, 1);
-    await bench.runtime.settle();
-    expect(bench.troubles).toHaveLength(1);
-    bench.committer.close();
-    await bench.runtime.settle();
   });
 });

@@ -11,14 +11,14 @@ import {
 import {
   Backoff,
   Deferred,
-  type Runtime,
-  type Timer,
   resolvesWithin,
+  type Runtime,
+  sleep,
 } from '@nest-event-bus/broker/runtime';
-import type { MetadataBudget } from './metadata-budget.js';
 import { partitionName } from '../lanes/partition-name.js';
+import type { MetadataBudget } from './metadata-budget.js';
 
-/** Something whose progress is committed. */
+/** A lane, as far as the committer has to know it. */
 export interface CommitSource extends TopicPartition {
   readonly name: string;
   /** undefined when nothing is new. */
@@ -31,257 +31,196 @@ export interface CommitterParts {
   readonly runtime: Runtime;
   readonly logger: DriverLogger;
   readonly budget: MetadataBudget;
-  /** What keeps progress from being committed; undefined when that is over. */
-  onTrouble(error: Error | undefined): void;
+  /** Reports why progress cannot be committed; undefined when it can again. */
+  onError(error: Error | undefined): void;
 }
 
-interface Sent {
-  readonly source: CommitSource;
-  readonly offset: OffsetCommit;
-  /** Who waits for it. */
-  readonly stored: Deferred | undefined;
+interface PendingCommit {
+  readonly lane: CommitSource;
+  readonly commit: OffsetCommit;
 }
 
 const RETRY = { initialMs: 100, maxMs: 5_000 };
-/** For what trying again can hardly mend, such as a refused authorisation. */
-const RARELY_MS = 30_000;
+/** Delay after an error that only an operator can repair, such as a missing permission. */
+const OPERATOR_RETRY_MS = 30_000;
 
 /**
- * Commits, one request at a time: what is done meanwhile joins the next one, so that handlers never
- * wait for the broker. A commit that fails stays pending until it is stored or the partition is
- * somebody else's.
+ * Commits the progress of lanes: changed lanes, their commit points, one commit, confirmation.
+ *
+ * The consumer session coalesces, retries and orders its requests. Lanes that change during a commit
+ * are only collected for the next one, so handlers never wait for the broker. A lane whose commit
+ * the session gave up stays changed until it is stored, or until its assignment ends.
  */
 export class Committer {
-  readonly #pending = new Set<CommitSource>();
-  readonly #underWay = new Set<CommitSource>();
-  /** Of sources that are pending. */
-  readonly #awaited = new Map<CommitSource, Deferred>();
-  /** Refused at their last try. */
+  readonly #changed = new Set<CommitSource>();
+  /** Lanes whose last commit was not stored. */
   readonly #refused = new Set<CommitSource>();
+  readonly #forgotten = new WeakSet<CommitSource>();
   readonly #backoff: Backoff;
-  #isDriving = false;
-  #isInTrouble = false;
+  /** Resolves when the next commit, with all lanes that are changed by then, has been answered. */
+  #nextCommit = new Deferred();
+  #retryDelay = new AbortController();
+  #error: Error | undefined;
+  #isRunning = false;
   #isClosed = false;
-  #nap: { readonly timer: Timer; readonly over: Deferred } | undefined;
-  #fenced = 0;
 
   constructor(private readonly parts: CommitterParts) {
     this.#backoff = new Backoff(parts.runtime, RETRY);
   }
 
-  /** How many commits were not stored because the partition was somebody else's by then. */
-  get fenced(): number {
-    return this.#fenced;
+  /** Commits the progress of a lane, with the next commit if one is under way. */
+  request(lane: CommitSource): void {
+    if (this.#isOver(lane)) return;
+    this.#changed.add(lane);
+    if (!this.#isRunning) void this.#run();
   }
 
-  /** It has progress to commit, now or with the commit after the one that is under way. */
-  request(source: CommitSource): void {
-    if (this.#isClosed) return;
-    this.#pending.add(source);
-    if (!this.#isDriving) void this.#drive();
+  /** Resolves when the present progress is stored, or never will be because the assignment has ended. */
+  async whenStored(lane: CommitSource): Promise<void> {
+    if (!lane.commitPoint()) return;
+    do {
+      if (this.#isOver(lane)) return;
+      const { promise } = this.#nextCommit;
+      this.request(lane);
+      await promise;
+    } while (this.#refused.has(lane));
   }
 
-  /** Resolves when what is done by now is stored; or never will be, because the assignment has ended. */
-  whenStored(source: CommitSource): Promise<void> {
-    if (this.#isClosed || !source.commitPoint()) return Promise.resolve();
-    const stored = this.#awaited.get(source) ?? new Deferred();
-    this.#awaited.set(source, stored);
-    this.request(source);
-    return stored.promise;
-  }
-
-  /** Nothing of it is committed any more: its assignment has ended. */
-  forget(source: CommitSource): void {
-    this.#pending.delete(source);
-    this.#underWay.delete(source);
-    this.#takeAwaited(source)?.resolve();
-    this.#noLongerRefused([source]);
-  }
-
-  /**
-   * Whether what is done of these by now was settled in time; what was not stays pending. Others may
-   * have more to commit all the time: nobody waits for them.
-   */
-  async flush(sources: readonly CommitSource[], timeoutMs: number): Promise<boolean> {
-    const stored = Promise.all(sources.map(async (source) => this.whenStored(source)));
-    this.#wake();
+  /** Returns whether the present progress of these lanes was stored in time, without waiting for other lanes. */
+  async flush(lanes: readonly CommitSource[], timeoutMs: number): Promise<boolean> {
+    const stored = Promise.all(lanes.map((lane) => this.whenStored(lane)));
+    this.#retryDelay.abort();
     return resolvesWithin(this.parts.runtime, timeoutMs, stored);
   }
 
-  /** No further try. */
+  /** Commits nothing of this lane any more: its assignment has ended. */
+  forget(lane: CommitSource): void {
+    this.#forgotten.add(lane);
+    this.#changed.delete(lane);
+    this.#noLongerRefused(lane);
+    this.#retryDelay.abort();
+  }
+
   close(): void {
     this.#isClosed = true;
-    this.#pending.clear();
-    for (const source of [...this.#awaited.keys()]) this.#takeAwaited(source)?.resolve();
-    this.#wake();
+    for (const lane of [...this.#changed]) this.forget(lane);
   }
 
-  async #drive(): Promise<void> {
-    this.#isDriving = true;
-    while (this.#pending.size > 0) {
-      try {
-        await this.#commitPending();
-      } catch (error) {
-        await this.#onBroken(error as Error);
-      }
+  #isOver(lane: CommitSource): boolean {
+    return this.#isClosed || this.#forgotten.has(lane);
+  }
+
+  async #run(): Promise<void> {
+    this.#isRunning = true;
+    while (this.#changed.size > 0) {
+      const answered = this.#nextCommit;
+      this.#nextCommit = new Deferred();
+      const error = await this.#commitChanged();
+      answered.resolve();
+      if (error) await this.#delayRetry(error);
     }
-    this.#isDriving = false;
+    this.#isRunning = false;
+    // The lane that somebody waits for may have been forgotten before its turn.
+    this.#nextCommit.resolve();
+    this.#nextCommit = new Deferred();
   }
 
-  async #commitPending(): Promise<void> {
-    const { sent, mistake } = this.#take();
-    if (sent.length > 0) await this.#send(sent);
-    if (mistake) await this.#onBroken(mistake);
-  }
-
-  async #send(sent: readonly Sent[]): Promise<void> {
+  /** Returns the error after which the commit is to be repeated later. */
+  async #commitChanged(): Promise<Error | undefined> {
+    const { pending, bug } = this.#takeChanged();
     try {
-      await this.parts.session.commit(sent.map(({ offset }) => offset));
+      if (pending.length > 0) await this.parts.session.commit(pending.map(({ commit }) => commit));
+      for (const each of pending) this.#confirm(each);
+      return bug;
     } catch (error) {
-      return this.#meet(error as Error, sent);
+      return this.#onRefused(error as Error, pending) ?? bug;
     }
-    this.#confirm(sent);
   }
 
-  /** A mistake of our own must not end the committing silently: it is told, and what is pending is tried again. */
-  async #onBroken(error: Error): Promise<void> {
-    this.parts.logger.error('A commit broke and is tried again', { reason: error.message });
-    this.#isInTrouble = true;
-    this.parts.onTrouble(error);
-    await this.#rest(error);
-  }
-
-  /** A source that cannot tell how far it is stays pending, and keeps nobody else from committing. */
-  #take(): { readonly sent: readonly Sent[]; readonly mistake: Error | undefined } {
-    const sent: Sent[] = [];
-    let mistake: Error | undefined;
-    this.#underWay.clear();
-    for (const source of [...this.#pending]) {
+  /** Takes the commit points. A lane whose commit point throws does not keep the others from committing. */
+  #takeChanged(): { readonly pending: readonly PendingCommit[]; readonly bug: Error | undefined } {
+    const pending: PendingCommit[] = [];
+    let bug: Error | undefined;
+    for (const lane of [...this.#changed]) {
       try {
-        const offset = source.commitPoint();
-        const stored = this.#takeAwaited(source);
-        this.#pending.delete(source);
-        if (offset) sent.push({ source, offset, stored });
-        else stored?.resolve();
+        const commit = lane.commitPoint();
+        this.#changed.delete(lane);
+        if (commit) pending.push({ lane, commit });
+        else this.#noLongerRefused(lane);
       } catch (error) {
-        mistake = error as Error;
-        this.#refused.add(source);
+        bug = error as Error;
+        this.#refused.add(lane);
       }
     }
-    for (const { source } of sent) this.#underWay.add(source);
-    this.#noLongerRefused([...this.#refused].filter((source) => this.#hasNothingLeft(source)));
-    return { sent, mistake };
+    return { pending, bug };
   }
 
-  #hasNothingLeft(source: CommitSource): boolean {
-    return !this.#underWay.has(source) && !this.#pending.has(source);
-  }
-
-  #confirm(sent: readonly Sent[]): void {
-    for (const { source, offset, stored } of sent) {
-      try {
-        source.confirm(offset);
-      } catch (error) {
-        const reason = (error as Error).message;
-        this.parts.logger.error('A commit was stored and could not be taken note of', { reason });
-      }
-      stored?.resolve();
+  #confirm({ lane, commit }: PendingCommit): void {
+    try {
+      lane.confirm(commit);
+    } catch (error) {
+      const reason = (error as Error).message;
+      this.parts.logger.error('A stored commit could not be confirmed', { reason });
     }
-    this.#noLongerRefused(sent.map(({ source }) => source));
+    this.#noLongerRefused(lane);
   }
 
-  /** They are stored, or not ours to commit. When nothing is refused any more, nothing is to be waited for. */
-  #noLongerRefused(sources: readonly CommitSource[]): void {
-    for (const source of sources) this.#refused.delete(source);
-    if (!this.#isInTrouble || this.#refused.size > 0) return;
-    this.#isInTrouble = false;
-    this.#backoff.reset();
-    this.parts.onTrouble(undefined);
-    this.#wake();
-  }
-
-  /** Partitions that the error does not name were stored. */
-  async #meet(error: Error, sent: readonly Sent[]): Promise<void> {
-    const named =
-      error instanceof CommitError
-        ? new Set(error.partitions.map(({ topic, partition }) => partitionName(topic, partition)))
-        : undefined;
-    const refused = sent.filter(({ source }) => !named || named.has(source.name));
-    const gone = refused.filter(({ source }) => this.#isGone(error, source));
-    const retried = refused.filter((each) => !gone.includes(each));
-    for (const each of retried) this.#askAgain(each);
-    this.#drop(gone, error);
-    this.#confirm(sent.filter((each) => !refused.includes(each)));
-    if (retried.length === 0 || this.#hasShortened(error, retried)) return;
-    this.#isInTrouble = true;
-    this.parts.onTrouble(error);
-    await this.#rest(error);
+  /** Repeats what was not stored and is still ours. A CommitError names the partitions that were not stored. */
+  #onRefused(error: Error, pending: readonly PendingCommit[]): Error | undefined {
+    const named = error instanceof CommitError ? error.partitions : pending.map(({ lane }) => lane);
+    const names = new Set(named.map(({ topic, partition }) => partitionName(topic, partition)));
+    const refused = pending.filter(
+      ({ lane }) => names.has(lane.name) && !this.#isGone(error, lane),
+    );
+    for (const { lane } of refused) {
+      this.#changed.add(lane);
+      this.#refused.add(lane);
+    }
+    for (const each of pending) {
+      if (!names.has(each.lane.name)) this.#confirm(each);
+      else if (!refused.includes(each)) this.#noLongerRefused(each.lane);
+    }
+    return refused.length === 0 || this.#shortensMetadata(error, refused) ? undefined : error;
   }
 
   /**
-   * A fence is believed when the session does not own the partition either: one error may name
-   * partitions that are gone and some that only have to be tried again.
+   * A FencedError may also name partitions that only have to be tried again. So it counts only if the
+   * session does not own the partition either.
    */
-  #isGone(error: Error, source: CommitSource): boolean {
-    if (this.#isClosed || error instanceof ClosedError) return true;
-    // Its assignment has ended meanwhile; the partition may be ours again, in another one.
-    if (!this.#underWay.has(source)) return true;
-    return error instanceof FencedError && this.parts.session.position(source) === undefined;
+  #isGone(error: Error, lane: CommitSource): boolean {
+    if (this.#isOver(lane) || error instanceof ClosedError) return true;
+    return error instanceof FencedError && this.parts.session.position(lane) === undefined;
   }
 
-  #askAgain({ source, stored }: Sent): void {
-    this.#pending.add(source);
-    this.#refused.add(source);
-    if (!stored) return;
-    const later = this.#awaited.get(source);
-    if (later) void later.promise.then(() => stored.resolve());
-    else this.#awaited.set(source, stored);
-  }
-
-  /** The next try has less metadata, and need not wait. */
-  #hasShortened(error: Error, refused: readonly Sent[]): boolean {
+  /** Returns true if the commit can be repeated at once, with shorter metadata. */
+  #shortensMetadata(error: Error, refused: readonly PendingCommit[]): boolean {
     if (!(error instanceof OffsetMetadataTooLargeError)) return false;
-    const lengths = refused.map(({ offset }) => offset.metadata?.length ?? 0);
+    const lengths = refused.map(({ commit }) => commit.metadata?.length ?? 0);
     return this.parts.budget.shrink(Math.max(...lengths));
   }
 
-  #takeAwaited(source: CommitSource): Deferred | undefined {
-    const stored = this.#awaited.get(source);
-    this.#awaited.delete(source);
-    return stored;
+  /** Ends the error with the last refused lane, so that other commits need not wait for a retry. */
+  #noLongerRefused(lane: CommitSource): void {
+    this.#refused.delete(lane);
+    if (!this.#error || this.#refused.size > 0) return;
+    this.#error = undefined;
+    this.#backoff.reset();
+    this.parts.onError(undefined);
+    this.#retryDelay.abort();
   }
 
-  #drop(gone: readonly Sent[], error: Error): void {
-    const count = gone.length;
-    if (count === 0) return;
-    for (const { stored } of gone) stored?.resolve();
-    this.#noLongerRefused(gone.map(({ source }) => source));
-    this.#fenced += count;
-    this.parts.logger.debug(
-      'What was done of partitions that are no longer ours stays uncommitted',
-      {
-        partitions: count,
-        reason: error.message,
-      },
-    );
-  }
-
-  async #rest(error: Error): Promise<void> {
-    const isHopeless = 'retriable' in error && error.retriable === false;
+  async #delayRetry(error: Error & { readonly retriable?: boolean }): Promise<void> {
+    const { runtime, logger } = this.parts;
     const isFence = error instanceof FencedError;
-    const delayMs = isHopeless && !isFence ? RARELY_MS : this.#backoff.next();
-    if (isHopeless && !isFence)
-      this.parts.logger.error('What is done cannot be committed', { reason: error.message });
-    const over = new Deferred();
-    const timer = this.parts.runtime.setTimer(() => over.resolve(), delayMs);
-    this.#nap = { timer, over };
-    await over.promise;
-    this.#nap = undefined;
-  }
-
-  /** Somebody waits: the next try is now. */
-  #wake(): void {
-    this.#nap?.timer.cancel();
-    this.#nap?.over.resolve();
+    const needsOperator = error.retriable === false && !isFence;
+    const delayMs = needsOperator ? OPERATOR_RETRY_MS : this.#backoff.next();
+    if (error.retriable !== true && !isFence)
+      logger.error('Offsets could not be committed; the commit is repeated', {
+        reason: error.message,
+      });
+    this.#error = error;
+    this.parts.onError(error);
+    this.#retryDelay = new AbortController();
+    await sleep(runtime, delayMs, this.#retryDelay.signal).catch(() => undefined);
   }
 }

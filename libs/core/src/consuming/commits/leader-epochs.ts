@@ -3,11 +3,14 @@ interface EpochStart {
   readonly epoch: number;
 }
 
-/** In which leader epoch the records of a partition were written, so that a commit can name that of the last one done. */
+/**
+ * Remembers in which leader epoch the records of a partition were written, so that a commit can
+ * name the epoch of the last completed record.
+ */
 export class LeaderEpochs {
   #starts: EpochStart[];
 
-  /** `epoch` is what the group committed; -1 when unknown. */
+  /** `epoch` is the committed epoch; -1 when unknown. */
   constructor(epoch: number) {
     this.#starts = [{ from: -1, epoch }];
   }
@@ -21,12 +24,12 @@ export class LeaderEpochs {
     if (last?.epoch !== epoch) this.#starts.push({ from: offset, epoch });
   }
 
-  /** The epoch in which the record at this offset was written, as far as is known. */
+  /** Returns the epoch in which the record at this offset was written; -1 when unknown. */
   at(offset: number): number {
     return this.#starts.findLast(({ from }) => from <= offset)?.epoch ?? -1;
   }
 
-  /** The epoch of the last record before this offset. */
+  /** Returns the epoch of the last record before this offset. */
   before(offset: number): number {
     const index = this.#starts.findLastIndex(({ from }) => from < offset);
     if (index > 0) this.#starts = this.#starts.slice(index);

@@ -1,18 +1,24 @@
-/** What a broker takes by default (offset.metadata.max.bytes), which it counts in UTF-16 units. */
+/** The broker's default limit (offset.metadata.max.bytes). The broker counts UTF-16 units. */
 const DEFAULT_UNITS = 4_096;
-/** With less than this hardly a run has room. */
+/** Less than this has room for hardly one range. */
 const LEAST_UNITS = 40;
 
-/** How long the metadata of a commit may be. The broker does not say, so it is found out. */
+/**
+ * Limits the length of commit metadata. The broker does not tell its limit, so the budget shrinks
+ * after each refusal.
+ */
 export class MetadataBudget {
   #units = DEFAULT_UNITS;
 
-  /** 0: no metadata is written at all. */
+  /** 0 means that no metadata is written. */
   get units(): number {
     return this.#units;
   }
 
-  /** The broker refused metadata of this length. False where there is nothing to be taken away. */
+  /**
+   * Halves the budget after the broker refused metadata of this length. Returns false if there was
+   * no metadata to shorten.
+   */
   shrink(length: number): boolean {
     if (length === 0) return false;
     const half = Math.floor(Math.min(this.#units, length) / 2);

@@ -3,7 +3,7 @@ import { type Outcome, succeeded } from '../../model/outcomes/outcome.js';
 import type { ConsumingSettings } from '../session/consuming-session.js';
 import { ConsumingTestBed, upTo } from '../session/consuming-test-bed.spec-support.js';
 
-/** Of records by key, every second one is done, and the others run until the test says so. */
+/** Completes every second of many records by key. The others run until the test ends them. */
 async function everySecondDone(
   offsetMetadataLimit: number,
   settings: Partial<ConsumingSettings> = {},
@@ -36,8 +36,8 @@ async function everySecondDone(
   return { testBed, member, gates, endAll };
 }
 
-describe('a broker that takes less metadata than others', () => {
-  it('gets less, and every commit is stored', async () => {
+describe('a broker with a smaller metadata limit', () => {
+  it('gets shorter metadata, and stores every commit', async () => {
     const { testBed, member, endAll } = await everySecondDone(150);
     await testBed.runtime.advance(5_000);
     const commit = await testBed.commitOf();
@@ -50,7 +50,7 @@ describe('a broker that takes less metadata than others', () => {
     await testBed.end();
   });
 
-  it('gets none where it takes none, and intake goes on', async () => {
+  it('gets no metadata if it accepts none, and records are still handled', async () => {
     const { testBed, member, gates, endAll } = await everySecondDone(3);
     await testBed.runtime.advance(5_000);
     expect((await testBed.commitOf())?.metadata ?? '').toBe('');
@@ -61,8 +61,8 @@ describe('a broker that takes less metadata than others', () => {
   });
 });
 
-describe('a commit that has no room for all that is done beyond it', () => {
-  it('holds up the fetching of its partition until it has', async () => {
+describe('full commit metadata', () => {
+  it('stops fetching the partition until there is room', async () => {
     const { testBed, member, gates, endAll } = await everySecondDone(150);
     await testBed.runtime.advance(5_000);
     expect(gates.size).toBeLessThan(100);
@@ -73,7 +73,7 @@ describe('a commit that has no room for all that is done beyond it', () => {
     await testBed.end();
   });
 
-  it('does so no longer by MANUAL either, whatever is in line behind a handler', async () => {
+  it('stops fetching the partition no longer than necessary with MANUAL, too', async () => {
     const keys = ['first', ...upTo(1_198).map(String), 'first'];
     keys[2] = 'first';
     const settings = { ackMode: 'MANUAL', maxPollRecords: 50 } as const;
@@ -84,7 +84,7 @@ describe('a commit that has no room for all that is done beyond it', () => {
       for (const [offset, gate] of gates) if (offset > 0) gate.resolve(succeeded);
       await testBed.runtime.advance(100);
     }
-    // All but those that are in line.
+    // All records were handed out, except those in line.
     expect(member.handled.length).toBe(1_198);
     await endAll();
     await testBed.end();

@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { OffsetTracker } from './offset-tracker.js';
 
-describe('the watermark of a partition', () => {
-  it('is where it started, until something is received and done', () => {
+describe('OffsetTracker', () => {
+  it('starts with the watermark at the start position', () => {
     expect(new OffsetTracker(7).watermark).toBe(7);
   });
 
-  it('stands at the first unfinished record, whatever was done behind it', () => {
+  it('never moves the watermark past an unfinished record', () => {
     const tracker = received(0, [0, 1, 2, 3]);
     tracker.complete(1);
     tracker.complete(3);
@@ -17,7 +17,7 @@ describe('the watermark of a partition', () => {
     expect(tracker.watermark).toBe(4);
   });
 
-  it('passes offsets that are not in the log', () => {
+  it('moves the watermark past offsets that are missing from the log', () => {
     const tracker = received(0, [3, 9]);
     tracker.complete(3);
     expect(tracker.watermark).toBe(9);
@@ -27,7 +27,7 @@ describe('the watermark of a partition', () => {
     expect(tracker.watermark).toBe(12);
   });
 
-  it('does not pass a record that was given back, nor what would come behind it', () => {
+  it('does not move past a record that was given back, nor past later ones', () => {
     const tracker = received(0, [0, 1, 2, 3]);
     tracker.complete(0);
     tracker.rewindTo(2);
@@ -35,7 +35,7 @@ describe('the watermark of a partition', () => {
     expect([tracker.watermark, tracker.next]).toEqual([2, 2]);
   });
 
-  it('lets what is done behind a rewind not be received again', () => {
+  it('does not receive records again that completed behind a rewind', () => {
     const tracker = received(0, [0, 1, 2]);
     tracker.complete(1);
     tracker.rewindTo(0);
@@ -44,11 +44,11 @@ describe('the watermark of a partition', () => {
     expect(tracker.watermark).toBe(2);
   });
 
-  it('never receives a record that is at work', () => {
+  it('never receives a record that is in flight', () => {
     expect(received(0, [0, 1]).receive(1)).toBe(false);
   });
 
-  it('keeps apart what is done beyond the gap from what is not', () => {
+  it('separates completed ranges beyond the gap from unfinished records', () => {
     const tracker = received(0, [0, 1, 2, 3, 4, 6]);
     for (const offset of [1, 2, 4, 6]) tracker.complete(offset);
     expect(tracker.completedBeyondGap()).toEqual([
@@ -63,7 +63,7 @@ describe('the watermark of a partition', () => {
     expect([tracker.watermark, tracker.completedBeyondGap()]).toEqual([3, [{ from: 4, to: 7 }]]);
   });
 
-  it('does not take for done what the log only has not', () => {
+  it('does not count offsets that are only missing from the log as completed', () => {
     const tracker = received(0, [0, 3, 7]);
     expect([tracker.completedBeyondGap(), tracker.distanceBeyondGap]).toEqual([[], 0]);
     tracker.advanceTo(12);
@@ -71,7 +71,7 @@ describe('the watermark of a partition', () => {
     expect(tracker.completedBeyondGap()).toEqual([{ from: 1, to: 4 }]);
   });
 
-  it('takes an earlier owner at its word about what is done', () => {
+  it('accepts the completed ranges of an earlier owner', () => {
     const tracker = new OffsetTracker(10);
     tracker.markCompleted([
       { from: 11, to: 13 },
@@ -87,7 +87,7 @@ describe('the watermark of a partition', () => {
     expect(received(0, []).completedBeyondGap()).toEqual([]);
   });
 
-  it('is rewound around what is at work, which is not received again, ended or not', () => {
+  it('rewinds around records in flight, which are not received again', () => {
     const tracker = received(0, [0, 1, 2, 3, 4]);
     tracker.rewindTo(1, new Set([2, 4]));
     tracker.complete(4);
@@ -102,7 +102,7 @@ describe('the watermark of a partition', () => {
     expect(tracker.watermark).toBe(5);
   });
 
-  it('agrees with a plain model, whatever happens in whatever order', () => {
+  it('agrees with a plain model for any sequence of operations', () => {
     fc.assert(
       fc.property(gaps, fc.array(step, { maxLength: 150 }), (holes, steps) => {
         const model = new Model(holes);
@@ -139,10 +139,10 @@ const step = fc.record({
   pick: fc.nat(50),
 } as const);
 
-/** How far apart the offsets of a log are. */
+/** Distances between the offsets of a log. */
 const gaps = fc.array(fc.constantFrom(1, 1, 1, 2, 4), { minLength: 40, maxLength: 40 });
 
-/** A log, its reader and its handlers, with everything remembered and looked up the slow way. */
+/** A log with a reader and handlers that remembers everything and computes results the slow way. */
 class Model {
   readonly broken: string[] = [];
   readonly #log: readonly number[];

@@ -1,29 +1,36 @@
-/** Offsets that are done, or not in the log: `from` is the first of them, `to` the first behind them. */
+/**
+ * Offsets that are completed or missing from the log: `from` is the first, `to` is the offset after
+ * the last.
+ */
 export interface OffsetRange {
   readonly from: number;
   readonly to: number;
 }
 
 /**
- * Knows of one assignment of one partition which records are unfinished. The watermark is the
- * first of them: what may be committed as the next offset to read. Offsets that are missing from
- * the log (compacted, control records) were never received and so block nothing.
+ * Tracks which records of one partition are unfinished in one assignment. The watermark is the
+ * first unfinished offset, which may be committed as the next offset to read. Offsets that are
+ * missing from the log (compacted records, control records) are never received, so they block
+ * nothing.
  */
 export class OffsetTracker {
-  /** In ascending order; those before `#head` are finished. */
+  /** Ascending. Entries before `#head` are finished. */
   #unfinished: number[] = [];
   #head = 0;
   #next: number;
-  /** What is done from `#next` on, since it was before a rewind, or in an earlier assignment. Ascending, apart. */
+  /**
+   * Ranges from `#next` on that were completed before a rewind or in an earlier assignment.
+   * Ascending and disjoint.
+   */
   #completedAhead: OffsetRange[] = [];
-  /** Behind the last one that was done before its turn. */
+  /** The offset after the last record that was completed out of order. */
   #completedUpTo = 0;
 
   constructor(start: number) {
     this.#next = start;
   }
 
-  /** The offset that is received next, or the first one above it that the log has. */
+  /** The offset to receive next. The log may continue at a higher one. */
   get next(): number {
     return this.#next;
   }
@@ -37,12 +44,12 @@ export class OffsetTracker {
     return this.#unfinished.length - this.#head;
   }
 
-  /** How far the last record that is done lies beyond the first that is not. */
+  /** Distance between the watermark and the end of the last completed record. */
   get distanceBeyondGap(): number {
     return Math.max(this.#completedUpTo - this.watermark, 0);
   }
 
-  /** What is done beyond the watermark. */
+  /** Completed ranges beyond the watermark. */
   completedBeyondGap(): readonly OffsetRange[] {
     const end = this.#completedUpTo;
     const { watermark } = this;
@@ -55,14 +62,17 @@ export class OffsetTracker {
       .map(({ from, to }) => ({ from, to: Math.min(to, end) }));
   }
 
-  /** These are done, by somebody's word: they are not received. They lie beyond what was. */
+  /**
+   * Marks ranges as completed that the commit metadata names. They lie beyond every received
+   * record, and `receive` refuses their records.
+   */
   markCompleted(ranges: readonly OffsetRange[]): void {
     this.#completedAhead = [...ranges];
     this.#completedUpTo = ranges.at(-1)?.to ?? 0;
     this.#skipCompleted();
   }
 
-  /** From here on nothing is done, whatever somebody said. Nothing was received there yet. */
+  /** Withdraws all marks from this offset on, where nothing was received yet. */
   unmarkFrom(offset: number): void {
     this.#completedAhead = this.#completedAhead
       .filter(({ from }) => from < offset)
@@ -71,7 +81,7 @@ export class OffsetTracker {
     this.#completedUpTo = Math.min(this.#completedUpTo, offset);
   }
 
-  /** False for a record that is at work or done already: it must not be handed out again. */
+  /** Returns false for a record that is in flight or completed: it must not be handed out again. */
   receive(offset: number): boolean {
     if (offset < this.#next) return false;
     const isDone = this.#completedAhead.length > 0 && this.#isCompletedAhead(offset);
@@ -80,7 +90,10 @@ export class OffsetTracker {
     return !isDone && this.#addUnfinished(offset);
   }
 
-  /** The driver stands here: what lies before and was not received is not in the log. */
+  /**
+   * Moves to the position of the driver. Offsets below it that were not received are not in the
+   * log.
+   */
   advanceTo(position: number): void {
     if (position <= this.#next) return;
     this.#next = position;
@@ -90,11 +103,14 @@ export class OffsetTracker {
   complete(offset: number): void {
     if (this.#unfinished[this.#head] === offset) this.#removeFirst();
     else this.#remove(offset);
-    // Those behind are what is read again, after a rewind.
+    // After a rewind, offsets from `#next` on are read again.
     if (offset >= this.#next) this.#addCompletedAhead(offset);
   }
 
-  /** The records from here on are received again, except those that are done and those that are `atWork`. */
+  /**
+   * Rewinds, so that the records from this offset on are received again, except completed records
+   * and those `atWork`.
+   */
   rewindTo(offset: number, atWork: ReadonlySet<number> = NO_OFFSETS): void {
     if (offset < this.#next) {
       this.#completedAhead = [
@@ -155,7 +171,7 @@ export class OffsetTracker {
     this.#skipCompleted();
   }
 
-  /** What is received next is not done. */
+  /** Keeps the invariant that the next offset is never inside a completed range. */
   #skipCompleted(): void {
     let first = this.#completedAhead[0];
     while (first && first.from <= this.#next) {
@@ -165,7 +181,7 @@ export class OffsetTracker {
     }
   }
 
-  /** All that was received there and is not unfinished. */
+  /** Ranges between these offsets that were received and are not unfinished. */
   #completedBetween(from: number, to: number): OffsetRange[] {
     const ranges: OffsetRange[] = [];
     let start = from;
@@ -179,7 +195,7 @@ export class OffsetTracker {
     return ranges;
   }
 
-  /** Of the first unfinished record at or behind this offset. */
+  /** Returns the index of the first unfinished record at or after this offset. */
   #indexOf(offset: number): number {
     let [low, high] = [this.#head, this.#unfinished.length];
     while (low < high) {
@@ -193,5 +209,5 @@ export class OffsetTracker {
 
 const NO_OFFSETS: ReadonlySet<number> = new Set();
 
-/** Cutting the finished ones off costs a copy of the rest: worth it now and then only. */
+/** Compaction copies the rest of the array, so it only runs after this many finished records. */
 const COMPACT_AFTER = 1_024;

@@ -23,7 +23,7 @@ function receive(progress: PartitionProgress, ...offsets: readonly number[]): re
   return wanted.map(({ offset }) => offset);
 }
 
-/** One of five is done out of turn. */
+/** Completes one of five records out of order. */
 function withGap(given?: Given): PartitionProgress {
   const progress = progressWith(given);
   receive(progress, 0, 1, 2, 3, 4);
@@ -31,8 +31,8 @@ function withGap(given?: Given): PartitionProgress {
   return progress;
 }
 
-describe('what is committed of a partition', () => {
-  it('is the watermark, once, and nothing more where all is in order', () => {
+describe('PartitionProgress.commitPoint', () => {
+  it('returns the watermark once, and nothing more without new progress', () => {
     const progress = progressWith();
     receive(progress, 0, 1);
     expect(progress.commitPoint()).toBeUndefined();
@@ -43,7 +43,7 @@ describe('what is committed of a partition', () => {
     expect(progress.commitPoint()).toBeUndefined();
   });
 
-  it('is told again where the group has taken an older one since', () => {
+  it('returns the watermark again if the group has stored an older one since', () => {
     const progress = progressWith();
     receive(progress, 0, 1);
     progress.tracker.complete(0);
@@ -54,7 +54,7 @@ describe('what is committed of a partition', () => {
     expect(progress.commitPoint()).toEqual(newer);
   });
 
-  it('is told again where only what is done beyond the gap has changed', () => {
+  it('returns the watermark again if only the completed ranges beyond it changed', () => {
     const progress = withGap();
     const first = progress.commitPoint();
     expect(first).toMatchObject({ offset: 0, metadata: 'eb1 0/0 one CB' });
@@ -66,13 +66,13 @@ describe('what is committed of a partition', () => {
     expect(progress.commitPoint()).toEqual({ topic: 't', partition: 0, offset: 5, leaderEpoch: 0 });
   });
 
-  it('is nothing any more once its offsets are those of another log', () => {
+  it('returns nothing once its offsets belong to another log', () => {
     const progress = withGap();
     progress.stopCommitting();
     expect(progress.commitPoint()).toBeUndefined();
   });
 
-  it('says so when it has no room for all, and does without where there is none', () => {
+  it('reports full metadata, and omits metadata without a budget', () => {
     const budget = new MetadataBudget();
     const progress = withGap({ budget, topicId: 'i'.repeat(90) });
     progress.tracker.complete(4);
@@ -100,10 +100,10 @@ describe('what is committed of a partition', () => {
   });
 });
 
-describe('what an earlier owner has committed', () => {
+describe('the metadata of an earlier owner', () => {
   const metadata = 'eb1 0/0 one CB';
 
-  it('spares the handler what is done', () => {
+  it('keeps completed records away from the handler', () => {
     const progress = progressWith({ metadata });
     expect(progress.commitPoint()).toBeUndefined();
     expect(receive(progress, 0, 1, 2, 3)).toEqual([0, 1, 3]);
@@ -122,7 +122,7 @@ describe('what an earlier owner has committed', () => {
     ],
     ['the record there is gone', {}, recordsOf(1, 2)],
     ['it is of another version', { metadata: 'eb2 0/0 one CB' }, recordsOf(0, 1, 2)],
-  ])('is discarded where %s, and taken back', (_, given, records) => {
+  ])('is discarded if %s, and removed by the next commit', (_, given, records) => {
     const progress = progressWith({ metadata, ...given });
     expect(records.filter((record) => progress.receive(record))).toHaveLength(records.length);
     const isOurs = !given.metadata;
@@ -134,14 +134,14 @@ describe('what an earlier owner has committed', () => {
   const inEpochs = (...epochs: readonly number[]): readonly BrokerRecord[] =>
     epochs.map((leaderEpoch, offset) => ({ ...recordsOf(offset)[0]!, leaderEpoch }));
 
-  it('is told with the epoch of the last record that is done', () => {
+  it('names the epoch of the last completed record', () => {
     const progress = progressWith();
     for (const record of inEpochs(0, 0, 2, 3)) progress.receive(record);
     progress.tracker.complete(2);
     expect(progress.commitPoint()).toMatchObject({ offset: 0, metadata: 'eb1 0/2 one CB' });
   });
 
-  it('and with what the earlier owner said, as long as its records were not read again', () => {
+  it('keeps the epoch of the earlier owner until its records are read again', () => {
     const progress = progressWith({ metadata: 'eb1 0/3 one CB' });
     for (const record of inEpochs(0, 0)) progress.receive(record);
     progress.tracker.complete(0);
@@ -153,7 +153,7 @@ describe('what an earlier owner has committed', () => {
     ['a log that was cut before them', 'eb1 0/3 one CBBB', [0, 4, 4, 4, 4], [0, 1, 2, 3, 4]],
     ['a log that was cut at the next record', 'eb1 0/3 one BD', [0, 4, 4, 4, 4], [0, 1, 2, 3, 4]],
     ['a log that was cut in between', 'eb1 0/3 one CBBB', [0, 0, 3, 4, 4], [0, 1, 3, 4]],
-  ])('is believed of records that were there then: %s', (_, said, epochs, expected) => {
+  ])('applies only to records that were there then: %s', (_, said, epochs, expected) => {
     const progress = progressWith({ metadata: said });
     const received = inEpochs(...epochs).filter((record) => progress.receive(record));
     expect(received.map(({ offset }) => offset)).toEqual(expected);
@@ -161,14 +161,14 @@ describe('what an earlier owner has committed', () => {
     expect(progress.commitPoint()).toMatchObject({ offset: epochs.length });
   });
 
-  it('is discarded where nothing is in the log at its offset', () => {
+  it('is discarded if the log has no record at its offset', () => {
     const progress = progressWith({ metadata });
     progress.tracker.advanceTo(2);
     expect(progress.commitPoint()).toEqual({ topic: 't', partition: 0, offset: 2, leaderEpoch: 0 });
     expect(receive(progress, 2)).toEqual([2]);
   });
 
-  it('is discarded where reading starts elsewhere', () => {
+  it('is discarded if reading starts at another offset', () => {
     const assigned: AssignedPartition = {
       topic: 't',
       partition: 0,
@@ -183,10 +183,10 @@ describe('what an earlier owner has committed', () => {
   });
 });
 
-describe('what passes from one owner to the next', () => {
+describe('metadata passed from one owner to the next', () => {
   const log = recordsOf(...Array.from({ length: 60 }, (_, index) => 2 * index));
 
-  it('hides no record that is not done, and none that is recorded comes again', () => {
+  it('hides no unfinished record, and redelivers no recorded one', () => {
     const owners = fc.array(fc.array(fc.nat(59), { maxLength: 40 }), { maxLength: 6 });
     fc.assert(
       fc.property(owners, fc.integer({ min: 20, max: 300 }), (turns, units) => {

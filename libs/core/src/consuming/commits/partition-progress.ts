@@ -5,22 +5,29 @@ import type { MetadataBudget } from './metadata-budget.js';
 import { OffsetTracker, type OffsetRange } from './offset-tracker.js';
 
 export interface ProgressParts {
-  /** null where the broker has none. */
+  /** null if the broker knows no topic ids. */
   readonly topicId: string | null;
   readonly budget: MetadataBudget;
 }
 
-/** How far a partition is in one assignment, and what the group knows of it. */
+/** Progress of a partition in one assignment, and what the group has stored of it. */
 export class PartitionProgress {
   readonly tracker: OffsetTracker;
   readonly #epochs: LeaderEpochs;
   #committed: number;
   #metadata: string | null;
-  /** What an earlier owner says is done, until the first record shows whether it speaks of this log. */
+  /**
+   * Completed ranges that an earlier owner has committed. The first record shows whether they
+   * belong to this log.
+   */
   #unverifiedMetadata: CompletedRanges | undefined;
-  /** It is believed; a record that was written later than all that it speaks of shows that the log was cut since. */
+  /**
+   * Ranges that were accepted. A record of a later epoch than all of them shows that the log was
+   * truncated since.
+   */
   #verifiedMetadata: { readonly lastEpoch: number; readonly end: number } | undefined;
   #isCommittingStopped = false;
+  #beginning: OffsetCommit | undefined;
   #isMetadataFull = false;
 
   constructor(
@@ -37,17 +44,20 @@ export class PartitionProgress {
     this.#metadata = heard ? (committed?.metadata ?? null) : null;
   }
 
-  /** What was last known to be committed, or where it started. */
+  /** The last known committed offset, or the start position. */
   get committed(): number {
     return this.#committed;
   }
 
-  /** More is done beyond the gap than a commit can say: nothing new is to begin until that is less. */
+  /**
+   * More is completed beyond the gap than the metadata can hold. Nothing new begins until the gap
+   * is smaller.
+   */
   get isMetadataFull(): boolean {
     return this.#isMetadataFull;
   }
 
-  /** False for a record that must not be handed out. */
+  /** Returns false for a record that must not be handed out. */
   receive(record: BrokerRecord): boolean {
     if (this.#unverifiedMetadata) this.#verify(this.#unverifiedMetadata, record);
     else if (this.#verifiedMetadata) this.#checkForTruncation(this.#verifiedMetadata, record);
@@ -55,14 +65,24 @@ export class PartitionProgress {
     return this.tracker.receive(record.offset);
   }
 
-  /** Its offsets are those of another log: to commit one would hide records of the one that is there now. */
+  /**
+   * Stops committing, because the offsets belong to another log: a commit would hide records of the
+   * present one.
+   */
   stopCommitting(): void {
     this.#isCommittingStopped = true;
   }
 
-  /** What is to be committed; undefined when nothing is new. */
+  /** Commits offset 0 of a recreated topic, once. A late commit for its predecessor would hide records of the new topic. */
+  commitBeginning(): void {
+    const { topic, partition } = this.assigned;
+    this.stopCommitting();
+    this.#beginning = { topic, partition, offset: 0 };
+  }
+
+  /** Returns what is to be committed; undefined when nothing is new. */
   commitPoint(): OffsetCommit | undefined {
-    if (this.#isCommittingStopped) return undefined;
+    if (this.#isCommittingStopped) return this.#beginning;
     const { watermark } = this.tracker;
     const metadata = this.#metadataAt(watermark);
     if (watermark <= this.#committed && metadata === this.#metadata) return undefined;
@@ -71,13 +91,15 @@ export class PartitionProgress {
     return { topic, partition, offset: watermark, leaderEpoch, ...(metadata && { metadata }) };
   }
 
-  confirm({ offset, metadata = null }: OffsetCommit): void {
+  confirm(commit: OffsetCommit): void {
+    if (commit === this.#beginning) this.#beginning = undefined;
+    const { offset, metadata = null } = commit;
     this.#committed = offset;
     this.#metadata = metadata;
   }
 
   #metadataAt(watermark: number): string | null {
-    // As true as it was, while nothing has come; without a record there, it never will be.
+    // The committed metadata still holds, since no record was read. If the log has none here, none ever will be.
     if (this.#unverifiedMetadata && watermark === this.#committed) return this.#metadata;
     this.#unverifiedMetadata = undefined;
     const { topicId, budget } = this.parts;
@@ -93,13 +115,16 @@ export class PartitionProgress {
     return encoded?.text ?? null;
   }
 
-  /** What an earlier owner has said of records that were not read since is still what is known of them. */
+  /** Ranges of an earlier owner that were not read again keep the epoch that he has committed. */
   #lastEpochOf(ranges: readonly OffsetRange[]): number {
     const { lastEpoch = -1 } = this.#verifiedMetadata ?? {};
     return Math.max(this.#epochs.at((ranges.at(-1)?.to ?? 0) - 1), lastEpoch);
   }
 
-  /** A log that was cut and written anew has another epoch there; one that was compacted has no record there. */
+  /**
+   * A truncated and rewritten log has another epoch at this offset. A compacted log has no record
+   * there.
+   */
   #verify({ leaderEpoch, lastEpoch, ranges }: CompletedRanges, record: BrokerRecord): void {
     this.#unverifiedMetadata = undefined;
     const { next } = this.tracker;
@@ -108,7 +133,10 @@ export class PartitionProgress {
     this.#verifiedMetadata = { lastEpoch, end: ranges.at(-1)?.to ?? 0 };
   }
 
-  /** Epochs only grow along a log: what is done there was written before, and cut off since. */
+  /**
+   * Epochs only grow along a log. A record of a later epoch inside the completed ranges shows that
+   * those were cut off.
+   */
   #checkForTruncation(
     { lastEpoch, end }: { lastEpoch: number; end: number },
     record: BrokerRecord,

@@ -1,20 +1,23 @@
 import { sleep } from '@nest-event-bus/broker/runtime';
 import { succeeded, type Outcome } from '../../model/outcomes/outcome.js';
+import { aRememberedFailure } from '../../model/outcomes/outcomes.spec-support.js';
 import { ConsumingTestBed } from '../session/consuming-test-bed.spec-support.js';
 
 const failed = (rest: object = {}): Outcome => ({
   kind: 'failed',
+  reason: 'redeliver',
+  attempts: 1,
   error: new Error('no'),
   ...rest,
 });
 
-/** One record, and what its handler says about it each time; then it succeeds. */
+/** Handles one record with these outcomes, then with a success. */
 async function livesOf(outcomes: readonly Outcome[]) {
   const testBed = await ConsumingTestBed.of(1);
   await testBed.write(1);
   const seen: object[] = [];
   const at: number[] = [];
-  await testBed.started(({ redeliveries, failures, calls }) => {
+  await testBed.started(({ history: { redeliveries, failures, calls } }) => {
     at.push(testBed.runtime.monotonic());
     seen.push({ redeliveries, failures, calls });
     return outcomes[seen.length - 1] ?? succeeded;
@@ -26,7 +29,7 @@ async function livesOf(outcomes: readonly Outcome[]) {
 }
 
 describe('what a delivery knows of those before it', () => {
-  it('is how many there were, how many of them failed, and by how many calls', async () => {
+  it('counts redeliveries, failures and handler calls', async () => {
     const { seen } = await livesOf([
       failed({ attempts: 3 }),
       { kind: 'handed-back' },
@@ -37,35 +40,31 @@ describe('what a delivery knows of those before it', () => {
       { redeliveries: 0, failures: 0, calls: 0 },
       { redeliveries: 1, failures: 1, calls: 3 },
       { redeliveries: 2, failures: 1, calls: 3 },
-      // No call was made, so nothing is held against it.
+      // The handler was not called, so no failure is counted.
       { redeliveries: 3, failures: 1, calls: 3 },
       { redeliveries: 4, failures: 2, calls: 4 },
     ]);
   });
 });
 
-it('remembers what the latest failure gave it to remember, whatever comes in between', async () => {
+it('keeps the summary of the latest failure over later redeliveries', async () => {
   const testBed = await ConsumingTestBed.of(1);
   await testBed.write(1);
-  const failureSummary = { since: 7, fingerprint: 'f' };
-  const outcomes = [
-    failed({ failureSummary }),
-    { kind: 'handed-back' } as const,
-    failed({ attempts: 0 }),
-  ];
+  const report = aRememberedFailure();
+  const outcomes = [failed({ report }), { kind: 'handed-back' } as const, failed({ attempts: 0 })];
   const seen: unknown[] = [];
-  await testBed.started(({ failureSummary }) => {
-    seen.push(failureSummary);
+  await testBed.started(({ history: { lastFailure } }) => {
+    seen.push(lastFailure);
     return outcomes[seen.length - 1] ?? succeeded;
   });
   await testBed.until(() => seen.length > outcomes.length);
   await testBed.untilCommitted(1);
   await testBed.end();
-  expect(seen).toEqual([undefined, failureSummary, failureSummary, failureSummary]);
+  expect(seen).toEqual([undefined, report, report, report]);
 });
 
-describe('a failure that says when its record is to come again', () => {
-  it('is heard; one that does not, is backed off', async () => {
+describe('a failure with a delay of its own', () => {
+  it('is redelivered after that delay, and otherwise after the backoff', async () => {
     const { waits } = await livesOf([
       failed({ delayMs: 7_000 }),
       failed({ delayMs: 20 }),
@@ -78,16 +77,16 @@ describe('a failure that says when its record is to come again', () => {
   });
 });
 
-describe('the time from which the budget of a delivery counts', () => {
+describe('the start of the retry budget', () => {
   it.each([
     ['partition', [0, 3_000, 6_000]],
     ['key', [0, 0, 0]],
-  ] as const)('by %s: the begin of its slice, or its own', async (by, expected) => {
+  ] as const)('is the start of the slice or of the wait, by %s', async (by, expected) => {
     const testBed = await ConsumingTestBed.of(1);
     await testBed.writeKeys(['a', 'a', 'a']);
     const taken: number[] = [];
     const member = await testBed.started(
-      async ({ readySince = Number.NaN }) => {
+      async ({ readySince }) => {
         taken.push(Math.round(testBed.runtime.monotonic() - readySince));
         await sleep(testBed.runtime, 3_000);
         return succeeded;

@@ -8,17 +8,17 @@ function memoryOf(lanes: number): BufferLimit {
   return bufferLimit;
 }
 
-describe('the memory of lanes', () => {
+describe('BufferLimit', () => {
   it.each([
     [0, 32 * MIB],
     [1, 32 * MIB],
     [4, 8 * MIB],
     [3, Math.floor((64 * MIB) / 6)],
-  ])('is shared evenly: with %i of them, %i bytes are enough for each', (lanes, bytes) => {
+  ])('divides the bytes evenly: with %i lanes, %i bytes each', (lanes, bytes) => {
     expect(memoryOf(lanes).bytesPerPartition).toBe(bytes);
   });
 
-  it('is shared anew when a lane comes or goes', () => {
+  it('divides the bytes again when a lane is added or removed', () => {
     const bufferLimit = memoryOf(1);
     const before = bufferLimit.bytesPerPartition;
     bufferLimit.addLane();
@@ -27,7 +27,7 @@ describe('the memory of lanes', () => {
     expect(bufferLimit.bytesPerPartition).toBe(before);
   });
 
-  it('leaves each of very many what it needs to get on', () => {
+  it('leaves each of very many lanes enough to go on', () => {
     expect(memoryOf(100_000).bytesPerPartition).toBe(32 * 1024);
   });
 });

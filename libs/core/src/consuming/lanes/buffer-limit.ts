@@ -1,7 +1,7 @@
-/** With less a partition would go from fetch to fetch. */
+/** Smallest share of a lane. With less, a partition would need a fetch for every few records. */
 const SMALLEST_SHARE = 64 * 1024;
 
-/** Bytes of records that the lanes of all sessions may hold, in equal shares. */
+/** Limits the bytes that the lanes of all sessions may buffer, in equal shares. */
 export class BufferLimit {
   #lanes = 0;
   #bytesPerPartition: number | undefined;
@@ -12,8 +12,8 @@ export class BufferLimit {
   ) {}
 
   /**
-   * Half of a lane's share. One that holds as much asks for no more, and no poll brings more than
-   * this: with the last record of each, all stay within their shares.
+   * Half of a lane's share. A lane that buffers as much is not fetched, and no poll brings more
+   * than this. So a lane stays within its share, the last record included.
    */
   get bytesPerPartition(): number {
     return (this.#bytesPerPartition ??= this.#halfOfShare());

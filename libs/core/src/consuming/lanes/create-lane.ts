@@ -11,7 +11,7 @@ export interface LaneOptions extends Omit<LaneParts, 'commits'>, Pick<KeyedLaneP
   readonly settings: ConsumingSettings;
 }
 
-/** As the binding wants its records handed out, and committed. */
+/** Creates the lane that the binding's `processing` and acknowledgement mode ask for. */
 export function createLane(assigned: AssignedPartition, options: LaneOptions): PartitionLane {
   const { settings } = options;
   const { by } = settings.processing;
@@ -23,7 +23,7 @@ export function createLane(assigned: AssignedPartition, options: LaneOptions): P
     : new KeyedLane(assigned, { ...parts, by });
 }
 
-/** A BATCH listener's progress is that of whole slices, whatever its acknowledgement mode. */
+/** A BATCH listener commits whole slices, in every acknowledgement mode. */
 function commitPolicyOf(
   { ackMode, strictCommits, isTransactional }: ConsumingSettings,
   isBatch: boolean,

@@ -1,28 +1,35 @@
-import type { Delivery, RecordDecision } from '../../model/outcomes/delivery.js';
+import type { RecordDecision } from '../../model/outcomes/decision.js';
+import type { DeliveryHistory } from '../../model/outcomes/delivery-history.js';
 import { type Outcome, succeeded } from '../../model/outcomes/outcome.js';
+import { aFailure, aRememberedFailure } from '../../model/outcomes/outcomes.spec-support.js';
 import { ConsumingTestBed, TOPIC } from '../session/consuming-test-bed.spec-support.js';
 
 const PARTITION = { topic: TOPIC, partition: 0 };
 const error = new Error('exhausted');
 
-/** Three records, of which nobody but an operator lets the second pass. */
+const awaiting = (): Outcome =>
+  aFailure({ reason: 'awaiting-decision', error, report: aRememberedFailure() });
+
+/** Starts with three records. Only an operator lets the second one pass. */
 async function stuckAtSecond(onDecided: (decision: RecordDecision) => Outcome = () => succeeded) {
   const testBed = await ConsumingTestBed.of(2);
   await testBed.write(3);
-  const deliveries: Pick<Delivery, 'decision' | 'redeliveries'>[] = [];
+  const deliveries: Pick<DeliveryHistory, 'decision' | 'redeliveries'>[] = [];
   let isMended = false;
-  const { session, offsets } = await testBed.started(({ record, decision, redeliveries }) => {
-    if (record.partition === 1 || record.offset !== 1) return succeeded;
-    deliveries.push({ decision, redeliveries });
-    if (decision) return onDecided(decision);
-    return isMended ? succeeded : { kind: 'failed', error, until: 'decided' };
-  });
+  const { session, offsets } = await testBed.started(
+    ({ record, history: { decision, redeliveries } }) => {
+      if (record.partition === 1 || record.offset !== 1) return succeeded;
+      deliveries.push({ decision, redeliveries });
+      if (decision) return onDecided(decision);
+      return isMended ? succeeded : awaiting();
+    },
+  );
   await testBed.until(() => session.status.partitionPauses.length > 0);
   return { testBed, session, offsets, deliveries, mend: () => void (isMended = true) };
 }
 
 describe('a partition whose record waits for a decision', () => {
-  it('waits for as long as it takes, and says for what; the others go on', async () => {
+  it('waits without a time limit and shows why, while the others go on', async () => {
     const { testBed, session, offsets } = await stuckAtSecond();
     await testBed.runtime.advance(600_000);
     await testBed.write(1, 1);
@@ -34,7 +41,7 @@ describe('a partition whose record waits for a decision', () => {
     await testBed.end();
   });
 
-  it('is not opened by a resume of the session', async () => {
+  it('is not resumed by a resume of the session', async () => {
     const { testBed, session, offsets } = await stuckAtSecond();
     await testBed.done(session.pause('operator'));
     session.resume('operator');
@@ -59,7 +66,7 @@ describe('a partition whose record waits for a decision', () => {
     },
   );
 
-  it('calls the handler again on "retry"; one that fails again waits again', async () => {
+  it('calls the handler again on "retry", and waits again if it fails again', async () => {
     const { testBed, session, deliveries, mend } = await stuckAtSecond();
     expect(session.decide(PARTITION, 'retry')).toBe(true);
     await testBed.until(() => deliveries.length === 2 && session.status.partitionPauses.length > 0);
@@ -71,7 +78,10 @@ describe('a partition whose record waits for a decision', () => {
   });
 
   it('keeps the decision until it was carried out', async () => {
-    const answers: Outcome[] = [{ kind: 'failed', error }, { kind: 'handed-back' }];
+    const answers: Outcome[] = [
+      { kind: 'failed', reason: 'redeliver', attempts: 1, error },
+      { kind: 'handed-back' },
+    ];
     const { testBed, session, deliveries } = await stuckAtSecond(
       () => answers.shift() ?? succeeded,
     );
@@ -83,12 +93,8 @@ describe('a partition whose record waits for a decision', () => {
     await testBed.end();
   });
 
-  it('forgets the decision when somebody decides otherwise', async () => {
-    const { testBed, session, deliveries, mend } = await stuckAtSecond(() => ({
-      kind: 'failed',
-      error,
-      until: 'decided',
-    }));
+  it('replaces the decision by a later one', async () => {
+    const { testBed, session, deliveries, mend } = await stuckAtSecond(awaiting);
     session.decide(PARTITION, 'dead-letter');
     await testBed.until(() => deliveries.length === 2 && session.status.partitionPauses.length > 0);
     mend();
@@ -102,7 +108,7 @@ describe('a partition whose record waits for a decision', () => {
     await testBed.end();
   });
 
-  it('with an offset decides about that record alone: who decides twice has skipped one', async () => {
+  it('applies a decision with an offset to that record only', async () => {
     const { testBed, session, offsets } = await stuckAtSecond();
     expect(session.decide({ ...PARTITION, offset: 0 }, 'skip')).toBe(false);
     expect(session.decide({ ...PARTITION, offset: 2 }, 'skip')).toBe(false);
@@ -113,7 +119,7 @@ describe('a partition whose record waits for a decision', () => {
     await testBed.end();
   });
 
-  it('that is paused besides stays so when it is decided', async () => {
+  it('stays paused after the decision if it is paused for another reason', async () => {
     const { testBed, session, offsets } = await stuckAtSecond();
     await testBed.done(session.pause('operator'));
     expect(session.decide(PARTITION, 'skip')).toBe(true);
@@ -124,7 +130,7 @@ describe('a partition whose record waits for a decision', () => {
     await testBed.end();
   });
 
-  it('is told from those that wait for nothing', async () => {
+  it('ignores a decision if no record waits', async () => {
     const { testBed, session } = await stuckAtSecond();
     expect(session.decide({ topic: TOPIC, partition: 1 }, 'skip')).toBe(false);
     expect(session.decide({ topic: TOPIC, partition: 7 }, 'skip')).toBe(false);
@@ -134,10 +140,10 @@ describe('a partition whose record waits for a decision', () => {
     expect(session.decide(PARTITION, 'skip')).toBe(false);
   });
 
-  it('waits at its next owner anew', async () => {
+  it('waits again at its next owner', async () => {
     const { testBed, session } = await stuckAtSecond();
     await testBed.done(session.close());
-    const next = await testBed.started(() => ({ kind: 'failed', error, until: 'decided' }));
+    const next = await testBed.started(awaiting);
     await testBed.until(() => next.session.status.partitionPauses.length > 0);
     expect(next.offsets(0)).toEqual([1]);
     expect(next.session.decide(PARTITION, 'skip')).toBe(true);
@@ -145,12 +151,20 @@ describe('a partition whose record waits for a decision', () => {
   });
 });
 
-describe('a partition whose record is tried again after a backoff', () => {
-  const backingOff = async (outcome: Outcome = { kind: 'failed', error, delayMs: 600_000 }) => {
+describe('a partition whose record is redelivered after a backoff', () => {
+  const backingOff = async (
+    outcome: Outcome = {
+      kind: 'failed',
+      reason: 'redeliver',
+      attempts: 1,
+      error,
+      delayMs: 600_000,
+    },
+  ) => {
     const testBed = await ConsumingTestBed.of(1);
     await testBed.write(3);
     const decisions: (RecordDecision | undefined)[] = [];
-    const { session, offsets } = await testBed.started(({ record, decision }) => {
+    const { session, offsets } = await testBed.started(({ record, history: { decision } }) => {
       if (record.offset !== 1) return succeeded;
       decisions.push(decision);
       return decision ? succeeded : outcome;
@@ -160,7 +174,7 @@ describe('a partition whose record is tried again after a backoff', () => {
   };
 
   it.each(['dead-letter', 'skip'] as const)(
-    'hands it out at once with the decision "%s", where that names it',
+    'hands the record out at once with the decision "%s", if the offset is named',
     async (decision) => {
       const { testBed, session, offsets, decisions } = await backingOff();
       expect(session.decide({ ...PARTITION, offset: 1 }, decision)).toBe(true);
@@ -174,7 +188,7 @@ describe('a partition whose record is tried again after a backoff', () => {
     },
   );
 
-  it('tries it at once on "retry"', async () => {
+  it('redelivers the record at once on "retry"', async () => {
     const { testBed, session, decisions } = await backingOff();
     expect(session.decide({ ...PARTITION, offset: 1 }, 'retry')).toBe(true);
     await testBed.until(() => decisions.length === 2);
@@ -182,7 +196,7 @@ describe('a partition whose record is tried again after a backoff', () => {
     await testBed.end();
   });
 
-  it('passes over it by no decision that does not name it, and over no other one', async () => {
+  it('ignores a decision without the right offset', async () => {
     const { testBed, session, offsets } = await backingOff();
     expect(session.decide(PARTITION, 'skip')).toBe(false);
     for (const offset of [0, 2])
@@ -192,8 +206,14 @@ describe('a partition whose record is tried again after a backoff', () => {
     await testBed.end();
   });
 
-  it('can be decided about where no call was made, too', async () => {
-    const outcome: Outcome = { kind: 'failed', error, attempts: 0, delayMs: 600_000 };
+  it('accepts a decision about a record whose handler was not called', async () => {
+    const outcome: Outcome = {
+      kind: 'failed',
+      reason: 'redeliver',
+      error,
+      attempts: 0,
+      delayMs: 600_000,
+    };
     const { testBed, session } = await backingOff(outcome);
     expect(session.decide({ ...PARTITION, offset: 1 }, 'skip')).toBe(true);
     await testBed.untilCommitted(3);
@@ -213,7 +233,7 @@ describe('a partition whose record is tried again after a backoff', () => {
     await testBed.end();
   });
 
-  it('is told from one that is merely paused before its next record', async () => {
+  it('ignores a decision if it is only paused before its next record', async () => {
     const testBed = await ConsumingTestBed.of(1);
     const { session, offsets } = await testBed.started(() => succeeded);
     await testBed.done(session.pause('operator'));
@@ -226,14 +246,16 @@ describe('a partition whose record is tried again after a backoff', () => {
     await testBed.end();
   });
 
-  it('is not decided about while its handler has the record: what that says comes first', async () => {
+  it('ignores a decision while the handler has the record', async () => {
     const testBed = await ConsumingTestBed.of(1);
     await testBed.write(1);
     let calls = 0;
-    const { session } = await testBed.started(async ({ decision }) => {
+    const { session } = await testBed.started(async ({ history: { decision } }) => {
       if (++calls > 1 && !decision)
         await new Promise<void>((resolve) => testBed.runtime.setTimer(resolve, 5_000));
-      return decision ? succeeded : { kind: 'failed', error, delayMs: 1_000 };
+      return decision
+        ? succeeded
+        : { kind: 'failed', reason: 'redeliver', attempts: 1, error, delayMs: 1_000 };
     });
     await testBed.until(() => calls === 2);
     await Promise.race([session.pause('circuit'), testBed.runtime.advance(100)]);

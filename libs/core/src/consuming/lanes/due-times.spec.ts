@@ -12,7 +12,7 @@ interface HandedOut {
   readonly receivedAt: number;
 }
 
-/** Records of one partition, each with the time from which on it may be handed out, counted from the start. */
+/** Starts with records of one partition that are due after these delays. */
 async function dueIn(delays: readonly number[], options: Partial<SessionUnderTestOptions> = {}) {
   const testBed = await ConsumingTestBed.of(1);
   await testBed.write(delays.length);
@@ -36,7 +36,7 @@ async function dueIn(delays: readonly number[], options: Partial<SessionUnderTes
 }
 
 describe('a record that is not due', () => {
-  it('waits in its place, exactly until it is', async () => {
+  it('waits in its place, exactly until it is due', async () => {
     const { testBed, handed, pauses } = await dueIn([0, 5_000, 5_000, 90_123]);
     await testBed.until(() => handed.length > 0);
     expect(pauses()).toEqual([['delay']]);
@@ -47,7 +47,7 @@ describe('a record that is not due', () => {
     await testBed.end();
   });
 
-  it('holds up those behind it, which nobody looks at', async () => {
+  it('holds up the records behind it, whose due time is not read', async () => {
     const { testBed, handed, asked, offsets } = await dueIn([0, 60_000, 0, 0]);
     await testBed.runtime.advance(50_000);
     expect([offsets(), [...asked]]).toEqual([[0], [0, 1]]);
@@ -56,7 +56,7 @@ describe('a record that is not due', () => {
     await testBed.end();
   });
 
-  it('begins its budget when it is due, and so do those that waited behind it', async () => {
+  it('starts its retry budget when it is due, and so do the records behind it', async () => {
     const { testBed, handed } = await dueIn([60_000, 0, 70_000]);
     await testBed.until(() => handed.length === 3);
     expect(handed.map(({ receivedAt }) => receivedAt)).toEqual([60_000, 60_000, 70_000]);
@@ -64,7 +64,7 @@ describe('a record that is not due', () => {
   });
 
   it.each(['partition', 'key'] as const)(
-    'may be one whose time cannot be told: the partition is held and asks again, by %s',
+    'holds the partition if its due time cannot be read, and asks again, by %s',
     async (by) => {
       const testBed = await ConsumingTestBed.of(1);
       await testBed.write(4);
@@ -94,7 +94,7 @@ describe('a record that is not due', () => {
   );
 
   it.each(['partition', 'key'] as const)(
-    'keeps nothing that is done from being committed by MANUAL: by %s',
+    'does not keep completed records from being committed with MANUAL: by %s',
     async (by) => {
       const settings = { processing: { by, maxConcurrency: 4 }, ackMode: 'MANUAL' } as const;
       const delays = [0, 0, 600_000];
@@ -104,7 +104,7 @@ describe('a record that is not due', () => {
     },
   );
 
-  it('stops the fetching of its partition when as many wait as one slice holds', async () => {
+  it('stops fetching when a whole slice waits', async () => {
     const { testBed, session, handed, pauses } = await dueIn(upTo(30).map(() => 60_000));
     await testBed.runtime.advance(1_000);
     expect(pauses()).toEqual([['delay', 'backpressure']]);
@@ -114,7 +114,7 @@ describe('a record that is not due', () => {
     await testBed.end();
   });
 
-  it('is not hurried by a pause and a resume, and does not end the pause', async () => {
+  it('is not delivered earlier by a pause and a resume, and does not end the pause', async () => {
     const { testBed, session, handed, offsets, pauses } = await dueIn([0, 10_000, 40_000]);
     await testBed.runtime.advance(5_000);
     await testBed.done(session.pause('operator'));
@@ -131,11 +131,14 @@ describe('a record that is not due', () => {
     await testBed.end();
   });
 
-  it('does not keep a drain, a revocation or the close waiting', async () => {
+  it('does not delay a drain, a revocation or a close', async () => {
     const { testBed, session, offsets } = await dueIn([0, 600_000, 600_000]);
     await testBed.runtime.advance(1_000);
     const before = testBed.runtime.monotonic();
-    expect(await testBed.done(session.drain(30_000))).toEqual({ complete: true, abandoned: [] });
+    expect(await testBed.done(session.close({ drainMs: 30_000 }))).toEqual({
+      complete: true,
+      abandoned: [],
+    });
     await testBed.done(session.close());
     expect(testBed.runtime.monotonic() - before).toBeLessThan(100);
     expect([session.counts.inFlight, offsets()]).toEqual([0, [0]]);
@@ -143,7 +146,7 @@ describe('a record that is not due', () => {
     expect(testBed.runtime.pendingTimers).toBe(0);
   });
 
-  it('waits for its time at the next member, too', async () => {
+  it('waits for its due time at the next member, too', async () => {
     const { testBed, session, handed, start } = await dueIn([30_000]);
     await testBed.runtime.advance(5_000);
     await testBed.done(session.close());
@@ -168,7 +171,7 @@ describe('a record that is not due', () => {
     await testBed.end();
   });
 
-  it('whose time cannot be told holds its partition back, for everybody to see', async () => {
+  it('holds its partition back visibly if its due time cannot be read', async () => {
     const processor: RecordProcessor = {
       process: () => succeeded,
       dueAt: () => {
@@ -183,7 +186,7 @@ describe('a record that is not due', () => {
     await testBed.end();
   });
 
-  it('ends a slice: a handler of slices gets what is due', async () => {
+  it('ends a slice: a batch handler gets only due records', async () => {
     const testBed = await ConsumingTestBed.of(1);
     await testBed.write(4);
     const start = testBed.runtime.now();

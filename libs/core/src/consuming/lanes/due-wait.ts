@@ -2,13 +2,19 @@ import type { BrokerRecord } from '@nest-event-bus/broker';
 import type { Runtime, Timer } from '@nest-event-bus/broker/runtime';
 import type { LaneDelivery } from './lane-delivery.js';
 
-/** A clock that is set meanwhile, or a machine that slept, delays a record by no more than this. */
+/**
+ * Longest timer. A clock that is set, or a machine that slept, delays a record by no more than
+ * this.
+ */
 const LONGEST_TIMER_MS = 30_000;
 
-/** Lets the records of a lane through when they are due, and no sooner. */
+/** Holds the records of a lane back until they are due. */
 export class DueWait {
   #timer: Timer | undefined;
-  /** Nothing behind a record that was due then could be handed out before. */
+  /**
+   * Due time of the last record that was let through. Records after it could not be handed out
+   * earlier.
+   */
   #openSince = 0;
 
   constructor(
@@ -21,7 +27,10 @@ export class DueWait {
     return this.#timer !== undefined;
   }
 
-  /** Where it says no, `onDue` follows: no sooner than the record is due, unless it is called off. */
+  /**
+   * Returns false if the record is not due. Then `onDue` is called when it is, unless the wait is
+   * cancelled.
+   */
   isDue(delivery: LaneDelivery): boolean {
     if (this.#timer) return false;
     const dueAt = this.dueAt(delivery.record);
@@ -41,7 +50,7 @@ export class DueWait {
     this.#timer = undefined;
   }
 
-  /** Timers may fire a little early, so whoever is called asks again. */
+  /** Timers may fire a little early, so the callback checks again. */
   #wait(delayMs: number): void {
     this.#timer = this.runtime.setTimer(() => {
       this.#timer = undefined;

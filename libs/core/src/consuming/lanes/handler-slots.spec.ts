@@ -1,6 +1,6 @@
 import { HandlerSlots, type SlotWaiter } from './handler-slots.js';
 
-/** One that hands out as many as it has, while there are slots. */
+/** A lane that hands out as many records as it has, while slots are free. */
 class Lane implements SlotWaiter {
   taken = 0;
 
@@ -9,7 +9,7 @@ class Lane implements SlotWaiter {
     public left: number,
   ) {}
 
-  run(): void {
+  processPending(): void {
     while (this.left > 0) {
       if (!this.slots.isFree) return this.slots.wait(this);
       this.slots.take();
@@ -19,19 +19,19 @@ class Lane implements SlotWaiter {
   }
 }
 
-describe('the slots of a session', () => {
-  it('are given in turn, so that no partition starves', () => {
+describe('HandlerSlots', () => {
+  it('gives slots in turn, so that no partition starves', () => {
     const slots = new HandlerSlots(1);
     const [one, two] = [new Lane(slots, 5), new Lane(slots, 5)];
-    for (const lane of [one, two]) lane.run();
+    for (const lane of [one, two]) lane.processPending();
     for (let ends = 0; ends < 5; ends++) slots.release();
     expect([one.taken, two.taken]).toEqual([4, 2]);
   });
 
-  it('pass by whoever has nothing left to hand out', () => {
+  it('skips lanes that have nothing left to hand out', () => {
     const slots = new HandlerSlots(1);
     const [one, held, two] = [new Lane(slots, 1), new Lane(slots, 1), new Lane(slots, 1)];
-    for (const lane of [one, held, two]) lane.run();
+    for (const lane of [one, held, two]) lane.processPending();
     held.left = 0;
     slots.release();
     expect([held.taken, two.taken, slots.isFree]).toEqual([0, 1, false]);

@@ -1,9 +1,9 @@
-/** Who wants to hand out more. */
+/** A lane that waits for a free slot. */
 export interface SlotWaiter {
-  run(): void;
+  processPending(): void;
 }
 
-/** How many handlers a session may have at work at once. Whoever finds none free is asked again, in turn. */
+/** Limits the concurrent handlers of a session. A lane that finds no free slot gets one in turn. */
 export class HandlerSlots {
   readonly #waiting = new Set<SlotWaiter>();
   #taken = 0;
@@ -18,19 +18,19 @@ export class HandlerSlots {
     this.#taken++;
   }
 
-  /** Runs when a slot is free again. */
+  /** Calls `processPending` once a slot is free. */
   wait(user: SlotWaiter): void {
     this.#waiting.add(user);
   }
 
-  /** Whoever has nothing to hand out by now leaves its turn to the next. */
+  /** Frees a slot. A lane with nothing to hand out leaves its turn to the next one. */
   release(): void {
     this.#taken--;
     while (this.isFree) {
       const [next] = this.#waiting;
       if (!next) return;
       this.#waiting.delete(next);
-      next.run();
+      next.processPending();
     }
   }
 }

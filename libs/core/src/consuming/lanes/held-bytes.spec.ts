@@ -15,7 +15,7 @@ describe.each([
   ['one after the other', {}],
   ['by key', { processing: { by: 'key', maxConcurrency: 4 } }],
   ['in slices', { listenerType: 'BATCH' }],
-] as const)('the bytes that lanes hold, %s', (_, shape) => {
+] as const)('the buffered bytes of lanes, %s', (_, shape) => {
   let testBed: ConsumingTestBed;
   const settings: Partial<ConsumingSettings> = { ...shape, maxPollRecords: 500 };
   beforeEach(async () => {
@@ -36,7 +36,7 @@ describe.each([
 
   const heldBytes = ({ session }: SessionUnderTest): number => session.counts.inFlight * RECORD;
 
-  it('are bounded by the memory, whatever maxPollRecords allows', async () => {
+  it('stay within the limit, whatever maxPollRecords allows', async () => {
     const gate = new Deferred<Outcome>();
     const bufferLimit = new BufferLimit(() => TOTAL);
     const processor = inSlices(() => gate.promise);
@@ -50,7 +50,7 @@ describe.each([
     expect(member.session.counts.inFlight).toBe(0);
   });
 
-  it('may be those of one record that is larger than all of it', async () => {
+  it('may exceed the limit by one large record', async () => {
     const bufferLimit = new BufferLimit(() => 1_000, 0);
     const processor = inSlices(() => succeeded);
     const member = await testBed.started(undefined, { settings, bufferLimit, processor });
@@ -59,7 +59,7 @@ describe.each([
     expect(member.session.counts).toMatchObject({ received: 2 * RECORDS, handedBack: 0 });
   });
 
-  it('are given back with what is dropped: a pause leaves room for what comes after it', async () => {
+  it('become free when a pause drops the buffer', async () => {
     const bufferLimit = new BufferLimit(() => TOTAL);
     let answer: Outcome = { kind: 'handed-back', delayMs: 10 };
     const processor = inSlices(() => answer);

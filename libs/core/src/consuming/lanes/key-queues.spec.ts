@@ -1,6 +1,7 @@
 import { VirtualRuntime } from '@nest-event-bus/broker/runtime';
 import { type KeyQueue, KeyQueues } from './key-queues.js';
-import { LaneDelivery, FIRST_DELIVERY } from './lane-delivery.js';
+import { FIRST_DELIVERY } from '../../model/outcomes/delivery-history.js';
+import { LaneDelivery } from './lane-delivery.js';
 import { recordsOf } from '../session/lane-test-bed.spec-support.js';
 
 function queues() {
@@ -10,14 +11,14 @@ function queues() {
     const until = runtime.monotonic() + (waitMs ?? 0);
     const wait = { reason: 'backoff', until } as const;
     const past = waitMs === undefined ? FIRST_DELIVERY : { ...FIRST_DELIVERY, wait };
-    return new LaneDelivery(recordsOf(offset)[0]!, past, 0, 0);
+    return new LaneDelivery(recordsOf(offset)[0]!, past, 0, 0, undefined);
   };
   const onWait = ({ record }: LaneDelivery): void => void waits.push(record.offset);
   const all = new KeyQueues({ runtime, onReady: () => undefined, onWait });
   return { runtime, waits, delivery, all };
 }
 
-/** The first of its key is at work, and these wait behind it. */
+/** Marks the first record of a key as running, with these behind it. */
 function atWork({ all, delivery }: ReturnType<typeof queues>, key: string, ...behind: number[]) {
   const queue = all.add(key, delivery(0)) as KeyQueue;
   all.take(queue);
@@ -25,8 +26,8 @@ function atWork({ all, delivery }: ReturnType<typeof queues>, key: string, ...be
   return queue;
 }
 
-describe('records behind one that waits for its time', () => {
-  it('are not in line until that has come', async () => {
+describe('records behind one that waits for a delay', () => {
+  it('do not count as in line until the delay is over', async () => {
     const testBed = queues();
     const { all, delivery, runtime, waits } = testBed;
     const queue = atWork(testBed, 'a', 1, 2);
@@ -39,14 +40,14 @@ describe('records behind one that waits for its time', () => {
     expect(waits).toEqual([0]);
   });
 
-  it('are in line at once where its time was over', () => {
+  it('count as in line at once if the delay was over', () => {
     const testBed = queues();
     const { all, delivery, waits } = testBed;
     all.putBack(atWork(testBed, 'a', 1), delivery(0, 0));
     expect([all.inLine, all.isReady, waits]).toEqual([2, true, []]);
   });
 
-  it('are forgotten with it, and what comes after them is in line', async () => {
+  it('are removed with it, and later records count as in line', async () => {
     const testBed = queues();
     const { all, delivery, runtime } = testBed;
     all.putBack(atWork(testBed, 'a', 1), delivery(0, 1_000));

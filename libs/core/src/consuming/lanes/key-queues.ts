@@ -1,46 +1,46 @@
 import type { Backoff, Runtime, Timer } from '@nest-event-bus/broker/runtime';
 import type { LaneDelivery } from './lane-delivery.js';
-import type { RecordWait } from './waiting-records.js';
+import type { RecordWait } from '../../model/outcomes/delivery-history.js';
 
-/** null is a key, too: records without one have no order among others, but among themselves. */
+/** Records without a key share the key null, so they stay in order among themselves. */
 export type Key = string | number | null;
 
-/** Records of one key, from the first that is at work or waits until there is none. */
+/** Unfinished records of one key. */
 export interface KeyQueue {
   readonly key: Key;
   readonly waiting: LaneDelivery[];
-  /** A handler is at work, or the next one is not to begin yet. */
+  /** True while a handler runs, or while the next record must not begin yet. */
   isBusy: boolean;
   backoff?: Backoff;
-  /** Its first record waits for its time, and the rest for that one. */
+  /** Timer of the first record's wait. The other records wait behind it. */
   timer?: Timer;
 }
 
 export interface KeyQueuesParts {
   readonly runtime: Pick<Runtime, 'monotonic' | 'setTimer'>;
-  /** The first record of a queue has come to its time. */
+  /** Called when the wait of a queue's first record is over. */
   onReady(): void;
-  /** The first record of a queue waits for its time. */
+  /** Called when the first record of a queue begins to wait. */
   onWait(delivery: LaneDelivery, wait: RecordWait): void;
 }
 
-/** The records of a partition that wait for those of their own key, and the keys whose turn it is. */
+/** Queues of the records that wait behind others of their key, and the keys whose turn it is. */
 export class KeyQueues {
   readonly #queues = new Map<Key, KeyQueue>();
-  /** Whose first record may begin. */
+  /** Queues whose first record may begin. */
   readonly #ready: KeyQueue[] = [];
   #waiting = 0;
-  /** Of those, in queues whose first one waits for its time. */
+  /** Waiting records in queues whose first record waits for a timer. */
   #delayed = 0;
 
   constructor(private readonly parts: KeyQueuesParts) {}
 
-  /** Records that wait. */
+  /** Number of waiting records. */
   get size(): number {
     return this.#waiting;
   }
 
-  /** Records that wait only for others that are at work. */
+  /** Number of records that wait only for a running handler. */
   get inLine(): number {
     return this.#waiting - this.#delayed;
   }
@@ -49,12 +49,12 @@ export class KeyQueues {
     return this.#ready.length > 0;
   }
 
-  /** Of keys that are ready, the one that waits longest. */
+  /** Takes the queue that became ready first. */
   nextReady(): KeyQueue {
     return this.#ready.shift() as KeyQueue;
   }
 
-  /** Gives its queue where it is alone there. */
+  /** Adds a record. Returns its queue if it is alone there. */
   add(key: Key, delivery: LaneDelivery): KeyQueue | undefined {
     this.#waiting++;
     const taken = this.#queues.get(key);
@@ -64,14 +64,14 @@ export class KeyQueues {
     return undefined;
   }
 
-  /** Nothing of this key begins until it is freed. */
+  /** Blocks a key until its queue is freed. */
   block(key: Key): KeyQueue {
     const queue = this.#open(key, []);
     queue.isBusy = true;
     return queue;
   }
 
-  /** The first of a queue; undefined where it has to wait until its time. */
+  /** Takes the first record of a queue; returns undefined if that has to wait. */
   take(queue: KeyQueue): LaneDelivery | undefined {
     const first = queue.waiting[0] as LaneDelivery;
     if (this.#mustWait(queue, first)) return undefined;
@@ -81,7 +81,7 @@ export class KeyQueues {
     return first;
   }
 
-  /** In front of those of its key. */
+  /** Puts a record back in front of its queue. */
   putBack(queue: KeyQueue, delivery: LaneDelivery): void {
     queue.waiting.unshift(delivery);
     queue.isBusy = false;
@@ -89,14 +89,14 @@ export class KeyQueues {
     if (!this.#mustWait(queue, delivery)) this.#ready.push(queue);
   }
 
-  /** The record that was at work is done, or elsewhere: the next one has its turn. */
+  /** Frees the queue after its record has finished, so that the next one gets its turn. */
   free(queue: KeyQueue): void {
     queue.isBusy = false;
     if (queue.waiting.length > 0) this.#ready.push(queue);
     else if (this.#queues.get(queue.key) === queue) this.#queues.delete(queue.key);
   }
 
-  /** All that waits, and nothing does any more. */
+  /** Removes and returns all waiting records. */
   takeAll(): readonly LaneDelivery[] {
     const all: LaneDelivery[] = [];
     for (const queue of this.#queues.values()) {
@@ -111,7 +111,7 @@ export class KeyQueues {
     return all;
   }
 
-  /** With nothing waiting: the keys of all others begin anew. */
+  /** Forgets all other queues. Called when no record waits. */
   keepOnly(busy: ReadonlySet<KeyQueue>): void {
     for (const queue of this.#queues.values()) if (!busy.has(queue)) this.#queues.delete(queue.key);
   }
@@ -122,7 +122,7 @@ export class KeyQueues {
     return queue;
   }
 
-  /** Told last: whoever hears of it may take all that waits. */
+  /** Calls `onWait` last, because the listener may take all waiting records. */
   #mustWait(queue: KeyQueue, first: LaneDelivery): boolean {
     const { wait } = first.history;
     if (!wait) return false;

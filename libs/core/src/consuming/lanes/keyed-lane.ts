@@ -14,22 +14,26 @@ import {
 } from './lane-parts.js';
 import { PartitionLane } from './partition-lane.js';
 import { waitForPreviousHandlers } from '../session/previous-handlers.js';
-import { type RecordWait, WaitingRecords } from './waiting-records.js';
+import type { RecordWait } from '../../model/outcomes/delivery-history.js';
+import { WaitingRecords } from './waiting-records.js';
 
-/** How far what is done may lie beyond what is not: it is all read again after a crash without metadata. */
+/**
+ * Maximal distance of completed records beyond a gap. Without metadata, all of them would be
+ * redelivered after a crash.
+ */
 const MAX_DISTANCE_BEYOND_GAP = 100_000;
 
 /**
- * Hands out records side by side, those of one key one after the other. One that is set back holds
- * its key only: it stays in memory and comes again, while the watermark waits before it.
+ * Hands out records concurrently, but those of one key in order. A record that fails blocks only
+ * its key: it stays in memory and is redelivered, while the watermark waits for it.
  */
 export class KeyedLane extends PartitionLane {
   readonly #queues: KeyQueues;
   readonly #waiting = new WaitingRecords(() => this.parts.observer.onWaiting(this));
   readonly #running = new Map<LaneDelivery, KeyQueue>();
-  /** Nobody here is at work on these, and all the same nothing of them begins. */
+  /** Keys blocked by a commit, or by a handler of an earlier assignment. */
   readonly #blocked = new Set<KeyQueue>();
-  /** Those that run without a slot. */
+  /** Running handlers whose slot was freed, because they exceed maxPollIntervalMs. */
   readonly #overdue = new Set<LaneDelivery>();
   readonly #bufferLimit: number;
   #isHandingOut = false;
@@ -43,7 +47,7 @@ export class KeyedLane extends PartitionLane {
     this.#bufferLimit = Math.max(parts.settings.maxPollRecords, parts.slots.limit);
     this.#queues = new KeyQueues({
       runtime: parts.runtime,
-      onReady: () => this.run(),
+      onReady: () => this.processPending(),
       onWait: ({ record }, wait) => this.#waiting.begin(record.offset, wait),
     });
     this.#waitForPreviousHandlers();
@@ -62,7 +66,7 @@ export class KeyedLane extends PartitionLane {
   }
 
   get isBufferFull(): boolean {
-    // Far apart, as for the bytes.
+    // Full and free again are far apart, so that fetching does not start and stop for each record.
     if (this.exceedsByteLimit) return true;
     if (this.backlog >= (this.isBackpressured ? this.#bufferLimit : 2 * this.#bufferLimit))
       return true;
@@ -71,7 +75,7 @@ export class KeyedLane extends PartitionLane {
     );
   }
 
-  run(): void {
+  processPending(): void {
     if (this.#isHandingOut) return;
     this.#isHandingOut = true;
     try {
@@ -99,18 +103,22 @@ export class KeyedLane extends PartitionLane {
     this.#waiting.endAll();
   }
 
-  /** There is more to begin, as soon as a slot is free. */
+  /** Returns whether more records can begin as soon as a slot is free. */
   get #hasNext(): boolean {
     return this.#queues.isReady || (this.pending.size > 0 && !this.waitsForDueTime);
   }
 
-  /** With nothing more to begin, what is done waits for no company. */
+  /**
+   * Returns whether completed records are to be committed now. If nothing more can begin, they wait for no
+   * others.
+   */
   get #shouldReport(): boolean {
     if (this.#hasNext) return false;
     const isQuiet = this.#running.size === 0;
-    // Records that were done already: the watermark has passed them.
+    // The watermark has passed records that an earlier owner completed.
     if (this.#unreported === 0) return isQuiet && this.backlog === 0 && !!this.commitPoint();
-    // What is in line behind others at work yet makes a slice; unless it is full, which only a commit can mend.
+    // Records behind running handlers may still complete a slice. Full metadata is an exception:
+    // only a commit empties it.
     return isQuiet || this.#queues.inLine === 0 || this.progress.isMetadataFull;
   }
 
@@ -130,7 +138,7 @@ export class KeyedLane extends PartitionLane {
     return this.#queues.add(this.#keyOf(delivery), delivery);
   }
 
-  /** A slot is free for it. */
+  /** Begins the record. The caller has made sure of a free slot. */
   #begin(queue: KeyQueue, delivery: LaneDelivery): void {
     const { processor, runtime, slots, observer } = this.parts;
     const now = runtime.monotonic();
@@ -162,7 +170,7 @@ export class KeyedLane extends PartitionLane {
       if (!this.#overdue.delete(delivery)) this.parts.slots.release();
       if (this.isIdleAwaited && this.#running.size === 0) this.#becomeIdle();
     }
-    this.run();
+    this.processPending();
   }
 
   #becomeIdle(): void {
@@ -176,11 +184,11 @@ export class KeyedLane extends PartitionLane {
     if (unfinished) return this.#retryLater(queue, delivery, unfinished);
     queue.backoff = undefined;
     this.#waiting.end(delivery.record.offset);
-    const { commits, observer, settings } = this.parts;
+    const { commits, committer, settings } = this.parts;
     this.#unreported++;
     const isSlice = this.#unreported >= settings.maxPollRecords;
     if (commits.after === 'record' || isSlice) this.#reportProgress();
-    if (commits.waits) this.#blockUntil(queue, observer.whenStored(this));
+    if (commits.waits) this.#blockUntil(queue, committer.whenStored(this));
     else this.#queues.free(queue);
   }
 
@@ -190,7 +198,7 @@ export class KeyedLane extends PartitionLane {
       this.#giveBack(queue, record.offset);
       return this.pausePartition(pauseFor(unfinished, backoff));
     }
-    // What nobody asked to wait for goes on with the partition.
+    // A record handed back without a delay is redelivered when the partition resumes.
     if (!this.isOpen && unfinished.kind === 'handed-back' && !unfinished.delayMs)
       return this.#giveBack(queue, record.offset);
     const { runtime, sessionIndex } = this.parts;
@@ -208,7 +216,7 @@ export class KeyedLane extends PartitionLane {
     return { reason: 'backoff', until, error: unfinished.error };
   }
 
-  /** It is to be read again, and so is what waits. */
+  /** Rewinds to this record. Waiting records are dropped and read again, too. */
   #giveBack(queue: KeyQueue, offset: number): void {
     this.dropWaiting();
     this.#rewindTo(offset);
@@ -225,10 +233,13 @@ export class KeyedLane extends PartitionLane {
 
   #goOn(queue: KeyQueue): void {
     this.#queues.free(queue);
-    this.run();
+    this.processPending();
   }
 
-  /** A handler that never ends must not hold its slot for ever: as many of them would end the session's work. */
+  /**
+   * Frees the slot of a handler that exceeds maxPollIntervalMs. Otherwise a few hanging handlers
+   * would stop the whole session.
+   */
   async #freeWhenOverdue(delivery: LaneDelivery): Promise<void> {
     const { runtime, settings, slots } = this.parts;
     await waitForPreviousHandlers(runtime, [delivery], settings.maxPollIntervalMs);
@@ -237,7 +248,7 @@ export class KeyedLane extends PartitionLane {
     slots.release();
   }
 
-  /** Nothing overtakes a handler of an earlier assignment that has its key. */
+  /** Blocks the keys of handlers of earlier assignments, so that no record overtakes them. */
   #waitForPreviousHandlers(): void {
     const byKey = new Map<Key, LaneDelivery[]>();
     for (const delivery of this.parts.previousHandlers) {
@@ -261,7 +272,7 @@ export class KeyedLane extends PartitionLane {
 
   #reportProgress(): void {
     this.#unreported = 0;
-    this.parts.observer.onProgress(this);
+    this.parts.committer.request(this);
   }
 
   #keyOf({ record: { key, offset } }: LaneDelivery): Key {
@@ -269,7 +280,10 @@ export class KeyedLane extends PartitionLane {
     return key === null ? null : key.toString('latin1');
   }
 
-  /** A mistake of our own must not end the partition silently: it is held, told and tried again. */
+  /**
+   * Pauses the partition and tries again, because an internal error must not end the partition
+   * silently.
+   */
   #onInternalError(error: unknown): void {
     this.dropWaiting();
     this.#queues.keepOnly(new Set([...this.#running.values(), ...this.#blocked]));

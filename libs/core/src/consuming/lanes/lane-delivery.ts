@@ -1,10 +1,8 @@
 import type { BrokerRecord } from '@nest-event-bus/broker';
 import { Deferred } from '@nest-event-bus/broker/runtime';
-import type { Delivery, RecordDecision } from '../../model/outcomes/delivery.js';
+import type { DeliveryHistory } from '../../model/outcomes/delivery-history.js';
+import type { Delivery } from '../../model/outcomes/delivery.js';
 import type { Assignment } from '../../model/records/assignment.js';
-import type { FailureSummary } from '../../model/outcomes/failed-before.js';
-import type { FailedOutcome } from '../../model/outcomes/outcome.js';
-import type { RecordWait } from './waiting-records.js';
 
 /** A signal that costs nothing until somebody asks for it: an AbortController takes longer than all the rest of a delivery. */
 class LazySignal {
@@ -30,33 +28,14 @@ class LazySignal {
   }
 }
 
-/** What became of the earlier hand-outs of a record. */
-export interface DeliveryHistory {
-  readonly redeliveries: number;
-  readonly failures: number;
-  readonly calls: number;
-  readonly failureSummary?: FailureSummary;
-  readonly decision?: RecordDecision;
-  /** The failure by which it is to leave, once it can be written to where it belongs. */
-  readonly pendingRouting?: FailedOutcome;
-  /** Its latest failure: somebody may decide about it. */
-  readonly lastFailure?: FailedOutcome;
-  /** It waits, wherever it comes from. */
-  readonly wait?: RecordWait;
-}
-
-export const FIRST_DELIVERY: DeliveryHistory = Object.freeze({
-  redeliveries: 0,
-  failures: 0,
-  calls: 0,
-});
-
 /** One hand-out of one record by one lane. */
 export class LaneDelivery implements Delivery {
   /** How often it was reported as running for too long. */
   reports = 0;
-  #receivedAt: number;
-  #readySince: number | undefined;
+  /** Read-only for others: `readyAt` sets it. */
+  receivedAt: number;
+  /** Read-only for others: `readyAt` sets it. */
+  readySince = -Infinity;
   #startedAt: number | undefined;
   #records = 1;
   #trouble: Error | undefined;
@@ -70,45 +49,9 @@ export class LaneDelivery implements Delivery {
     readonly history: DeliveryHistory,
     receivedAt: number,
     readonly sessionIndex: number,
-    readonly assignment?: Assignment,
+    readonly assignment: Assignment | undefined,
   ) {
-    this.#receivedAt = receivedAt;
-  }
-
-  get receivedAt(): number {
-    return this.#receivedAt;
-  }
-
-  get readySince(): number | undefined {
-    return this.#readySince;
-  }
-
-  get redeliveries(): number {
-    return this.history.redeliveries;
-  }
-
-  get failures(): number {
-    return this.history.failures;
-  }
-
-  get calls(): number {
-    return this.history.calls;
-  }
-
-  get failureSummary(): FailureSummary | undefined {
-    return this.history.failureSummary;
-  }
-
-  get decision(): RecordDecision | undefined {
-    return this.history.decision;
-  }
-
-  get pendingRouting(): FailedOutcome | undefined {
-    return this.history.pendingRouting;
-  }
-
-  get lastFailure(): FailedOutcome | undefined {
-    return this.history.lastFailure;
+    this.receivedAt = receivedAt;
   }
 
   /** When its handler began, by the monotonic clock; undefined for one that has answered. */
@@ -118,8 +61,8 @@ export class LaneDelivery implements Delivery {
 
   /** It could not be handed out before this time, nor, by the monotonic clock, before `since`. */
   readyAt(time: number, since: number): void {
-    if (time > this.#receivedAt) this.#receivedAt = time;
-    if (this.#readySince === undefined || since > this.#readySince) this.#readySince = since;
+    if (time > this.receivedAt) this.receivedAt = time;
+    if (since > this.readySince) this.readySince = since;
   }
 
   /** Its handler has not answered at once. `records`: how many it has; 0 for those that it has besides the first. */
@@ -161,25 +104,6 @@ export class LaneDelivery implements Delivery {
   whenEnded(): Promise<void> {
     if (this.#hasEnded) return Promise.resolve();
     return (this.#ended ??= new Deferred()).promise;
-  }
-
-  /** For the next hand-out, after this one failed; or was handed back, which is no attempt, as is a failure without a call. */
-  historyAfter(failure?: FailedOutcome): DeliveryHistory {
-    const { history } = this;
-    const next = { ...history, redeliveries: history.redeliveries + 1 };
-    // The wait belongs to the delivery that is over.
-    delete (next as { wait?: RecordWait }).wait;
-    if (!failure) return next;
-    const { attempts = 1, failureSummary, pendingRouting } = failure;
-    return {
-      ...next,
-      failures: history.failures + (attempts > 0 ? 1 : 0),
-      calls: history.calls + attempts,
-      ...(failureSummary && { failureSummary }),
-      ...(pendingRouting && { pendingRouting }),
-      // Failures without a handler call do not replace the last handler failure.
-      ...(attempts > 0 && { lastFailure: pendingRouting ?? failure }),
-    };
   }
 
   get signal(): AbortSignal {

@@ -2,6 +2,7 @@ import type { TopicPartition } from '@nest-event-bus/broker';
 import type { Backoff, Runtime } from '@nest-event-bus/broker/runtime';
 import type { CommittingMember } from '../../model/records/assignment.js';
 import type { Outcome, RecordProcessor } from '../../model/outcomes/outcome.js';
+import type { Committer } from '../commits/committer.js';
 import type { HandlerSlots } from './handler-slots.js';
 import type { ConsumingSettings } from '../session/consuming-session.js';
 import type { LaneDelivery } from './lane-delivery.js';
@@ -10,53 +11,51 @@ import type { ProgressParts } from '../commits/partition-progress.js';
 import type { PartitionLane } from './partition-lane.js';
 import type { RecordCounters } from '../session/record-counters.js';
 
-/** Why a lane stopped at a record. Without a delay, intake's own backoff decides. */
+/** Result of a record that is not finished. Without a delay, the lane's own backoff decides. */
 export type UnfinishedResult =
   | { readonly kind: 'failed'; readonly error: Error; readonly delayMs?: number }
   | { readonly kind: 'undecided'; readonly error: Error; readonly offset: number }
   | { readonly kind: 'handed-back'; readonly delayMs?: number };
 
-/** What the whole partition is to be held for. */
+/** Reason and delay of a pause of the whole partition. */
 export type LanePause =
   | { readonly kind: 'failed'; readonly error: Error; readonly delayMs: number }
   | UndecidedRecord
-  /** `isChosen`: somebody wants this delay, and not only any. */
+  /** `isChosen` is true if the handler asked for this delay. */
   | { readonly kind: 'handed-back'; readonly delayMs: number; readonly isChosen: boolean }
-  /** It is to be read again at once. */
+  /** The rest of the slice is read again at once. */
   | { readonly kind: 'slice-cut' };
 
-/** A record that its partition waits for until somebody decides. */
+/** A record whose partition waits for a decision. */
 export type UndecidedRecord = Extract<UnfinishedResult, { kind: 'undecided' }>;
 
-/** Whom a lane tells. */
+/** Receives the events of a lane. */
 export interface LaneObserver {
-  /** Something is done that is not committed yet. */
-  onProgress(lane: PartitionLane): void;
-  /** Resolves when what is done by now is committed, or never will be from here. */
-  whenStored(lane: PartitionLane): Promise<void>;
-  /** The lane stands at the first record that is to come again, and is to be held for a while. */
+  /** Called when the lane has rewound to a record that is redelivered after a pause. */
   onPause(lane: PartitionLane, pause: LanePause): void;
-  /** Some of its records begin to wait while others go on, or none does any more. */
+  /**
+   * Called when the first record begins to wait while others go on, and when the last wait ends.
+   */
   onWaiting(lane: PartitionLane): void;
-  /** It has room again after it had too much. */
+  /** Called when a full buffer has room again. */
   onBufferSpace(lane: PartitionLane): void;
-  /** A handler did not answer at once. */
+  /** Called when a handler did not return at once. */
   onRunning(lane: PartitionLane): void;
-  /** A handler ended after the lane had: whatever it did is not committed. */
+  /** Called when a handler returned after the lane had ended. Its outcome is not committed. */
   onLate(lane: PartitionLane, delivery: LaneDelivery, outcome: Outcome): void;
 }
 
-/** Our place in the group, for who commits offsets with something else. */
+/** The session's membership in the group, for those who commit offsets in a transaction. */
 export interface Membership {
-  /** undefined where the partition is not ours at the moment. */
+  /** Returns undefined while the partition is not owned. */
   member(partition: TopicPartition): CommittingMember | undefined;
   stored(partition: TopicPartition): Promise<number>;
 }
 
 /**
- * When what is done is committed. `waits`: nothing is handed out until it is. `yields`: nothing is
- * committed while a record is at work, for that one may be committed with something else: what
- * lands after it, or between its steps, would take it back.
+ * Defines when progress is committed. `waits`: nothing is handed out until it is stored. `yields`:
+ * nothing is committed while a record is in flight, because a transaction may commit that record. A
+ * commit that arrives after the transaction's offset, or between its steps, would take it back.
  */
 export interface CommitPolicy {
   readonly after: 'record' | 'slice';
@@ -76,9 +75,10 @@ export interface LaneParts {
   readonly bufferLimit: BufferLimit;
   readonly progress: ProgressParts;
   readonly sessionIndex: number;
+  readonly committer: Pick<Committer, 'request' | 'whenStored'>;
   readonly observer: LaneObserver;
   readonly membership?: Membership;
-  /** Handlers of earlier assignments of the partition that still run in this process. */
+  /** Running handlers of earlier assignments of this partition, in this process. */
   readonly previousHandlers: readonly LaneDelivery[];
 }
 
@@ -88,7 +88,7 @@ export interface KeyedLaneParts extends LaneParts {
   readonly by: 'key' | 'none';
 }
 
-/** The wait of a whole partition for the record that was set back. */
+/** Returns the pause of the whole partition after a record that is not finished. */
 export function pauseFor(unfinished: UnfinishedResult, backoff: Backoff): LanePause {
   switch (unfinished.kind) {
     case 'undecided':
@@ -102,12 +102,12 @@ export function pauseFor(unfinished: UnfinishedResult, backoff: Backoff): LanePa
   }
 }
 
-/** How long a record waits that is to come again. */
+/** Returns the delay before the record is redelivered. */
 export function redeliveryDelay(
   { kind, delayMs }: Exclude<UnfinishedResult, UndecidedRecord>,
   backoff: Backoff,
 ): number {
   if (kind === 'failed') return delayMs ?? backoff.next();
-  // Without a delay of its own, a handler that gives everything back would spin.
+  // A handler that gives everything back without a delay would run in a tight loop.
   return delayMs ? delayMs : backoff.next();
 }

@@ -4,7 +4,7 @@ import type { BufferLimit } from './buffer-limit.js';
 import type { LingeringHandlers, HandlerOwner } from '../session/lingering-handlers.js';
 import type { PartitionLane } from './partition-lane.js';
 
-/** The lanes of the partitions that are ours, and those of earlier assignments whose handler still runs. */
+/** Lanes of the owned partitions, and ended lanes whose handlers still run. */
 export class Lanes implements Iterable<PartitionLane>, HandlerOwner {
   readonly #topics = new Map<string, (PartitionLane | undefined)[]>();
   readonly #all = new Set<PartitionLane>();
@@ -18,7 +18,7 @@ export class Lanes implements Iterable<PartitionLane>, HandlerOwner {
     this.#leave = handlers.register(this);
   }
 
-  /** No lane is added any more; what still runs is known to the container. */
+  /** Removes all lanes. Handlers that still run are known to the container. */
   close(): void {
     for (const lane of [...this.#all]) this.remove(lane);
     this.#leave();
@@ -32,7 +32,7 @@ export class Lanes implements Iterable<PartitionLane>, HandlerOwner {
     return this.#topics.get(topic)?.[partition];
   }
 
-  /** Those of these partitions that are ours. */
+  /** Returns the lanes of those partitions that are owned. */
   of(partitions: readonly TopicPartition[]): readonly PartitionLane[] {
     return partitions.flatMap(({ topic, partition }) => this.get(topic, partition) ?? []);
   }
@@ -50,7 +50,10 @@ export class Lanes implements Iterable<PartitionLane>, HandlerOwner {
     this.bufferLimit.addLane();
   }
 
-  /** Of a lane that has ended. Its handler may go on; until it is done nobody else gets the partition's records here. */
+  /**
+   * Removes a lane that has ended. Its handler may still run, and blocks the partition's records in
+   * this process until then.
+   */
   remove(lane: PartitionLane): void {
     const { topic, partition } = lane;
     if (this.get(topic, partition) === lane) delete this.#topics.get(topic)?.[partition];
@@ -66,7 +69,7 @@ export class Lanes implements Iterable<PartitionLane>, HandlerOwner {
     return [...this.#lingering];
   }
 
-  /** Of whatever session of the container, and of earlier ones, that this partition was assigned to before. */
+  /** Handlers of earlier assignments of this partition, in any session of the container. */
   previousHandlersOf(partition: string): readonly LaneDelivery[] {
     return this.handlers.of(partition, this);
   }
@@ -75,7 +78,7 @@ export class Lanes implements Iterable<PartitionLane>, HandlerOwner {
     return [...this.#all].flatMap((lane) => (lane.name === partition ? lane.running : []));
   }
 
-  /** Running handlers of partitions that are ours. */
+  /** Running handlers of owned partitions. */
   get current(): readonly LaneDelivery[] {
     return [...this.#all].flatMap((lane) => lane.running);
   }

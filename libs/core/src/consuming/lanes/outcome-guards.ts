@@ -14,16 +14,21 @@ const KINDS: ReadonlySet<unknown> = new Set<Outcome['kind']>([
   'handed-back',
 ]);
 
-/** Whatever a processor gives back: only a known word may move the watermark. */
+/** Checks the kind, since a processor may return anything and only a known kind may move the watermark. */
 export function isOutcome(outcome: Outcome | undefined): outcome is Outcome {
   return outcome?.kind === 'succeeded' || KINDS.has(outcome?.kind);
 }
 
 export function missingOutcome(): Outcome {
   const error = new TypeError('The processor gave no outcome for the record: it counts as failed.');
-  return { kind: 'failed', error };
+  return redelivered(error);
 }
 
 export function failedOutcome(thrown: unknown): Outcome {
-  return { kind: 'failed', error: asError(thrown) };
+  return redelivered(asError(thrown));
+}
+
+/** The processor itself is broken, so the record is delivered again until it works. */
+function redelivered(error: Error): Outcome {
+  return { kind: 'failed', reason: 'redeliver', error, attempts: 1 };
 }

@@ -4,37 +4,37 @@ import { DeliveryAbortedException } from '../../errors/delivery-errors.js';
 import { reconciles, watched } from '../session/consuming-test-bed.spec-support.js';
 import { LaneTestBed, recordsOf } from '../session/lane-test-bed.spec-support.js';
 
-describe('a lane', () => {
-  it('does what is answered at once without giving up its turn, and says so once per slice', () => {
+describe('PartitionLane', () => {
+  it('hands out synchronously while handlers return at once, and reports once per slice', () => {
     const bench = new LaneTestBed();
     const lane = bench.lane();
-    lane.offer(recordsOf(0, 1, 2, 3, 4), 0, 5, 0);
-    lane.run();
+    lane.enqueue(recordsOf(0, 1, 2, 3, 4), 0, 5, 0);
+    lane.processPending();
     expect([bench.handled, bench.done, lane.tracker.watermark]).toEqual([[0, 1, 2, 3, 4], 2, 5]);
     expect(lane.commitPoint()).toMatchObject({ offset: 5, leaderEpoch: 0 });
     lane.confirm({ topic: 't', partition: 0, offset: 5 });
     expect(lane.commitPoint()).toBeUndefined();
   });
 
-  it('takes only its part of what was polled', () => {
+  it('enqueues only its part of a poll', () => {
     const bench = new LaneTestBed();
     const lane = bench.lane();
-    lane.offer(recordsOf(0, 1, 2, 3), 1, 3, 0);
-    lane.run();
+    lane.enqueue(recordsOf(0, 1, 2, 3), 1, 3, 0);
+    lane.processPending();
     expect(bench.handled).toEqual([1, 2]);
   });
 
-  it('that is held finishes what runs, drops the rest, and is released behind it', async () => {
+  it('finishes running handlers in a pause, drops the rest, and resumes behind them', async () => {
     const gate = new Deferred<Outcome>();
     const bench = new LaneTestBed((offset) => (offset === 1 ? gate.promise : succeeded));
     const lane = bench.lane();
-    lane.offer(recordsOf(0, 1, 2, 3), 0, 4, 0);
-    lane.run();
+    lane.enqueue(recordsOf(0, 1, 2, 3), 0, 4, 0);
+    lane.processPending();
     lane.pause();
     expect([lane.backlog, lane.tracker.next, lane.tracker.watermark]).toEqual([0, 2, 1]);
     lane.resume();
-    lane.offer(recordsOf(2, 3), 0, 2, 0);
-    lane.run();
+    lane.enqueue(recordsOf(2, 3), 0, 2, 0);
+    lane.processPending();
     expect(bench.handled).toEqual([0, 1]);
     gate.resolve(succeeded);
     await bench.runtime.settle();
@@ -42,12 +42,12 @@ describe('a lane', () => {
     expect(reconciles(bench.counters.counts)).toBe(true);
   });
 
-  it('that has ended counts what ends later, and moves nothing', async () => {
+  it('counts late outcomes after its end, without moving the watermark', async () => {
     const gate = new Deferred<Outcome>();
     const bench = new LaneTestBed(() => gate.promise);
     const lane = bench.lane();
-    lane.offer(recordsOf(0, 1), 0, 2, 0);
-    lane.run();
+    lane.enqueue(recordsOf(0, 1), 0, 2, 0);
+    lane.processPending();
     lane.end();
     const quiet = watched(lane.whenIdle());
     await bench.runtime.settle();
@@ -59,62 +59,67 @@ describe('a lane', () => {
     expect(bench.counters.counts).toMatchObject({ succeeded: 1, handedBack: 1, inFlight: 0 });
   });
 
-  it('says what was done before whoever waits for quiet goes on', async () => {
+  it('reports completed records before whenIdle resolves', async () => {
     const gate = new Deferred<Outcome>();
     const bench = new LaneTestBed(() => gate.promise);
     const lane = bench.lane();
-    lane.offer(recordsOf(0, 1), 0, 2, 0);
-    lane.run();
+    lane.enqueue(recordsOf(0, 1), 0, 2, 0);
+    lane.processPending();
     lane.pause();
     const done = lane.whenIdle().then(() => bench.done);
     gate.resolve(succeeded);
     expect(await done).toBe(1);
   });
 
-  it('stands at the failed record, with the ones behind it given back', () => {
+  it('rewinds to the failed record, and gives later ones back', () => {
     const error = new Error('no');
     const bench = new LaneTestBed((offset) =>
-      offset === 1 ? { kind: 'failed', error } : succeeded,
+      offset === 1 ? { kind: 'failed', reason: 'redeliver', attempts: 1, error } : succeeded,
     );
     const lane = bench.lane();
-    lane.offer(recordsOf(0, 1, 2), 0, 3, 0);
-    lane.run();
+    lane.enqueue(recordsOf(0, 1, 2), 0, 3, 0);
+    lane.processPending();
     expect(lane.isPaused).toBe(true);
     expect([lane.tracker.watermark, lane.tracker.next, lane.backlog]).toEqual([1, 1, 0]);
     expect(bench.pauses).toMatchObject([{ kind: 'failed', error }]);
     expect(bench.counters.counts).toMatchObject({ failed: 1, handedBack: 1, succeeded: 1 });
   });
 
-  it('passes at once what was done behind the failed record, when that one is done', async () => {
-    const failed: Outcome = { kind: 'failed', error: new Error('no') };
+  it('skips at once what completed behind the failed record, when that one is done', async () => {
+    const failed: Outcome = {
+      kind: 'failed',
+      reason: 'redeliver',
+      attempts: 1,
+      error: new Error('no'),
+    };
     const answers = [[succeeded, failed, succeeded], [succeeded]];
     const bench = new LaneTestBed(undefined, () => answers.shift() ?? []);
     const lane = bench.lane();
-    lane.offer(recordsOf(0, 1, 2), 0, 3, 0);
-    lane.run();
+    lane.enqueue(recordsOf(0, 1, 2), 0, 3, 0);
+    lane.processPending();
     await bench.runtime.settle();
     lane.resume();
-    lane.offer(recordsOf(1), 0, 1, 0);
-    lane.run();
+    lane.enqueue(recordsOf(1), 0, 1, 0);
+    lane.processPending();
     await bench.runtime.settle();
     expect([lane.commitPoint()?.offset, bench.done]).toEqual([3, 2]);
   });
 
-  /** Answers for one record after the other, when it is told to. */
-  class Stretches {
+  /** A processor of slices that answers for one record after the other, when the test says so. */
+  class Segments {
     readonly calls: number[][] = [];
     #answer = new Deferred<readonly Outcome[]>();
     readonly bench = new LaneTestBed(undefined, (slice) => {
       this.calls.push(slice.map(({ record }) => record.offset));
-      this.signals.push(...slice.slice(0, 1).map(({ waitSignal }) => waitSignal!));
+      this.signals.push(...slice.slice(0, 1).map(({ waitSignal }) => waitSignal));
       return this.#answer.promise;
     });
     readonly signals: AbortSignal[] = [];
     readonly lane = this.bench.lane();
 
     start(...offsets: readonly number[]): void {
-      this.lane.offer(recordsOf(...offsets), 0, offsets.length, 0);
-      this.lane.run();
+      this.lane.enqueue(recordsOf(...offsets), 0, offsets.length, 0);
+      this.lane.processPending();
     }
 
     async answer(...outcomes: readonly Outcome[]): Promise<void> {
@@ -125,41 +130,41 @@ describe('a lane', () => {
     }
   }
 
-  it('asks again for what a call has not come to, and knows meanwhile what is done', async () => {
-    const stretches = new Stretches();
-    const { bench, lane, calls } = stretches;
-    stretches.start(0, 1, 2, 3);
-    await stretches.answer(succeeded);
+  it('calls a batch processor again for the rest of the slice, and knows meanwhile what is done', async () => {
+    const segments = new Segments();
+    const { bench, lane, calls } = segments;
+    segments.start(0, 1, 2, 3);
+    await segments.answer(succeeded);
     expect([lane.tracker.watermark, lane.running.length]).toEqual([1, 2]);
-    await stretches.answer(succeeded, succeeded);
-    await stretches.answer(succeeded);
+    await segments.answer(succeeded, succeeded);
+    await segments.answer(succeeded);
     expect(calls).toEqual([[0, 1, 2], [1, 2], [3]]);
     expect(lane.tracker.watermark).toBe(4);
     expect(bench.counters.counts).toMatchObject({ received: 4, succeeded: 4, inFlight: 0 });
   });
 
-  it('begins the clock of a handler with its call', async () => {
-    const stretches = new Stretches();
-    stretches.start(0, 1, 2);
-    await stretches.bench.runtime.advance(20_000);
-    await stretches.answer(succeeded);
-    expect(stretches.lane.running.map(({ startedAt, records }) => [startedAt, records])).toEqual([
-      [stretches.bench.runtime.monotonic(), 2],
-      [stretches.bench.runtime.monotonic(), 0],
+  it('starts the clock of a handler with its call', async () => {
+    const segments = new Segments();
+    segments.start(0, 1, 2);
+    await segments.bench.runtime.advance(20_000);
+    await segments.answer(succeeded);
+    expect(segments.lane.running.map(({ startedAt, records }) => [startedAt, records])).toEqual([
+      [segments.bench.runtime.monotonic(), 2],
+      [segments.bench.runtime.monotonic(), 0],
     ]);
   });
 
-  it('cuts a slice whose calls take too long, and has the rest read again', async () => {
-    const stretches = new Stretches();
-    const { bench, lane, calls } = stretches;
-    stretches.start(0, 1, 2, 3);
+  it('cuts a slice whose calls take too long, and reads the rest again', async () => {
+    const segments = new Segments();
+    const { bench, lane, calls } = segments;
+    segments.start(0, 1, 2, 3);
     await bench.runtime.advance(42_001);
-    await stretches.answer(succeeded);
+    await segments.answer(succeeded);
     expect(bench.pauses).toEqual([{ kind: 'slice-cut' }]);
     expect([lane.tracker.watermark, lane.tracker.next, lane.backlog]).toEqual([1, 1, 0]);
     expect(bench.counters.counts).toMatchObject({ handedBack: 3, inFlight: 0, slicesCut: 1 });
     lane.resume();
-    stretches.start(1, 2, 3);
+    segments.start(1, 2, 3);
     expect(calls).toEqual([
       [0, 1, 2],
       [1, 2, 3],
@@ -167,73 +172,78 @@ describe('a lane', () => {
   });
 
   it.each([
-    ['is held', false],
-    ['was held meanwhile', true],
-  ])('that %s makes no other call', async (_, isReleased) => {
-    const stretches = new Stretches();
-    const { bench, lane, calls } = stretches;
-    stretches.start(0, 1, 2, 3);
+    ['is paused', false],
+    ['was paused meanwhile', true],
+  ])('makes no further call if it %s', async (_, isReleased) => {
+    const segments = new Segments();
+    const { bench, lane, calls } = segments;
+    segments.start(0, 1, 2, 3);
     lane.pause();
     lane.abortWaits(new DeliveryAbortedException('paused'));
     const quiet = watched(lane.whenIdle());
     if (isReleased) lane.resume();
-    await stretches.answer(succeeded);
+    await segments.answer(succeeded);
     expect([calls.length, quiet.ended, lane.running.length]).toEqual([1, true, 0]);
     expect([lane.tracker.watermark, lane.tracker.next, lane.isPaused]).toEqual([1, 1, true]);
     expect(bench.counters.counts).toMatchObject({ succeeded: 1, handedBack: 3, inFlight: 0 });
     lane.resume();
-    stretches.start(1, 2, 3);
+    segments.start(1, 2, 3);
     expect(calls.at(-1)).toEqual([1, 2, 3]);
-    expect(stretches.signals.at(-1)?.aborted).toBe(false);
+    expect(segments.signals.at(-1)?.aborted).toBe(false);
   });
 
-  it('that has ended makes no other call', async () => {
-    const stretches = new Stretches();
-    const { bench, lane, calls } = stretches;
-    stretches.start(0, 1, 2);
+  it('makes no further call after its end', async () => {
+    const segments = new Segments();
+    const { bench, lane, calls } = segments;
+    segments.start(0, 1, 2);
     const ended = Promise.all(lane.running.map((delivery) => delivery.whenEnded()));
     lane.end();
-    await stretches.answer(succeeded);
+    await segments.answer(succeeded);
     await ended;
     expect([calls.length, bench.late, lane.commitPoint()]).toEqual([1, ['0 succeeded'], undefined]);
     expect(bench.counters.counts).toMatchObject({ succeeded: 1, handedBack: 2, inFlight: 0 });
   });
 
-  it('stands at the record that failed, with what a call has not come to given back', async () => {
-    const stretches = new Stretches();
-    const { bench, lane } = stretches;
-    stretches.start(0, 1, 2, 3);
-    await stretches.answer(succeeded, { kind: 'failed', error: new Error('no') });
+  it('rewinds to the failed record of a slice, and gives the rest back', async () => {
+    const segments = new Segments();
+    const { bench, lane } = segments;
+    segments.start(0, 1, 2, 3);
+    await segments.answer(succeeded, {
+      kind: 'failed',
+      reason: 'redeliver',
+      attempts: 1,
+      error: new Error('no'),
+    });
     expect(bench.pauses).toMatchObject([{ kind: 'failed' }]);
     expect([lane.tracker.watermark, lane.tracker.next, lane.backlog]).toEqual([1, 1, 0]);
     expect(bench.counters.counts).toMatchObject({ failed: 1, handedBack: 2, inFlight: 0 });
   });
 
-  it('knows where its records are when taking them goes wrong', async () => {
+  it('keeps its position if enqueuing fails', async () => {
     const bench = new LaneTestBed(undefined, (slice) => slice.map(() => succeeded));
     const dueAt = ({ offset }: { readonly offset: number }): number => {
       if (offset === 2) throw new TypeError('no time');
       return 0;
     };
     const lane = bench.lane(0, bench.runtime, { dueAt });
-    lane.offer(recordsOf(0, 1, 2), 0, 3, 0);
-    lane.run();
+    lane.enqueue(recordsOf(0, 1, 2), 0, 3, 0);
+    lane.processPending();
     await bench.runtime.settle();
     expect(bench.pauses).toMatchObject([{ kind: 'failed', error: { message: 'no time' } }]);
     expect([lane.tracker.watermark, lane.tracker.next]).toEqual([0, 0]);
     expect(bench.counters.counts).toMatchObject({ received: 3, handedBack: 3, inFlight: 0 });
   });
 
-  it('says that it is quiet, and where its records are, when telling of a late end goes wrong', async () => {
-    const stretches = new Stretches();
-    const { bench, lane } = stretches;
-    stretches.start(0, 1, 2);
+  it('becomes idle and keeps its position if reporting a late outcome fails', async () => {
+    const segments = new Segments();
+    const { bench, lane } = segments;
+    segments.start(0, 1, 2);
     lane.end();
     const quiet = watched(lane.whenIdle());
     bench.onLate = () => {
       throw new Error('no log');
     };
-    await stretches.answer(succeeded, succeeded, succeeded);
+    await segments.answer(succeeded, succeeded, succeeded);
     expect(quiet.ended).toBe(true);
     expect(bench.counters.counts).toMatchObject({ received: 3, inFlight: 0 });
     expect(reconciles(bench.counters.counts)).toBe(true);
@@ -252,8 +262,8 @@ describe('a lane', () => {
   ])('treats %s for a slice as failures', async (_, processSlice) => {
     const bench = new LaneTestBed(undefined, processSlice);
     const lane = bench.lane();
-    lane.offer(recordsOf(0, 1), 0, 2, 0);
-    lane.run();
+    lane.enqueue(recordsOf(0, 1), 0, 2, 0);
+    lane.processPending();
     await bench.runtime.settle();
     expect(lane.isPaused).toBe(true);
     expect(bench.pauses).toMatchObject([{ kind: 'failed', error: { name: 'TypeError' } }]);

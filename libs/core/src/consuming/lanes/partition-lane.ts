@@ -10,8 +10,15 @@ import type { Outcome } from '../../model/outcomes/outcome.js';
 import { isOutcome, missingOutcome } from './outcome-guards.js';
 import type { DeliveryAbortedException } from '../../errors/delivery-errors.js';
 import { DueWait } from './due-wait.js';
-import type { Decision } from '../../model/outcomes/delivery.js';
-import { LaneDelivery, FIRST_DELIVERY, type DeliveryHistory } from './lane-delivery.js';
+import type { Decision } from '../../model/outcomes/decision.js';
+import {
+  afterFailure,
+  afterHandBack,
+  FIRST_DELIVERY,
+  withDecision,
+  type DeliveryHistory,
+} from '../../model/outcomes/delivery-history.js';
+import { LaneDelivery } from './lane-delivery.js';
 import type { LanePause, LaneParts, UnfinishedResult } from './lane-parts.js';
 import type { OffsetTracker } from '../commits/offset-tracker.js';
 import { partitionName } from './partition-name.js';
@@ -22,25 +29,25 @@ import type { WaitingRecords } from './waiting-records.js';
 type Phase = 'open' | 'paused' | 'ended';
 
 /**
- * One assignment of one partition, from the records that were read to what is to be committed.
+ * Lane of one partition in one assignment, from the records that were read to what is to be committed.
  *
- *   offer ──► pending ──► running ──► progress ──► commit point
- *               │            └── failed, handed back ──► handed out again, later
- *               └── hold, end: dropped, read again later
+ *   enqueue ──► pending ──► running ──► progress ──► commit point
+ *                 │            └── failed, handed back ──► handed out again, later
+ *                 └── pause, end: dropped, read again later
  *
- * Assigned again, the partition gets another lane; what ends in this one is never taken for a
- * delivery of that one.
+ * A partition that is assigned again gets a new lane, so an outcome of the old lane never counts
+ * for a delivery of the new one.
  */
 export abstract class PartitionLane implements TopicPartition, Assignment {
   readonly topic: string;
   readonly partition: number;
   readonly name: string;
-  /** More is buffered than is good: nothing is asked for meanwhile. */
+  /** True while the buffer is full, so that nothing is fetched. */
   isBackpressured = false;
   protected readonly pending = new PendingQueue();
   protected readonly progress: PartitionProgress;
   readonly #due: DueWait | undefined;
-  /** Of records that were handed out and are not done. */
+  /** Histories of records that were handed out and are not finished. */
   readonly #histories = new Map<number, DeliveryHistory>();
   #bufferedBytes = 0;
   #phase: Phase = 'open';
@@ -61,21 +68,21 @@ export abstract class PartitionLane implements TopicPartition, Assignment {
       this.#due = new DueWait(
         runtime,
         (record) => processor.dueAt!(record),
-        () => this.run(),
+        () => this.processPending(),
       );
   }
 
-  /** Those that a handler has and has not answered yet. */
+  /** Deliveries that a handler has not finished yet. */
   abstract get running(): readonly LaneDelivery[];
 
-  /** Records that wait for their turn. */
+  /** Number of records that wait for their turn. */
   abstract get backlog(): number;
 
-  /** Nothing more is to be read for it at the moment. */
+  /** True if fetching has to stop for this partition. */
   abstract get isBufferFull(): boolean;
 
-  /** Goes on with what is pending; what can be done at once is done when this returns. */
-  abstract run(): void;
+  /** Hands out pending records. Handlers that return at once have finished when this returns. */
+  abstract processPending(): void;
 
   get tracker(): OffsetTracker {
     return this.progress.tracker;
@@ -89,33 +96,36 @@ export abstract class PartitionLane implements TopicPartition, Assignment {
     return this.#phase === 'ended';
   }
 
-  /** Those that a handler had when it ended: what that does comes to nothing, and they are delivered again. */
+  /**
+   * Deliveries that were running when the lane ended. Their outcomes are ignored, and their records
+   * redelivered.
+   */
   get interrupted(): readonly LaneDelivery[] {
     return this.#interrupted;
   }
 
-  /** Its first record is not due yet. */
+  /** True while the first record is not due. */
   get waitsForDueTime(): boolean {
     return this.#due?.isWaiting ?? false;
   }
 
-  /** Its records that wait while others go on, where a lane has such. */
+  /** Records that wait while others go on. A serial lane has none. */
   get waiting(): WaitingRecords | undefined {
     return undefined;
   }
 
-  /** What keeps one of those that have a handler's answer from being over. */
+  /** Error that delays the completion of a record after its handler has returned. */
   get trouble(): Error | undefined {
     return this.running.find(({ trouble }) => trouble)?.trouble;
   }
 
-  /** What was last known to be committed, or where it started. */
+  /** The last known committed offset, or the start position. */
   get committed(): number {
     return this.progress.committed;
   }
 
-  /** Takes the records from..to of the array, all of this partition. */
-  offer(records: readonly BrokerRecord[], from: number, to: number, receivedAt: number): void {
+  /** Adds the records from..to of the array, all of this partition, to the pending ones. */
+  enqueue(records: readonly BrokerRecord[], from: number, to: number, receivedAt: number): void {
     const { sessionIndex } = this.parts;
     for (let index = from; index < to; index++) {
       const record = records[index] as BrokerRecord;
@@ -127,18 +137,17 @@ export abstract class PartitionLane implements TopicPartition, Assignment {
     }
   }
 
-  /** It has failed here, and is not done. */
+  /** Returns whether the record has failed in this assignment and is not finished. */
   hasFailed(offset: number): boolean {
     return this.historyOf(offset).failures > 0;
   }
 
-  /** What becomes of a record whose partition waited for somebody to say. */
+  /** Sets the decision about a record whose partition waited for it. */
   decide(offset: number, decision: Decision): void {
-    const { decision: _, ...history } = this.historyOf(offset);
-    this.#histories.set(offset, decision === 'retry' ? history : { ...history, decision });
+    this.#histories.set(offset, withDecision(this.historyOf(offset), decision));
   }
 
-  /** Nothing more is handed out. What is pending is dropped, to be read again from `tracker.next` on. */
+  /** Stops handing out. Pending records are dropped, and read again from `tracker.next` on. */
   pause(): void {
     if (this.#phase === 'open') this.#phase = 'paused';
     this.#dropBuffered();
@@ -148,16 +157,19 @@ export abstract class PartitionLane implements TopicPartition, Assignment {
     if (this.#phase === 'paused') this.#phase = 'open';
   }
 
-  /** The assignment is over, or its time is: what ends from now on does not move the watermark. */
+  /** Ends the lane. Outcomes from now on do not move the watermark. */
   end(): void {
     if (this.#phase !== 'ended') this.#interrupted = this.running;
     this.#phase = 'ended';
     this.#dropBuffered();
   }
 
-  /** Its offsets are those of another log: to commit one would hide records of the one that is there now. */
   stopCommitting(): void {
     this.progress.stopCommitting();
+  }
+
+  commitBeginning(): void {
+    this.progress.commitBeginning();
   }
 
   abort(reason: DeliveryAbortedException): void {
@@ -168,13 +180,13 @@ export abstract class PartitionLane implements TopicPartition, Assignment {
     for (const delivery of this.running) delivery.abortWaits(reason);
   }
 
-  /** Resolves when no handler runs. Asked of a lane that is held or has ended. */
+  /** Resolves when no handler runs. Only called for a lane that is paused or has ended. */
   whenIdle(): Promise<void> {
     if (this.running.length === 0) return Promise.resolve();
     return (this.#idle ??= new Deferred()).promise;
   }
 
-  /** What is to be committed; undefined when nothing is new. */
+  /** Returns what is to be committed; undefined when nothing is new. */
   commitPoint(): OffsetCommit | undefined {
     if (this.parts.commits.yields && this.running.length > 0) return undefined;
     return this.progress.commitPoint();
@@ -193,19 +205,21 @@ export abstract class PartitionLane implements TopicPartition, Assignment {
     this.notifyBufferSpace();
   }
 
-  /** It waits here, or is at work, until it is settled or dropped. */
+  /** Counts the record and its bytes as in flight. */
   protected received(delivery: LaneDelivery): void {
     this.parts.counters.received();
     this.#bufferedBytes += bytesOf(delivery);
   }
 
-  /** These are handed out by somebody else, or here once they are read again. */
+  /** Counts dropped records. They are read again, here or by another owner. */
   protected dropped(deliveries: readonly LaneDelivery[]): void {
     this.parts.counters.dropped(deliveries.length);
     for (const delivery of deliveries) this.#bufferedBytes -= bytesOf(delivery);
   }
 
-  /** By the bytes of what it holds. Far apart, so that the fetching does not start and stop for each record. */
+  /**
+   * Full and free again are far apart, so that fetching does not start and stop for each record.
+   */
   protected get exceedsByteLimit(): boolean {
     const { bytesPerPartition } = this.parts.bufferLimit;
     return (
@@ -213,14 +227,14 @@ export abstract class PartitionLane implements TopicPartition, Assignment {
     );
   }
 
-  /** Gives up what waits for its turn: it is not done, and it is not at work. */
+  /** Drops the records that wait for their turn. They are neither finished nor in flight. */
   protected abstract dropWaiting(): void;
 
   protected get isOpen(): boolean {
     return this.#phase === 'open';
   }
 
-  /** Whether the first of those that are pending may be handed out. */
+  /** Returns whether the first pending record may be handed out. */
   protected mayTake(): boolean {
     const { first } = this.pending;
     if (this.#phase !== 'open' || !first) return false;
@@ -235,7 +249,7 @@ export abstract class PartitionLane implements TopicPartition, Assignment {
     this.#histories.set(offset, history);
   }
 
-  /** Counts what became of it; gives what keeps its record from being done, if anything does. */
+  /** Counts the outcome of a delivery. Returns a result if its record is not finished. */
   protected settle(
     delivery: LaneDelivery,
     given: Outcome | undefined,
@@ -258,20 +272,20 @@ export abstract class PartitionLane implements TopicPartition, Assignment {
         if (this.#histories.size > 0) this.#histories.delete(offset);
         return undefined;
       case 'failed': {
-        const { error, delayMs, until } = outcome;
-        this.#histories.set(offset, delivery.historyAfter(outcome));
-        if (until === 'decided') return { kind: 'undecided', error, offset };
-        return { kind: 'failed', error, ...(delayMs !== undefined && { delayMs }) };
+        this.#histories.set(offset, afterFailure(delivery.history, outcome));
+        const { error, delayMs } = outcome;
+        return outcome.reason === 'awaiting-decision'
+          ? { kind: 'undecided', error, offset }
+          : { kind: 'failed', error, delayMs };
       }
       case 'handed-back': {
-        const { delayMs } = outcome;
-        this.#histories.set(offset, delivery.historyAfter());
-        return { kind: 'handed-back', ...(delayMs !== undefined && { delayMs }) };
+        this.#histories.set(offset, afterHandBack(delivery.history));
+        return { kind: 'handed-back', delayMs: outcome.delayMs };
       }
     }
   }
 
-  /** The whole partition is to wait. */
+  /** Pauses the whole partition. */
   protected pausePartition(pause: LanePause): void {
     if (this.#phase === 'open') this.#phase = 'paused';
     this.parts.observer.onPause(this, pause);
@@ -281,7 +295,7 @@ export abstract class PartitionLane implements TopicPartition, Assignment {
     return new Backoff(this.parts.runtime, this.parts.settings.failureBackoff);
   }
 
-  /** Whoever waits for quiet can commit what has just ended. */
+  /** Resolves `whenIdle`, after the last outcome has become part of the progress. */
   protected notifyIdle(): void {
     this.#idle?.resolve();
     this.#idle = undefined;
@@ -301,7 +315,7 @@ export abstract class PartitionLane implements TopicPartition, Assignment {
   }
 }
 
-/** What the objects around a record take. */
+/** Approximate bytes of the objects around a record. */
 const RECORD_OVERHEAD_BYTES = 400;
 
 function bytesOf({ record }: LaneDelivery): number {

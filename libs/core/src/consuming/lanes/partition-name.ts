@@ -1,4 +1,4 @@
-/** As it is logged, and as it is looked up. */
+/** Name of a partition in logs and as a key. */
 export function partitionName(topic: string, partition: number): string {
   return `${topic}-${partition}`;
 }

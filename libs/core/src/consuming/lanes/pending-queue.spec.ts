@@ -1,12 +1,13 @@
-import { LaneDelivery, FIRST_DELIVERY } from './lane-delivery.js';
+import { FIRST_DELIVERY } from '../../model/outcomes/delivery-history.js';
+import { LaneDelivery } from './lane-delivery.js';
 import { PendingQueue } from './pending-queue.js';
 import { recordsOf } from '../session/lane-test-bed.spec-support.js';
 
 const delivery = (offset: number): LaneDelivery =>
-  new LaneDelivery(recordsOf(offset)[0]!, FIRST_DELIVERY, 0, 0);
+  new LaneDelivery(recordsOf(offset)[0]!, FIRST_DELIVERY, 0, 0, undefined);
 
-describe('what waits for its turn', () => {
-  it('comes in the order of the log, however long the queue is never empty', () => {
+describe('PendingQueue', () => {
+  it('keeps the order of the log, even if it is never empty', () => {
     const queue = new PendingQueue();
     for (let offset = 0; offset < 3; offset++) queue.add(delivery(offset));
     const taken: number[] = [];

@@ -1,6 +1,6 @@
 import type { LaneDelivery } from './lane-delivery.js';
 
-/** What waits for its turn, in the order of the log. To take the first costs no copying. */
+/** Waiting records in the order of the log. Taking the first one copies nothing. */
 export class PendingQueue {
   readonly #deliveries: LaneDelivery[] = [];
   #head = 0;
@@ -17,7 +17,7 @@ export class PendingQueue {
     this.#deliveries.push(delivery);
   }
 
-  /** Of a queue that is not empty. */
+  /** Takes the first record of a queue that is not empty. */
   take(): LaneDelivery {
     const delivery = this.#deliveries[this.#head++] as LaneDelivery;
     if (this.#head === this.#deliveries.length) this.#clear();
@@ -25,7 +25,7 @@ export class PendingQueue {
     return delivery;
   }
 
-  /** All of them, and none is left. */
+  /** Takes all records. */
   takeAll(): readonly LaneDelivery[] {
     const all = this.#deliveries.slice(this.#head);
     this.#clear();
@@ -43,5 +43,8 @@ export class PendingQueue {
   }
 }
 
-/** A queue that is never empty must not keep all that it ever had. */
+/**
+ * Number of taken records after which the array is compacted. A queue that is never empty must not
+ * keep them all.
+ */
 const TAKEN_KEPT = 1_024;

@@ -2,7 +2,7 @@ import { VirtualRuntime } from '@nest-event-bus/broker/runtime';
 import { PollIntervalSafetyValve } from './poll-interval-safety-valve.js';
 
 describe('PollIntervalSafetyValve', () => {
-  it('says so when more than 70 % of maxPollIntervalMs have gone by', async () => {
+  it('ends a slice after more than 70 % of maxPollIntervalMs', async () => {
     const runtime = new VirtualRuntime();
     const valve = new PollIntervalSafetyValve(runtime, 10_000);
     const startedAt = runtime.monotonic();

@@ -9,16 +9,19 @@ import { PartitionLane } from './partition-lane.js';
 import { PollIntervalSafetyValve } from './poll-interval-safety-valve.js';
 import { waitForPreviousHandlers } from '../session/previous-handlers.js';
 
-/** Hands out the records of its partition one after the other, or slice by slice. One that is set back holds them all. */
+/**
+ * Hands out the records of its partition one after the other, or slice by slice. A record that
+ * fails blocks all later ones.
+ */
 export class SerialLane extends PartitionLane {
   #isWorking = false;
   #hasProgress = false;
   #running: LaneDelivery | readonly LaneDelivery[] | undefined;
-  /** Of the slice that the processor takes in stretches: what it has not come to yet. */
+  /** Records of the slice that no segment has contained yet. */
   #slice: readonly LaneDelivery[] = [];
-  /** When the slice began: milliseconds since 1970. */
+  /** Start of the slice, in milliseconds since 1970. */
   #sliceAt = 0;
-  /** The same by the monotonic clock. */
+  /** Start of the slice by the monotonic clock. */
   #sliceSince = 0;
   #backoff: Backoff | undefined;
   #previousHandlers: readonly LaneDelivery[];
@@ -43,11 +46,11 @@ export class SerialLane extends PartitionLane {
     return this.pending.size >= this.parts.settings.maxPollRecords || this.exceedsByteLimit;
   }
 
-  run(): void {
+  processPending(): void {
     if (this.#isWorking || this.waitsForDueTime) return;
     if (this.isOpen && this.pending.size > 0) this.#work().catch(this.#onInternalError);
-    // Nothing but records that were done already: the watermark has passed them.
-    else if (this.isOpen && this.commitPoint()) this.parts.observer.onProgress(this);
+    // The watermark has passed records that an earlier owner completed.
+    else if (this.isOpen && this.commitPoint()) this.parts.committer.request(this);
   }
 
   protected dropWaiting(): void {
@@ -60,7 +63,7 @@ export class SerialLane extends PartitionLane {
 
   async #work(): Promise<void> {
     this.#isWorking = true;
-    const { processor, commits, observer, runtime, settings } = this.parts;
+    const { processor, commits, committer, runtime, settings } = this.parts;
     if (this.#previousHandlers.length > 0) {
       await waitForPreviousHandlers(runtime, this.#previousHandlers, settings.maxPollIntervalMs);
       this.#previousHandlers = [];
@@ -71,11 +74,12 @@ export class SerialLane extends PartitionLane {
       this.#sliceSince = runtime.monotonic();
       if (processor.processSlice) await this.#workOnSlice();
       else {
-        // Inlined, and awaiting real promises only: a promise for each record would cost more than all else.
+        // Inlined, and awaits only real promises: a promise per record would cost more than
+        // everything else.
         for (let left = settings.maxPollRecords; left > 0 && this.mayTake(); left--) {
           const delivery = this.#take();
           let outcome: Outcome;
-          // A handler that answers at once leaves others no time: the clock need not be asked.
+          // A handler that returns at once lets no time pass, so the clock is not read.
           let mayBeLate = false;
           try {
             const answer = processor.process(delivery);
@@ -87,7 +91,7 @@ export class SerialLane extends PartitionLane {
           this.#running = undefined;
           this.#conclude(delivery, outcome);
           if (this.isIdleAwaited) this.#becomeIdle();
-          if (isStrict) await observer.whenStored(this);
+          if (isStrict) await committer.whenStored(this);
           if (mayBeLate && left > 1 && this.#valve.check(this.#sliceSince)) {
             await this.#cutSlice();
             break;
@@ -95,19 +99,22 @@ export class SerialLane extends PartitionLane {
         }
       }
       this.#endSlice();
-      if (commits.after === 'slice' && commits.waits) await observer.whenStored(this);
+      if (commits.after === 'slice' && commits.waits) await committer.whenStored(this);
     }
     this.#isWorking = false;
   }
 
-  /** What was read long ago, and waited for those before it, has its time from here on. */
+  /** Starts the retry budget of a record with its slice, not with the poll. */
   #take(): LaneDelivery {
     const delivery = this.pending.take();
     delivery.readyAt(this.#sliceAt, this.#sliceSince);
     return delivery;
   }
 
-  /** Stretch by stretch: nothing of what is left is called off, too late or behind a record that stays. */
+  /**
+   * Hands out the slice segment by segment, so that a pause, a timeout or an unfinished record
+   * stops the rest.
+   */
   async #workOnSlice(): Promise<void> {
     const slice: LaneDelivery[] = [];
     this.#slice = slice;
@@ -126,7 +133,7 @@ export class SerialLane extends PartitionLane {
     if (this.isIdleAwaited) this.#becomeIdle();
   }
 
-  /** Behind a record that stays in its place nothing of the slice is begun. */
+  /** Gives the rest of the slice back if a record of the segment is not finished. */
   #concludeSegment(outcomes: readonly Outcome[]): void {
     const segment = this.#slice.slice(0, outcomes.length);
     const unfinished: number[] = [];
@@ -138,7 +145,7 @@ export class SerialLane extends PartitionLane {
     this.#slice = this.#slice.slice(segment.length);
     if (unfinished.length === 0) return;
     this.#giveBackSlice();
-    // The lane is rewound to the first that is unfinished, so that one goes last.
+    // The lane ends at the first unfinished record, so that one is handled last.
     for (const index of unfinished.toReversed())
       this.#conclude(segment[index] as LaneDelivery, outcomes[index] ?? missingOutcome(), {
         isFirst: index === unfinished[0],
@@ -150,14 +157,14 @@ export class SerialLane extends PartitionLane {
       const answer = this.parts.processor.processSlice?.(slice) ?? [];
       const outcomes = (isPending(answer) ? await this.#watchedSlice(slice, answer) : answer) ?? [];
       if (outcomes.length > 0 || !this.isOpen || slice[0]?.isCancelled) return outcomes;
-      // It would come to nothing the next time, too.
+      // A processor without an outcome would return none the next time, too.
       return [missingOutcome()];
     } catch (error) {
       return slice.map(() => failedOutcome(error));
     }
   }
 
-  /** It is read again, and so is what waits behind it. */
+  /** Rewinds to the rest of the slice, which is read again with all later records. */
   #giveBackSlice(): void {
     const [first] = this.#slice;
     if (!first) return;
@@ -172,14 +179,14 @@ export class SerialLane extends PartitionLane {
     for (const delivery of deliveries) delivery.end();
   }
 
-  /** What is left of the slice, in another one. */
+  /** Reads the rest of the slice again, in another slice. */
   #redeliverRest(): void {
     this.#giveBackSlice();
     this.dropWaiting();
     this.pausePartition({ kind: 'slice-cut' });
   }
 
-  /** From here on others have a turn while the handler runs. */
+  /** Marks the delivery as running, because others get a turn from now on. */
   #watched(delivery: LaneDelivery, answer: PromiseLike<Outcome>): PromiseLike<Outcome> {
     this.#running = delivery;
     delivery.begin(this.parts.runtime.monotonic());
@@ -201,29 +208,35 @@ export class SerialLane extends PartitionLane {
     if (this.hasEnded) return;
     this.#hasProgress = true;
     this.#backoff = undefined;
-    const { commits, observer } = this.parts;
-    if (commits.after === 'record') observer.onProgress(this);
+    const { commits, committer } = this.parts;
+    if (commits.after === 'record') committer.request(this);
   }
 
-  /** The partition waits, and goes on at this record: nothing overtakes it. */
+  /** Rewinds to this record and pauses the partition, so that nothing overtakes it. */
   #rewindAndPause({ record }: LaneDelivery, unfinished: UnfinishedResult, isFirst: boolean): void {
     this.dropWaiting();
     this.tracker.rewindTo(record.offset);
     if (isFirst) this.pausePartition(pauseFor(unfinished, (this.#backoff ??= this.newBackoff())));
   }
 
-  /** It took too long: what is done of it is committed, the rest is given back, to come in another one. */
+  /**
+   * Ends a slice that takes too long: commits what is done, and gives the rest back for another
+   * slice.
+   */
   async #cutSlice(): Promise<void> {
     if (!this.isOpen || this.pending.size + this.#slice.length === 0) return;
-    const { counters, observer } = this.parts;
+    const { counters, committer } = this.parts;
     counters.sliceCut();
     this.#endSlice();
-    await observer.whenStored(this);
+    await committer.whenStored(this);
     if (this.isOpen) this.#redeliverRest();
     else this.#giveBackSlice();
   }
 
-  /** A mistake of our own must not end the partition silently: it is held, told and tried again. */
+  /**
+   * Pauses the partition and tries again, because an internal error must not end the partition
+   * silently.
+   */
   readonly #onInternalError = (error: unknown): void => {
     this.#isWorking = false;
     const inHand = new Set([...this.running, ...this.#slice]);
@@ -241,7 +254,7 @@ export class SerialLane extends PartitionLane {
   #endSlice(): void {
     if (this.#hasProgress) {
       this.#hasProgress = false;
-      if (!this.hasEnded) this.parts.observer.onProgress(this);
+      if (!this.hasEnded) this.parts.committer.request(this);
     }
     this.notifyBufferSpace();
   }

@@ -1,4 +1,5 @@
-import { type RecordWait, WaitingRecords } from './waiting-records.js';
+import type { RecordWait } from '../../model/outcomes/delivery-history.js';
+import { WaitingRecords } from './waiting-records.js';
 
 const failed = (message: string): RecordWait => ({
   reason: 'backoff',
@@ -7,7 +8,7 @@ const failed = (message: string): RecordWait => ({
 });
 const handedBack: RecordWait = { reason: 'delay', until: 1_000 };
 
-/** With what is told: the reasons that there are by then. */
+/** Records each report with the reasons at that time. */
 function waitingRecords() {
   const told: string[] = [];
   const waiting = new WaitingRecords(() => {
@@ -17,8 +18,8 @@ function waitingRecords() {
   return { waiting, told };
 }
 
-describe('records that wait', () => {
-  it('are told of when the first one begins, and when none is left', () => {
+describe('WaitingRecords', () => {
+  it('reports when the first record begins to wait, and when none is left', () => {
     const { waiting, told } = waitingRecords();
     waiting.begin(1, failed('one'));
     waiting.begin(2, failed('two'));
@@ -30,7 +31,7 @@ describe('records that wait', () => {
     expect(told).toEqual(['backoff', '']);
   });
 
-  it('are told of by each reason', () => {
+  it('reports each reason separately', () => {
     const { waiting, told } = waitingRecords();
     waiting.begin(1, handedBack);
     waiting.begin(2, failed('two'));
@@ -40,7 +41,7 @@ describe('records that wait', () => {
     expect(told).toEqual(['delay', 'backoff delay', 'delay', '']);
   });
 
-  it('show the lowest of those that failed', () => {
+  it('shows the failed record with the lowest offset', () => {
     const { waiting } = waitingRecords();
     waiting.begin(1, handedBack);
     expect(waiting.lowestFailed).toBeUndefined();
@@ -50,7 +51,7 @@ describe('records that wait', () => {
     expect(waiting.lowestFailed).toMatchObject({ offset: 5 });
   });
 
-  it('are gone at once when they are dropped, which is told once', () => {
+  it('drops all records at once, with one report', () => {
     const { waiting, told } = waitingRecords();
     waiting.endAll();
     waiting.begin(1, handedBack);

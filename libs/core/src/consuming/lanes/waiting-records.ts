@@ -1,14 +1,6 @@
-import type { PauseReason } from '../pauses/pause-reason.js';
+import type { RecordWait } from '../../model/outcomes/delivery-history.js';
 
-export type WaitReason = Extract<PauseReason, 'backoff' | 'delay'>;
-
-/** A record is not to come again before its time. */
-export interface RecordWait {
-  readonly reason: WaitReason;
-  /** By the monotonic clock. */
-  readonly until: number;
-  readonly error?: Error;
-}
+export type WaitReason = RecordWait['reason'];
 
 export interface FailedRecord {
   readonly offset: number;
@@ -16,8 +8,9 @@ export interface FailedRecord {
 }
 
 /**
- * Records of a lane that wait while others of it go on, each until it is done or dropped: that it
- * is tried again mends nothing yet. Told is only that a reason begins or ends, not each record.
+ * Records of a lane that wait while others go on. A record waits until it is finished or dropped: a
+ * new attempt does not end its wait. Only the begin and the end of a reason are reported, not each
+ * record.
  */
 export class WaitingRecords {
   readonly #waits = new Map<number, RecordWait>();

@@ -5,8 +5,8 @@ import { LaneTestBed, recordsOf } from '../session/lane-test-bed.spec-support.js
 
 const backoff = { reason: 'backoff', delayMs: 100, endsOnResume: false } as const;
 
-describe('the gate of a partition', () => {
-  it('opens where the lane goes on, and keeps what the driver has fetched if it stands there', async () => {
+describe('LaneGate', () => {
+  it('resumes at the next record of the lane, and keeps fetched records if the driver is there', async () => {
     const bench = new LaneTestBed();
     const lane = bench.lane(5);
     bench.gate.pauseFor(lane, backoff);
@@ -18,17 +18,17 @@ describe('the gate of a partition', () => {
     expect(bench.session.calls.slice(2)).toEqual(['pause t-0', 'seek t-0 5', 'resume t-0']);
   });
 
-  it('stays shut while the partition is handed back, whatever timer fires', async () => {
+  it('keeps a lane paused during its revocation, whatever timer fires', async () => {
     const bench = new LaneTestBed();
     const lane = bench.lane();
     bench.gate.pauseFor(lane, backoff);
-    bench.gate.stopForRevocation(lane);
+    bench.gate.stopHandout(lane);
     await bench.runtime.advance(1_000);
     expect(lane.isPaused).toBe(true);
     expect(bench.session.calls).not.toContain('resume t-0');
   });
 
-  it('leaves no timer and no reason behind a lane that has ended', () => {
+  it('leaves no timer and no reason behind a removed lane', () => {
     const bench = new LaneTestBed();
     const lane = bench.lane();
     bench.gate.pauseFor(lane, backoff);
@@ -40,7 +40,7 @@ describe('the gate of a partition', () => {
     expect(bench.gate.pauses()).toEqual([]);
   });
 
-  it('takes a partition away in the very moment of its release for what it is', async () => {
+  it('accepts that a partition is revoked in the moment of its resume', async () => {
     const bench = new LaneTestBed();
     const lane = bench.lane(5);
     bench.gate.pauseFor(lane, backoff);
@@ -49,10 +49,10 @@ describe('the gate of a partition', () => {
     expect(bench.log).toMatchObject([{ level: 'debug', context: { partition: 't-0' } }]);
   });
 
-  it('forgets the crowd when it drops it: the partition is asked for again', async () => {
+  it('ends backpressure when a pause drops the buffer, so that the partition is fetched again', async () => {
     const bench = new LaneTestBed(() => new Promise(() => undefined));
     const lane = bench.lane();
-    lane.offer(recordsOf(0, 1, 2, 3), 0, 4, 0);
+    lane.enqueue(recordsOf(0, 1, 2, 3), 0, 4, 0);
     bench.gate.applyBackpressure(lane);
     bench.gate.pauseFor(lane, backoff);
     await bench.runtime.advance(100);
@@ -60,12 +60,12 @@ describe('the gate of a partition', () => {
     expect(bench.gate.pauses()).toEqual([]);
   });
 
-  it('keeps the crowd of a partition that came back when the handler before has ended', async () => {
+  it('keeps the backpressure of a reassigned partition when its previous handler ends', async () => {
     const gates = [new Deferred<Outcome>(), new Deferred<Outcome>()];
     const bench = new LaneTestBed((offset) => (gates[offset] as Deferred<Outcome>).promise);
     const old = bench.lane();
-    old.offer(recordsOf(0), 0, 1, 0);
-    old.run();
+    old.enqueue(recordsOf(0), 0, 1, 0);
+    old.processPending();
     bench.gate.applyBackpressure(old);
     old.end();
     bench.lanes.remove(old);
@@ -76,7 +76,7 @@ describe('the gate of a partition', () => {
     expect(bench.gate.pauses()).toMatchObject([{ reasons: ['backpressure'] }]);
   });
 
-  it('has a batch that cannot be read fetched again, and shows it meanwhile', async () => {
+  it('fetches a poison batch again after a delay, and shows it meanwhile', async () => {
     const bench = new LaneTestBed();
     const lane = bench.lane(5);
     const error = new PoisonBatchError('t', 0, 7, 9, 'broken');
@@ -88,7 +88,7 @@ describe('the gate of a partition', () => {
     expect(bench.session.calls).toEqual(['seek t-0 5']);
   });
 
-  it('has it fetched again, too, where the partition was held when its time came', async () => {
+  it('fetches a poison batch again, too, if the partition was paused when the delay ended', async () => {
     const bench = new LaneTestBed();
     const lane = bench.lane(7);
     bench.gate.onReadingStopped(lane, new PoisonBatchError('t', 0, 7, 9, 'broken'));
@@ -97,29 +97,31 @@ describe('the gate of a partition', () => {
     await bench.runtime.advance(40_000);
     bench.ledger.remove('operator');
     bench.gate.update();
-    // The driver stands where the lane goes on, and all the same waits for a seek.
+    // The driver is at the next record, but the stop still requires a seek.
     expect(bench.session.calls).toEqual(['pause t-0', 'seek t-0 7', 'resume t-0']);
   });
 
-  it('has it fetched again from where the lane goes on, not from behind what was given back', async () => {
+  it('fetches again from where the lane goes on, not from after a record that was given back', async () => {
     const bench = new LaneTestBed((offset) =>
-      offset === 5 ? { kind: 'failed', error: new Error('no') } : succeeded,
+      offset === 5
+        ? { kind: 'failed', reason: 'redeliver', attempts: 1, error: new Error('no') }
+        : succeeded,
     );
     const lane = bench.lane(5);
-    lane.offer(recordsOf(5, 6), 0, 2, 0);
+    lane.enqueue(recordsOf(5, 6), 0, 2, 0);
     bench.session.positions.set('t-0', 7);
     bench.gate.onReadingStopped(lane, new PoisonBatchError('t', 0, 7, 9, 'broken'));
     await bench.runtime.advance(29_000);
-    lane.run();
+    lane.processPending();
     bench.gate.pauseFor(lane, backoff);
     await bench.runtime.advance(100);
     expect(bench.session.position(lane)).toBe(5);
-    // The records are still on their way when the batch is to be tried again.
+    // The records are in transit when the batch is to be read again.
     await bench.runtime.advance(30_000);
     expect(bench.session.position(lane)).toBe(5);
   });
 
-  it('never seeks in a topic that was created anew: its offsets are others', async () => {
+  it('never seeks in a recreated topic, whose offsets mean something else', async () => {
     const bench = new LaneTestBed();
     const lane = bench.lane(5);
     bench.session.positions.set('t-0', 9);

@@ -8,7 +8,7 @@ import {
 import type { Runtime, Timer } from '@nest-event-bus/broker/runtime';
 import { FailingPartitions } from '../session/failing-partitions.js';
 import type { PartitionPause } from '../session/consuming-session.js';
-import type { Decision } from '../../model/outcomes/delivery.js';
+import type { Decision } from '../../model/outcomes/decision.js';
 import type { UndecidedRecord } from '../lanes/lane-parts.js';
 import type { Lanes } from '../lanes/lanes.js';
 import type { PartitionLane } from '../lanes/partition-lane.js';
@@ -21,7 +21,7 @@ export interface LaneGateParts {
   readonly lanes: Lanes;
   readonly runtime: Runtime;
   readonly logger: DriverLogger;
-  /** A partition waits, or no longer does. */
+  /** Called when a partition begins or ends to wait. */
   onChange(): void;
 }
 
@@ -29,7 +29,7 @@ export interface TimedPause {
   readonly reason: Extract<PauseReason, 'backoff' | 'delay'>;
   readonly delayMs: number;
   readonly error?: Error;
-  /** Over as soon as a pause of the whole session is: nobody chose its length. */
+  /** The pause ends with a pause of the whole session, because nobody asked for this delay. */
   readonly endsOnResume: boolean;
 }
 
@@ -42,11 +42,11 @@ interface StoppedReading {
   readonly timer: Timer | undefined;
 }
 
-/** A batch may have been broken on its way only, so it is fetched again. */
+/** Delay before a poison batch is fetched again: it may have been damaged only in transit. */
 const POISON_RETRY_MS = 30_000;
 const RETRIED: readonly PauseReason[] = ['backoff'];
 
-/** Opens and closes partitions as the ledger says: at the driver, and at their lanes. */
+/** Pauses and resumes partitions as the ledger says, at the driver and at their lanes. */
 export class LaneGate {
   readonly #timedPauses = new Map<PartitionLane, RunningPause[]>();
   readonly #stops = new Map<PartitionLane, StoppedReading>();
@@ -57,13 +57,13 @@ export class LaneGate {
     this.#failing = new FailingPartitions(parts.runtime, parts.logger);
   }
 
-  /** A lane has begun. The driver keeps the pauses of an earlier assignment: they are set anew. */
+  /** Sets the pauses of a new lane. The driver keeps those of an earlier assignment. */
   onLaneAdded(lane: PartitionLane): void {
     if (this.parts.ledger.stopsHandout(lane.name)) this.#pauseLane(lane);
     else this.parts.session.resume([lane]);
   }
 
-  /** A lane has ended: its timers and reasons end with it. */
+  /** Ends the timers and the pause reasons of a lane with its assignment. */
   onLaneRemoved(lane: PartitionLane): void {
     for (const { timer } of this.#timedPauses.get(lane) ?? []) timer.cancel();
     this.#timedPauses.delete(lane);
@@ -72,18 +72,18 @@ export class LaneGate {
     this.parts.ledger.forget(lane.name);
   }
 
-  /** It is being handed back: no timer opens it again. */
-  stopForRevocation(lane: PartitionLane): void {
+  /** Pauses a lane for good: no timer and no resume opens it again. */
+  stopHandout(lane: PartitionLane): void {
     this.parts.ledger.add('shutdown', lane.name);
     this.#apply(lane);
   }
 
-  /** Puts the session's reasons into effect. */
+  /** Applies the pause reasons of the session. */
   update(): void {
     for (const lane of this.parts.lanes) this.#apply(lane);
   }
 
-  /** Ends the waits whose length nobody chose. */
+  /** Ends the pauses whose delay nobody asked for. */
   endPausesOnResume(): void {
     for (const [lane, waits] of this.#timedPauses)
       for (const wait of waits) if (wait.endsOnResume) this.#endPause(lane, wait);
@@ -101,18 +101,18 @@ export class LaneGate {
     this.parts.onChange();
   }
 
-  /** No timer opens it again, and no resume: only a decision. */
+  /** Pauses a partition until somebody decides. No timer and no resume ends this pause. */
   pauseUntilDecided(lane: PartitionLane, record: UndecidedRecord): void {
     if (!this.parts.lanes.owns(lane)) return;
     const earlier = this.#undecided.get(lane);
-    // The other one comes again once this one is decided.
+    // Keeps the lowest offset. Higher ones are redelivered once it is decided.
     if (!earlier || record.offset < earlier.offset) this.#undecided.set(lane, record);
     this.parts.ledger.add('strict', lane.name);
     this.#apply(lane);
     this.parts.onChange();
   }
 
-  /** False where nothing waits for a decision, or another record than the one that is meant. */
+  /** Returns false if no record waits for a decision, or another one than meant. */
   decide(lane: PartitionLane, decision: Decision, offset?: number): boolean {
     const record = this.#undecided.get(lane);
     if (!record) return offset !== undefined && this.#decideFailed(lane, decision, offset);
@@ -125,7 +125,10 @@ export class LaneGate {
     return true;
   }
 
-  /** It waits to be tried again, by itself or until its circuit closes. Only by name: nobody is to pass over another one. */
+  /**
+   * Decides about a record that waits for its next attempt or for its circuit. The caller has to
+   * name the offset, so that nobody skips another record by mistake.
+   */
   #decideFailed(lane: PartitionLane, decision: Decision, offset: number): boolean {
     const isNext = lane.isPaused && offset === lane.tracker.next;
     const isSetBack = lane.hasFailed(offset) || this.parts.ledger.has('backoff', lane.name);
@@ -136,13 +139,16 @@ export class LaneGate {
     return true;
   }
 
-  /** Records of it begin to wait, or none does any more. The lane goes on, and so stays open. */
+  /**
+   * Updates the status when records begin or end to wait. The lane stays open, since its other
+   * records go on.
+   */
   onWaitingChanged(lane: PartitionLane): void {
     this.#failing.update(lane);
     this.parts.onChange();
   }
 
-  /** It has more than it should hold: the others go on. */
+  /** Stops fetching for a lane whose buffer is full. Other lanes go on. */
   applyBackpressure(lane: PartitionLane): void {
     if (lane.isBackpressured) return;
     lane.isBackpressured = true;
@@ -157,7 +163,7 @@ export class LaneGate {
     if (!lane.isPaused && !lane.hasEnded) this.parts.session.resume([lane]);
   }
 
-  /** The driver cannot read on. What was read before goes on. */
+  /** Records why the driver cannot read on. Records that were read before go on. */
   onReadingStopped(lane: PartitionLane, error: PartitionError): void {
     this.#stops.get(lane)?.timer?.cancel();
     const isWorthRetrying = error instanceof PoisonBatchError;
@@ -168,19 +174,20 @@ export class LaneGate {
     this.parts.onChange();
   }
 
-  /** Its records come (again). */
+  /** Clears the stop once the partition delivers records again. */
   onRecordsReceived(lane: PartitionLane): void {
     if (this.#stops.size === 0 || !this.#stops.has(lane)) return;
     this.#clearStop(lane);
     this.parts.onChange();
   }
 
-  /** The driver reads on from there. */
+  /** Moves the driver's position. */
   seek(lane: PartitionLane, offset: number): void {
     try {
       this.parts.session.seek(lane, offset);
     } catch (error) {
-      // It was taken away in this very moment; its next owner starts at what is committed.
+      // The partition was revoked in this very moment. Its next owner starts at the committed
+      // offset.
       const isExpected = error instanceof FencedError;
       this.parts.logger[isExpected ? 'debug' : 'error']('A partition could not be sought', {
         partition: lane.name,
@@ -213,7 +220,10 @@ export class LaneGate {
     });
   }
 
-  /** A lane that waits for its first record to become due, or has records that wait, keeps what it has, and so is not shut. */
+  /**
+   * A lane that waits for due records keeps its buffer, so it is not paused itself. The lane's own
+   * reasons are added here.
+   */
   #reasonsOf(lane: PartitionLane): readonly PauseReason[] {
     const { ledger } = this.parts;
     const { waiting } = lane;
@@ -237,7 +247,7 @@ export class LaneGate {
     this.parts.session.resume([lane]);
   }
 
-  /** What is buffered is dropped, so there is nothing to be crowded by. */
+  /** A pause drops the buffer, so backpressure ends. */
   #pauseLane(lane: PartitionLane): void {
     this.parts.session.pause([lane]);
     lane.pause();
@@ -245,10 +255,13 @@ export class LaneGate {
     this.parts.ledger.remove('backpressure', lane.name);
   }
 
-  /** Reading goes on behind what is done or at work. A driver that stands there already keeps what it has fetched. */
+  /**
+   * Seeks to the first record after those that are completed or in flight. A driver that is there
+   * already keeps its fetched records.
+   */
   #seekToNext(lane: PartitionLane): void {
     const stopped = this.#stops.get(lane)?.error;
-    // Where the topic is another one, its offsets are too: that is for an operator to decide.
+    // The offsets of another topic mean nothing here, so an operator has to decide.
     if (stopped && !(stopped instanceof PoisonBatchError)) return;
     const position = this.parts.session.position(lane);
     if (position === lane.tracker.next && !stopped) return;
@@ -256,7 +269,10 @@ export class LaneGate {
     this.seek(lane, lane.tracker.next);
   }
 
-  /** From where the lane goes on: what was given back may lie before the batch. One that is held is sought when it is released. */
+  /**
+   * Reads again from where the lane goes on, which may be before the batch. A paused lane is sought
+   * when it resumes.
+   */
   #retryReading(lane: PartitionLane): void {
     if (lane.isPaused || !this.parts.lanes.owns(lane)) return;
     this.#clearStop(lane);

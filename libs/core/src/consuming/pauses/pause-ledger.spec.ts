@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { PauseLedger } from './pause-ledger.js';
 import { PAUSE_REASONS, type PauseReason } from './pause-reason.js';
 
-describe('the reasons to wait', () => {
-  it('of a session hold every partition, those of a partition only itself', () => {
+describe('PauseLedger', () => {
+  it('applies reasons of the session to every partition, and those of a partition only to itself', () => {
     const ledger = new PauseLedger();
     ledger.add('backoff', 't-0');
     expect([ledger.stopsHandout('t-0'), ledger.stopsHandout('t-1')]).toEqual([true, false]);
@@ -11,7 +11,7 @@ describe('the reasons to wait', () => {
     expect(ledger.stopsHandout('t-1')).toBe(true);
   });
 
-  it('do not include backpressure, which only asks for no more', () => {
+  it('does not stop the hand-out for backpressure', () => {
     const ledger = new PauseLedger();
     ledger.add('backpressure', 't-0');
     expect(ledger.stopsHandout('t-0')).toBe(false);
@@ -19,7 +19,7 @@ describe('the reasons to wait', () => {
     expect(ledger.stopsHandout('t-0')).toBe(true);
   });
 
-  it('of a partition end with its assignment, those of the session do not', () => {
+  it('removes the reasons of a partition with its assignment, and keeps those of the session', () => {
     const ledger = new PauseLedger();
     ledger.add('operator');
     ledger.add('backoff', 't-0');
@@ -27,7 +27,7 @@ describe('the reasons to wait', () => {
     expect([ledger.reasons('t-0'), ledger.reasons()]).toEqual([[], ['operator']]);
   });
 
-  it('are sets: taking one away never takes another, here or elsewhere', () => {
+  it('never removes a reason together with another one', () => {
     const place = fc.constantFrom<string | undefined>(undefined, 't-0', 't-1');
     const reason = fc.constantFrom<PauseReason>(...PAUSE_REASONS);
     const steps = fc.array(fc.record({ adds: fc.boolean(), place, reason }), { maxLength: 60 });

@@ -1,14 +1,21 @@
 import { PAUSE_REASONS, type PauseReason } from './pause-reason.js';
 
-/** It only stops asking for more; what is buffered goes on. Every other reason stops the hand-out. */
+/**
+ * Backpressure only stops fetching, and buffered records go on. Every other reason stops the hand-
+ * out.
+ */
 const SLOWS_ONLY: PauseReason = 'backpressure';
 
-/** Why the session and each of its partitions wait. Taking one reason away never takes another. */
+/**
+ * Pause reasons of the session and of each partition. Removing a reason never removes another one.
+ */
 export class PauseLedger {
   readonly #session = new Set<PauseReason>();
   readonly #partitions = new Map<string, Set<PauseReason>>();
 
-  /** Of the whole session where no partition is named. False when it was there already. */
+  /**
+   * Adds a reason to a partition, or to the whole session. Returns false if it was there already.
+   */
   add(reason: PauseReason, partition?: string): boolean {
     const reasons = partition === undefined ? this.#session : this.#reasonsOf(partition);
     if (reasons.has(reason)) return false;
@@ -16,7 +23,7 @@ export class PauseLedger {
     return true;
   }
 
-  /** False when it was not there. */
+  /** Returns false if the reason was not there. */
   remove(reason: PauseReason, partition?: string): boolean {
     if (partition === undefined) return this.#session.delete(reason);
     const reasons = this.#partitions.get(partition);
@@ -25,7 +32,7 @@ export class PauseLedger {
     return removed;
   }
 
-  /** The partition is no longer ours: its reasons end with the assignment. */
+  /** Removes all reasons of a partition, since they end with its assignment. */
   forget(partition: string): void {
     this.#partitions.delete(partition);
   }
@@ -35,13 +42,16 @@ export class PauseLedger {
     return reasons?.has(reason) ?? false;
   }
 
-  /** In the order of PAUSE_REASONS. */
+  /** Reasons in the order of PAUSE_REASONS. */
   reasons(partition?: string): readonly PauseReason[] {
     const reasons = partition === undefined ? this.#session : this.#partitions.get(partition);
     return reasons ? PAUSE_REASONS.filter((reason) => reasons.has(reason)) : [];
   }
 
-  /** Whether no record of this partition may reach a handler, by its own reasons or by the session's. */
+  /**
+   * Returns whether no record of this partition may reach a handler, by its own reasons or by those
+   * of the session.
+   */
   stopsHandout(partition: string): boolean {
     return stops(this.#session) || stops(this.#partitions.get(partition));
   }

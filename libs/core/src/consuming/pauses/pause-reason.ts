@@ -1,4 +1,7 @@
-/** Why nothing is handed to a handler. Reasons are a set: removing one never removes another's. */
+/**
+ * Reasons why nothing is handed to a handler. Reasons are a set: removing one never removes another
+ * one.
+ */
 export const PAUSE_REASONS = [
   'operator',
   'tier',

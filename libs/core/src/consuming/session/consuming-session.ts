@@ -7,62 +7,67 @@ import type {
 import type { Runtime } from '@nest-event-bus/broker/runtime';
 import type { AckMode } from '../../model/states/ack-mode.js';
 import type { ListenerType } from '../../model/states/listener-type.js';
-import type { Decision, DecisionPlace } from '../../model/outcomes/delivery.js';
+import type { Decision, DecisionPlace } from '../../model/outcomes/decision.js';
 import type { RecordProcessor } from '../../model/outcomes/outcome.js';
 import type { BufferLimit } from '../lanes/buffer-limit.js';
 import type { LingeringHandlers } from './lingering-handlers.js';
 import type { PauseReason } from '../pauses/pause-reason.js';
 
 export interface ConsumingSessionOptions {
-  /** Of the container, with the index of this session in it: `eventbus-orders`, 0. */
+  /** Id of the container: `eventbus-orders`. `sessionIndex` is the index of this session in it. */
   readonly containerId: string;
   readonly sessionIndex: number;
   readonly driver: BrokerDriver;
   readonly consumer: ConsumerOptions;
   readonly settings: ConsumingSettings;
   readonly processor: RecordProcessor;
-  /** Of the container, whose sessions share it. Left out: the session knows of itself only. */
+  /**
+   * Shared by the sessions of a container. If left out, the session knows only its own handlers.
+   */
   readonly lingering?: LingeringHandlers;
-  /** Of the event bus, whose sessions share it. */
+  /** Shared by all sessions of the event bus. */
   readonly bufferLimit: BufferLimit;
   /**
-   * A topic that was created in the place of its own is read, from its beginning. Left out: the
-   * partition stops, and waits for an operator.
+   * True for a retry topic. If it is deleted and created again, the session reads the new topic
+   * from its beginning. If false, the partition stops and waits for an operator.
    */
   readonly readsRecreatedTopics?: boolean;
   readonly runtime: Runtime;
   readonly logger: DriverLogger;
 }
 
-/** Which records of a partition wait for each other: all, those of one key, or none. */
+/** Defines which records of a partition wait for each other: all, those of one key, or none. */
 export interface Processing {
   readonly by: 'partition' | 'key' | 'none';
-  /** Handlers at work in one session; by partition there is one for each partition. */
+  /** Maximum of concurrent handlers in one session. By `partition`, there is one per partition. */
   readonly maxConcurrency: number;
 }
 
 export interface ConsumingSettings {
   readonly ackMode: AckMode;
-  /** Every commit is awaited before the next record is handed out. */
+  /** Awaits every commit before the next record is handed out. */
   readonly strictCommits: boolean;
-  /** The processor commits offsets itself, with what it writes. */
+  /** The processor commits offsets itself, in a transaction with what it writes. */
   readonly isTransactional: boolean;
   readonly listenerType: ListenerType;
   readonly processing: Processing;
-  /** Of one slice, that is of one partition in one poll. */
+  /** Maximum of records in one slice, which is one partition in one poll. */
   readonly maxPollRecords: number;
-  /** A running handler that is older is reported, and whatever waits for one of an earlier assignment waits no longer. */
+  /**
+   * A handler that runs for longer is reported. The next assignment of its partition stops waiting
+   * for it.
+   */
   readonly maxPollIntervalMs: number;
-  /** So is one that is older than this. */
+  /** A handler that runs for longer is reported, too. */
   readonly stuckHandlerMs: number;
   readonly idleBetweenPollsMs: number;
-  /** How long handlers may go on after their partition was asked back. */
+  /** Time for running handlers after their partition was revoked. */
   readonly rebalanceDrainTimeoutMs: number;
-  /** Between two deliveries of a record whose handler failed. */
+  /** Delay between two deliveries of a record whose handler failed. */
   readonly failureBackoff: { readonly initialMs: number; readonly maxMs: number };
 }
 
-/** `failed`: another process has its static member id, and it does not come back by itself. */
+/** `failed`: another process has the static member id. The session does not recover by itself. */
 export type ConsumingState =
   'idle' | 'joining' | 'joined' | 'retrying' | 'failed' | 'draining' | 'closed';
 
@@ -70,86 +75,92 @@ export interface ConsumingStatus {
   readonly state: ConsumingState;
   /** Milliseconds since 1970. */
   readonly since: number;
-  /** Why it is retrying, or has failed. */
+  /** The reason for `retrying` or `failed`. */
   readonly error?: Error;
   readonly assignment: readonly TopicPartition[];
-  /** Of the whole session; what keeps single partitions is in `partitionPauses`. */
+  /** Pauses of the whole session. Pauses of single partitions are in `partitionPauses`. */
   readonly pauses: readonly PauseReason[];
   readonly partitionPauses: readonly PartitionPause[];
   readonly runningHandlers: number;
-  /** The oldest running handler began then; undefined when none runs. */
+  /** Start of the oldest running handler; undefined when none runs. */
   readonly oldestHandlerSince?: number;
   /** Handlers that run for longer than `stuckHandlerMs`. */
   readonly stuckHandlers: number;
 }
 
-/** By `key` and by `none` single records wait, with `delay` or `backoff`: the others of the partition go on. */
+/** Pause of a partition. By `key` and by `none`, `delay` and `backoff` concern single records. */
 export interface PartitionPause extends TopicPartition {
   readonly reasons: readonly PauseReason[];
-  /** What made the partition wait, e.g. the handler's error. */
+  /** Error that made the partition wait, such as the handler's. */
   readonly error?: Error;
-  /** With the reason `strict`: of the record that waits for a decision. */
+  /** Offset of the record that waits for a decision, with the reason `strict`. */
   readonly undecidedOffset?: number;
 }
 
 /**
- * At any moment: received = succeeded + discarded + retried + deadLettered + failed + handedBack +
+ * Invariant: received = succeeded + discarded + retried + deadLettered + failed + handedBack +
  * inFlight. A redelivered record is received again.
  */
 export interface RecordCounts {
   readonly received: number;
   readonly succeeded: number;
   readonly discarded: number;
-  /** Written to a retry topic. */
+  /** Records written to a retry topic. */
   readonly retried: number;
   readonly deadLettered: number;
   readonly failed: number;
-  /** Given back unhandled: by the handler, by a pause, by a revocation, at shutdown. */
+  /** Records given back unhandled: by the handler, a pause, a revocation or a shutdown. */
   readonly handedBack: number;
   readonly inFlight: number;
-  /** Slices that the safety valve has ended; what waited in them counts as handed back. */
+  /** Slices that the safety valve has ended. Their remaining records count as handed back. */
   readonly slicesCut: number;
-  /** Times that the session left its group because of a handler that exceeded maxPollIntervalMs. */
+  /** How often the session left its group because of a handler that exceeded maxPollIntervalMs. */
   readonly membershipsGivenUp: number;
 }
 
 export interface DrainReport {
-  /** Everything that was handed out is done and committed. */
+  /** True if everything that was handed out is done and committed. */
   readonly complete: boolean;
-  /** Delivered again, here or elsewhere: their handlers ran beyond the deadline, or beyond the assignment of their partition. */
+  /**
+   * Records that will be delivered again, because their handlers ran beyond the deadline or beyond
+   * the assignment.
+   */
   readonly abandoned: readonly (TopicPartition & { readonly offset: number })[];
 }
 
-/** One member of the binding's group with everything between the poll and the commit. */
+/** Member of the binding's group, with everything between the poll and the commit. */
 export interface ConsumingSession {
   readonly id: string;
   /**
-   * Resolves once it has joined. It keeps trying for as long as it takes: an unreachable cluster
-   * or a missing topic is a status. A session that fails for good is replaced after a backoff.
-   * Rejects only when it is closed before it joined, with ClosedError, or when another process
-   * takes its static member id before, with StaticMemberFencedError.
+   * Resolves once the session has joined. An unreachable cluster or a missing topic is a status,
+   * and the session keeps trying. A consumer session that fails for good is replaced after a
+   * backoff. Rejects with ClosedError if the session is closed before it joined, and with
+   * StaticMemberFencedError if another process takes its static member id before.
    */
   start(): Promise<void>;
   /**
-   * No record reaches a handler after this resolves, buffered ones included; handlers that run
-   * are left to finish. What is done by then is committed, bounded.
+   * Pauses, then commits what is done, within a time limit. After it resolves, no record reaches a
+   * handler, buffered records included. Running handlers may finish.
    */
   pause(reason: PauseReason): Promise<void>;
-  /** Takes the reason away and returns those that remain. With none left, reading goes on behind what is done or at work. */
+  /**
+   * Removes the reason and returns the remaining ones. With none left, reading goes on after the
+   * records that are completed or in flight.
+   */
   resume(reason: PauseReason): readonly PauseReason[];
   /**
    * Ends the reason `strict` of a partition: the record is handed out again, with the decision
-   * unless that is `retry`. So is one that has failed and holds its partition, for `backoff` or
-   * since its circuit is open; the offset must be given for that. False where no such record waits
-   * here, or another.
+   * unless that is `retry`. With its offset, the record may also be one that failed and holds its
+   * partition in `backoff` or behind an open circuit. Returns false if no such record waits here.
    */
   decide(place: DecisionPlace, decision: Decision): boolean;
-  /** Hands out nothing more, waits for the running handlers and commits what is done. Afterwards only `close` makes sense. */
-  drain(timeoutMs: number): Promise<DrainReport>;
-  /** Leaves the group. Idempotent and bounded; drains for no time by itself. */
-  close(): Promise<void>;
+  /**
+   * Hands out nothing more, waits at most `drainMs` for running handlers, commits what is done and
+   * leaves the group. Idempotent: the first deadline holds, and every call gets the same report.
+   */
+  close(options?: { readonly drainMs?: number }): Promise<DrainReport>;
   readonly status: ConsumingStatus;
-  onStatus(listener: (status: ConsumingStatus) => void): () => void;
+  onStatusChange(listener: () => void): () => void;
   readonly counts: RecordCounts;
 }
 

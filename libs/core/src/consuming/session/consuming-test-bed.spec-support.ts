@@ -25,7 +25,7 @@ export type Handle = (delivery: Delivery) => Outcome | Promise<Outcome>;
 export interface SessionUnderTest {
   readonly session: ConsumingSession;
   readonly driver: BrokerDriver;
-  /** What reached the handler, in order. */
+  /** Records that reached the handler, in order. */
   readonly handled: BrokerRecord[];
   /** Lines of the log. */
   readonly log: readonly LogLine[];
@@ -47,7 +47,7 @@ export interface SessionUnderTestOptions {
   readonly lingering?: LingeringHandlers;
   readonly bufferLimit?: BufferLimit;
   readonly readsSuccessors?: boolean;
-  /** The broker has stored it. */
+  /** Called when the broker has stored a commit. */
   readonly onCommit?: (offset: number) => void;
 }
 
@@ -57,7 +57,7 @@ export interface Seen<T> {
   ended: boolean;
 }
 
-/** Tells whether a promise has ended, and how, without waiting for it. */
+/** Observes whether a promise has settled, and how, without awaiting it. */
 export function watched<T>(promise: Promise<T>): Seen<T> {
   const seen: Seen<T> = { ended: false };
   promise.then(
@@ -142,14 +142,14 @@ export class ConsumingTestBed {
     return underTest;
   }
 
-  /** One that has joined. */
+  /** Starts a session that has joined. */
   async started(handle?: Handle, options?: SessionUnderTestOptions): Promise<SessionUnderTest> {
     const underTest = this.session(handle, options);
     await this.done(underTest.session.start());
     return underTest;
   }
 
-  /** The topic is deleted and created again, with nothing in it. */
+  /** Deletes the topic and creates it again, empty. */
   async recreate(partitions = 1): Promise<void> {
     const admin = this.#driver.admin();
     await this.done(admin.deleteTopics([TOPIC]));
@@ -163,14 +163,14 @@ export class ConsumingTestBed {
     );
   }
 
-  /** A record for each key. */
+  /** Writes a record for each key. */
   writeKeys(keys: readonly (string | null)[], partition = 0): Promise<void> {
     return this.#write(
       keys.map((key, index) => ({ topic: TOPIC, partition, key, value: `secret ${index}` })),
     );
   }
 
-  /** Records of so many bytes, each with a key of its own. */
+  /** Writes records of this size, each with a key of its own. */
   writeLarge(count: number, bytes: number, partition = 0): Promise<void> {
     const value = Buffer.alloc(bytes);
     return this.#write(
@@ -184,12 +184,12 @@ export class ConsumingTestBed {
     await this.done(driver.close());
   }
 
-  /** What the group has committed of a partition. */
+  /** Committed offset of a partition. */
   async committed(partition = 0): Promise<number | undefined> {
     return (await this.commitOf(partition))?.offset;
   }
 
-  /** With its metadata. */
+  /** Committed offset with its metadata. */
   async commitOf(partition = 0): Promise<CommittedOffset | undefined> {
     const offsets = await this.done(this.#driver.admin().groupOffsets(GROUP));
     return offsets.find((each) => each.partition === partition);
@@ -204,7 +204,7 @@ export class ConsumingTestBed {
     if (known !== offset) throw new Error(`Committed is ${known}, not ${offset}.`);
   }
 
-  /** Lets time pass until the promise has ended. */
+  /** Advances the time until the promise has settled. */
   async done<T>(promise: Promise<T>): Promise<T> {
     const seen = watched(promise);
     await this.until(() => seen.ended);
@@ -212,7 +212,7 @@ export class ConsumingTestBed {
     return seen.result as T;
   }
 
-  /** Lets time pass until it is so, and fails when that takes more than ten virtual minutes. */
+  /** Advances the time until the condition holds, and fails after ten virtual minutes. */
   async until(condition: () => boolean): Promise<void> {
     const deadline = this.runtime.monotonic() + 600_000;
     await this.runtime.settle();
@@ -222,7 +222,7 @@ export class ConsumingTestBed {
     }
   }
 
-  /** Ends all that was started; each must close by itself. */
+  /** Closes all sessions that were started. */
   async end(): Promise<void> {
     for (const { session } of this.#started) await this.done(session.close());
   }
@@ -253,7 +253,7 @@ export function recordingLogger(log: LogLine[]): DriverLogger {
   };
 }
 
-/** The driver, whose sessions tell of what they have stored. */
+/** Wraps the driver, so that its sessions report stored commits. */
 function telling(driver: BrokerDriver, onCommit?: (offset: number) => void): BrokerDriver {
   if (!onCommit) return driver;
   const consumer: BrokerDriver['consumer'] = (options) => {

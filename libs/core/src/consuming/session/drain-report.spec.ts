@@ -17,34 +17,34 @@ afterEach(() => testBed.end());
 
 const work = (ms = WORK_MS): Promise<Outcome> => sleep(testBed.runtime, ms).then(() => succeeded);
 
-describe('a drain', () => {
-  it('is complete where all that was handed out is done and committed', async () => {
+describe('the report of a close', () => {
+  it('is complete if everything that was handed out is done and committed', async () => {
     await testBed.write(1, 0);
     const member = await testBed.started(() => work(), { settings });
     await testBed.until(() => member.handled.length === 1);
-    expect(await testBed.done(member.session.drain(30_000))).toEqual({
+    expect(await testBed.done(member.session.close({ drainMs: 30_000 }))).toEqual({
       complete: true,
       abandoned: [],
     });
     expect(await testBed.committed()).toBe(1);
   });
 
-  it('names those that run beyond the deadline', async () => {
+  it('names records whose handlers run beyond the deadline', async () => {
     await testBed.write(1, 0);
     const member = await testBed.started(() => work(20_000), { settings: patient });
     await testBed.until(() => member.handled.length === 1);
-    expect(await testBed.done(member.session.drain(1_000))).toEqual({
+    expect(await testBed.done(member.session.close({ drainMs: 1_000 }))).toEqual({
       complete: false,
       abandoned: [{ topic: 't', partition: 0, offset: 0 }],
     });
   });
 
-  it('names those whose partition is taken away meanwhile, however soon they end', async () => {
+  it('names records whose partition is revoked meanwhile, however soon they end', async () => {
     await testBed.write(1, 0);
     await testBed.write(1, 1);
     const member = await testBed.started(() => work(25_000), { settings: patient });
     await testBed.until(() => member.handled.length === 2);
-    const drained = watched(member.session.drain(30_000));
+    const drained = watched(member.session.close({ drainMs: 30_000 }));
     const other = testBed.session(() => new Promise<Outcome>(() => undefined), { settings });
     void other.session.start().catch(() => undefined);
     await testBed.until(() => drained.ended);
@@ -58,7 +58,7 @@ describe('a drain', () => {
     expect(taken).not.toEqual([]);
   });
 
-  it('is not complete where a partition went without its last commit', async () => {
+  it('is not complete if a partition was revoked without its last commit', async () => {
     await testBed.write(1, 0);
     await testBed.write(1, 1);
     const refusal = 'COORDINATOR_LOAD_IN_PROGRESS';
@@ -67,17 +67,17 @@ describe('a drain', () => {
     await testBed.until(() => member.session.counts.succeeded === 2);
     const other = testBed.session(() => new Promise<Outcome>(() => undefined), { settings });
     void other.session.start().catch(() => undefined);
-    const drained = watched(member.session.drain(30_000));
+    const drained = watched(member.session.close({ drainMs: 30_000 }));
     await testBed.until(() => drained.ended);
     expect(drained.result).toEqual({ complete: false, abandoned: [] });
   });
 });
 
-describe('a drain after a member was given up for a handler that is overdue', () => {
+describe('the report of a close after a session was given up for an overdue handler', () => {
   let hanging: Deferred<Outcome>;
   let signal: AbortSignal | undefined;
 
-  /** Partition 0 hangs; partition 1 has begun a second before the other one is overdue. */
+  /** Partition 0 hangs. Partition 1 begins a second before partition 0 is overdue. */
   const givenUp = async () => {
     hanging = new Deferred();
     await testBed.write(1, 0);
@@ -97,8 +97,8 @@ describe('a drain after a member was given up for a handler that is overdue', ()
     return member.session;
   };
 
-  it('leaves the others the time that it has, and commits what they do', async () => {
-    const drained = watched((await givenUp()).drain(30_000));
+  it('gives the other handlers the drain time, and commits their records', async () => {
+    const drained = watched((await givenUp()).close({ drainMs: 30_000 }));
     await testBed.runtime.advance(WORK_MS - 2_000);
     expect(signal?.aborted).toBe(false);
     await testBed.runtime.advance(3_000);
@@ -108,10 +108,10 @@ describe('a drain after a member was given up for a handler that is overdue', ()
     expect(drained.result).toEqual({ complete: true, abandoned: [] });
   });
 
-  it('counts for nothing what ends between two consumer sessions', async () => {
+  it('does not count outcomes between two consumer sessions', async () => {
     const session = await givenUp();
     await testBed.until(() => session.status.assignment.length === 0);
-    const drained = watched(session.drain(30_000));
+    const drained = watched(session.close({ drainMs: 30_000 }));
     await testBed.runtime.advance(100);
     hanging.resolve(succeeded);
     await testBed.until(() => drained.ended);

@@ -2,7 +2,9 @@ import type { DriverLogger } from '@nest-event-bus/broker';
 import type { Runtime } from '@nest-event-bus/broker/runtime';
 import type { PartitionLane } from '../lanes/partition-lane.js';
 
-/** Tells of partitions of which records fail and wait while others go on: once when it begins, and once when it ends. */
+/**
+ * Logs once when records of a partition begin to fail while others go on, and once when that ends.
+ */
 export class FailingPartitions {
   readonly #since = new Map<PartitionLane, number>();
 
@@ -11,7 +13,7 @@ export class FailingPartitions {
     private readonly logger: DriverLogger,
   ) {}
 
-  /** What waits in this lane has changed. */
+  /** Called when the set of waiting records of this lane has changed. */
   update(lane: PartitionLane): void {
     const isFailing = lane.waiting?.has('backoff') ?? false;
     const since = this.#since.get(lane);
@@ -19,7 +21,7 @@ export class FailingPartitions {
     else if (!isFailing && since !== undefined) this.#end(lane, since);
   }
 
-  /** The message of what a handler threw may quote its record, so it is not told here. */
+  /** The log line leaves out the message of the error, because it may quote the record. */
   #begin(lane: PartitionLane): void {
     this.#since.set(lane, this.runtime.monotonic());
     const failed = lane.waiting?.lowestFailed;

@@ -9,7 +9,7 @@ export interface HandlerWatchParts {
   readonly logger: DriverLogger;
   readonly stuckHandlerMs: number;
   readonly maxPollIntervalMs: number;
-  /** These, of partitions that are ours, exceed maxPollIntervalMs. */
+  /** Called with handlers of owned partitions that exceed maxPollIntervalMs. */
   onOverdue(deliveries: readonly LaneDelivery[]): void;
 }
 
@@ -19,9 +19,9 @@ interface Limit {
 }
 
 /**
- * Tells once of each handler that runs for longer than stuckHandlerMs, and once more when it exceeds
- * maxPollIntervalMs: then its assignment is to end. A session that is paused or has nothing to do
- * runs no handler, and so is never told of.
+ * Reports each handler once when it exceeds stuckHandlerMs, and once more when it exceeds
+ * maxPollIntervalMs: then its assignment is to end. A paused or idle session runs no handler, so
+ * nothing is reported.
  */
 export class HandlerWatch {
   readonly #limits: readonly Limit[];
@@ -45,13 +45,16 @@ export class HandlerWatch {
     this.#limits = stuckHandlerMs < maxPollIntervalMs ? limits : limits.slice(1);
   }
 
-  /** A handler has begun to run; it is cheap to say so for each. */
+  /**
+   * Starts the watch when a handler begins to run. The call is cheap enough to be made for each
+   * handler.
+   */
   arm(): void {
     if (this.#timer || this.#isClosed) return;
     this.#schedule(this.#firstLimitMs);
   }
 
-  /** When the oldest handler that runs began, in milliseconds since 1970. */
+  /** Start of the oldest running handler, in milliseconds since 1970. */
   get oldestSince(): number | undefined {
     const { lanes, runtime } = this.parts;
     const now = runtime.monotonic();
@@ -60,7 +63,7 @@ export class HandlerWatch {
     return runtime.now() - Math.round(now - Math.min(...running));
   }
 
-  /** Handlers that run for longer than is usual. */
+  /** Number of handlers that exceed the first limit. */
   get stuck(): number {
     const latest = this.parts.runtime.monotonic() - this.#firstLimitMs;
     return this.#handlers.filter(({ startedAt = Infinity }) => startedAt <= latest).length;
@@ -71,7 +74,7 @@ export class HandlerWatch {
     this.#timer?.cancel();
   }
 
-  /** By the first record of each. */
+  /** Running handlers, each by its first record. */
   get #handlers(): readonly LaneDelivery[] {
     return this.parts.lanes.running.filter(({ records }) => records > 0);
   }

@@ -20,12 +20,12 @@ import { partitionName } from '../lanes/partition-name.js';
 import { PauseLedger } from '../pauses/pause-ledger.js';
 import { RecordCounters } from './record-counters.js';
 
-/** A driver's session that does only what the test says, and writes down what it is told. */
+/** A consumer session that does only what the test says, and records its calls. */
 export class ScriptedSession {
   readonly calls: string[] = [];
   readonly positions = new Map<string, number>();
   readonly answers: (readonly BrokerRecord[] | Error)[] = [];
-  /** Whether it stands behind what it has handed out, or where the test says. */
+  /** Whether the position follows the records that were handed out. */
   follows = false;
   status: SessionStatus = { state: 'stable', since: 0, generation: 1 };
 
@@ -117,6 +117,7 @@ export class LaneTestBed implements LaneObserver {
         runtime,
         counters: this.counters,
         sessionIndex: 0,
+        committer: { request: () => void this.done++, whenStored: async () => undefined },
         observer: this,
         settings: {
           maxPollRecords: 3,
@@ -136,10 +137,6 @@ export class LaneTestBed implements LaneObserver {
     return lane;
   }
 
-  onProgress(): void {
-    this.done++;
-  }
-
   onBufferSpace(lane: PartitionLane): void {
     this.gate.releaseBackpressure(lane);
   }
@@ -153,8 +150,6 @@ export class LaneTestBed implements LaneObserver {
   onPause(_: PartitionLane, hold: LanePause): void {
     this.pauses.push(hold);
   }
-
-  async whenStored(): Promise<void> {}
 
   onLate(_: PartitionLane, { record }: { readonly record: BrokerRecord }, { kind }: Outcome): void {
     this.late.push(`${record.offset} ${kind}`);

@@ -1,15 +1,17 @@
-import { LaneDelivery, FIRST_DELIVERY } from '../lanes/lane-delivery.js';
+import { FIRST_DELIVERY } from '../../model/outcomes/delivery-history.js';
+import { LaneDelivery } from '../lanes/lane-delivery.js';
 import { LingeringHandlers, type HandlerOwner } from './lingering-handlers.js';
 import { recordsOf } from './lane-test-bed.spec-support.js';
 
-const deliver = (): LaneDelivery => new LaneDelivery(recordsOf(0)[0]!, FIRST_DELIVERY, 0, 0);
+const deliver = (): LaneDelivery =>
+  new LaneDelivery(recordsOf(0)[0]!, FIRST_DELIVERY, 0, 0, undefined);
 
 const sessionWith = (partition: string, delivery: LaneDelivery): HandlerOwner => ({
   runningOn: (asked) => (asked === partition ? [delivery] : []),
 });
 
-describe('the handlers that the next owner of a partition waits for', () => {
-  it('are those that outlived their assignment, until they end', async () => {
+describe('LingeringHandlers', () => {
+  it('contains handlers that outlived their assignment, until they end', async () => {
     const handlers = new LingeringHandlers();
     const delivery = deliver();
     handlers.add('t-0', [delivery]);
@@ -19,7 +21,7 @@ describe('the handlers that the next owner of a partition waits for', () => {
     expect(handlers.of('t-0')).toEqual([]);
   });
 
-  it('and those of a session that has not heard yet that it lost the partition', () => {
+  it('contains handlers of a session that does not know yet that it lost the partition', () => {
     const handlers = new LingeringHandlers();
     const delivery = deliver();
     const loser = sessionWith('t-0', delivery);
@@ -31,7 +33,7 @@ describe('the handlers that the next owner of a partition waits for', () => {
     expect(handlers.of('t-0')).toEqual([]);
   });
 
-  it('are known to every container that reads the same partitions in the same group', () => {
+  it('is shared by all containers that read the same partitions in the same group', () => {
     const process = new LingeringHandlers();
     const delivery = deliver();
     process.within('default shop').add('t-0', [delivery]);

@@ -1,31 +1,32 @@
 import type { LaneDelivery } from '../lanes/lane-delivery.js';
 
-/** A session, as far as others of its container have to know it. */
+/** A session, as far as others of its container need to know it. */
 export interface HandlerOwner {
-  /** Of a partition that is its own. */
+  /** Running handlers of a partition that this session owns. */
   runningOn(partition: string): readonly LaneDelivery[];
 }
 
 /**
- * Handlers that whoever gets a partition next has to wait for: order lasts over assignments, over a
- * stop and a start, and over a binding that is destroyed and registered again. They outlived their
- * own assignment, or another session of the container has not heard yet that it lost the partition.
+ * Handlers that the next owner of a partition has to wait for, so that the order holds over an
+ * assignment, over a stop and a start, and over a binding that is destroyed and registered again.
+ * Either their own assignment has ended, or another session of the container does not know yet that
+ * it lost the partition.
  */
 export class LingeringHandlers {
   readonly #sessions = new Set<HandlerOwner>();
 
-  /** `scope`: whose partitions these are, such as those of one group. */
+  /** `scope` names the owner of the partitions, such as a group. */
   constructor(
     private readonly scope = '',
     private readonly byPartition = new Map<string, Set<LaneDelivery>>(),
   ) {}
 
-  /** Of the same process, for another container. */
+  /** Returns the view of another scope, in the same process. */
   within(scope: string): LingeringHandlers {
     return new LingeringHandlers(scope, this.byPartition);
   }
 
-  /** Until it says that it has ended. */
+  /** Adds a session until the returned function is called. */
   register(session: HandlerOwner): () => void {
     this.#sessions.add(session);
     return () => void this.#sessions.delete(session);
@@ -35,7 +36,10 @@ export class LingeringHandlers {
     for (const delivery of deliveries) this.#add(this.#key(partition), delivery);
   }
 
-  /** Those of the one who asks are not among them, as far as the partition is still his. */
+  /**
+   * Returns the handlers of other sessions on this partition. The handlers of `asking` itself are
+   * left out while it owns the partition.
+   */
   of(partition: string, asking?: HandlerOwner): readonly LaneDelivery[] {
     const others = [...this.#sessions].filter((session) => session !== asking);
     return [

@@ -2,30 +2,28 @@ import type { AssignedPartition, ConsumerSession, TopicPartition } from '@nest-e
 import { abortable, resolvesWithin } from '@nest-event-bus/broker/runtime';
 import type { CommittingMember } from '../../model/records/assignment.js';
 import type { Outcome } from '../../model/outcomes/outcome.js';
+import { asError } from '../../errors/as-error.js';
 import { Committer } from '../commits/committer.js';
 import { type AbortCause, DeliveryAbortedException } from '../../errors/delivery-errors.js';
 import type { HandlerSlots } from '../lanes/handler-slots.js';
 import type { HandlerWatch } from './handler-watch.js';
 import type { DrainReport, ConsumingSessionOptions, PartitionPause } from './consuming-session.js';
-import type { Decision, DecisionPlace } from '../../model/outcomes/delivery.js';
-import { type LaneDelivery, placeOf } from '../lanes/lane-delivery.js';
+import type { Decision, DecisionPlace } from '../../model/outcomes/decision.js';
+import type { LaneDelivery } from '../lanes/lane-delivery.js';
 import { LaneGate } from '../pauses/lane-gate.js';
 import type { Lanes } from '../lanes/lanes.js';
 import type { LanePause, LaneObserver, Membership } from '../lanes/lane-parts.js';
 import type { MetadataBudget } from '../commits/metadata-budget.js';
+import { FINAL_COMMIT_TIMEOUT_MS, LaneDrain } from './lane-drain.js';
 import { createLane } from '../lanes/create-lane.js';
 import type { PartitionLane } from '../lanes/partition-lane.js';
 import { partitionName } from '../lanes/partition-name.js';
 import type { PauseLedger } from '../pauses/pause-ledger.js';
 import { PollLoop } from './poll-loop.js';
-import {
-  EventBusRebalanceListener,
-  FINAL_COMMIT_TIMEOUT_MS,
-  waitForHandlers,
-} from './rebalance-listener.js';
+import { EventBusRebalanceListener } from './rebalance-listener.js';
 import type { RecordCounters } from './record-counters.js';
 
-/** What outlives a consumer session that failed. */
+/** State that outlives a failed consumer session. */
 export interface MemberSessionParts {
   readonly options: ConsumingSessionOptions;
   readonly ledger: PauseLedger;
@@ -38,17 +36,17 @@ export interface MemberSessionParts {
   onChange(): void;
 }
 
-/** The life of one consumer session: what is polled, handled and committed as this member of the group. */
+/** Runs one consumer session, that is one member of the group, until it ends. */
 export class MemberSession implements LaneObserver, Membership {
   readonly session: ConsumerSession;
   commitError: Error | undefined;
   readonly #committer: Committer;
   readonly #gate: LaneGate;
+  readonly #drain: LaneDrain;
   readonly #listener: EventBusRebalanceListener;
   readonly #polling: PollLoop;
   readonly #givenUp = new AbortController();
   #overdue: readonly LaneDelivery[] = [];
-  #isClosing = false;
 
   constructor(private readonly parts: MemberSessionParts) {
     const { ledger, lanes } = parts;
@@ -62,26 +60,27 @@ export class MemberSession implements LaneObserver, Membership {
       runtime,
       logger,
       budget: parts.budget,
-      onTrouble: (error) => {
+      onError: (error) => {
         this.commitError = error;
         onChange();
       },
     });
-    this.#gate = new LaneGate({ session, ledger, lanes, runtime, logger, onChange });
+    const committer = this.#committer;
+    const gate = new LaneGate({ session, ledger, lanes, runtime, logger, onChange });
+    this.#gate = gate;
+    this.#drain = new LaneDrain({ lanes, gate, committer, runtime, logger });
     this.#listener = new EventBusRebalanceListener({
       lanes,
-      gate: this.#gate,
-      committer: this.#committer,
+      gate,
+      committer,
+      drain: this.#drain,
       runtime,
       logger,
       newLane: (assigned) => this.#newLane(assigned),
       readsRecreatedTopics: parts.options.readsRecreatedTopics ?? false,
-      // Who closes has waited for both before.
-      drainTimeoutMs: () => (this.#isClosing ? 0 : rebalanceDrainTimeoutMs),
-      commitTimeoutMs: () => (this.#isClosing ? 0 : FINAL_COMMIT_TIMEOUT_MS),
+      drainTimeoutMs: rebalanceDrainTimeoutMs,
       onChange,
     });
-    const gate = this.#gate;
     this.#polling = new PollLoop({
       session,
       lanes,
@@ -95,7 +94,10 @@ export class MemberSession implements LaneObserver, Membership {
     session.onStatus(onChange);
   }
 
-  /** Joins and polls until `polling` aborts or the session ends; gives the error by which it did. */
+  /**
+   * Joins and polls until `polling` aborts or the session ends. Returns the error by which it
+   * ended.
+   */
   async run(ending: AbortSignal, polling: AbortSignal): Promise<unknown> {
     try {
       await this.session.start(this.#listener, ending);
@@ -110,20 +112,20 @@ export class MemberSession implements LaneObserver, Membership {
     return this.#givenUp.signal.aborted;
   }
 
-  /** It is to end, as if the session had failed by this: these handlers have had their time. */
+  /** Ends the session as if it had failed with this error, because these handlers are overdue. */
   giveUp(overdue: readonly LaneDelivery[], error: Error): void {
     this.#overdue = overdue;
     this.#givenUp.abort(error);
   }
 
-  /** Of a member that is given up and still there: its other handlers have the time that a rebalance leaves them. */
+  /** Gives the other handlers of a session that was given up as much time as a rebalance would. */
   async waitForOtherHandlers(signal: AbortSignal): Promise<void> {
     if (!this.isGivenUp) return;
     const { lanes, options } = this.parts;
     for (const delivery of this.#overdue)
       delivery.abort(new DeliveryAbortedException('session-ended'));
     for (const lane of lanes) {
-      this.#gate.stopForRevocation(lane);
+      this.#gate.stopHandout(lane);
       lane.abortWaits(new DeliveryAbortedException('session-ended'));
     }
     const others = lanes.current.filter((delivery) => !this.#overdue.includes(delivery));
@@ -132,12 +134,13 @@ export class MemberSession implements LaneObserver, Membership {
     await resolvesWithin(options.runtime, rebalanceDrainTimeoutMs, abortable(ended, signal));
   }
 
-  /** Puts the session's pause reasons into effect, and commits what is done. */
+  /** Applies the pause reasons of the session, and commits what is done. */
   async pause(): Promise<void> {
+    const { lanes } = this.parts;
     this.#gate.update();
-    for (const lane of this.parts.lanes)
+    for (const lane of lanes)
       if (lane.isPaused) lane.abortWaits(new DeliveryAbortedException('paused'));
-    await this.flush();
+    await this.#committer.flush([...lanes], FINAL_COMMIT_TIMEOUT_MS);
   }
 
   resume(): void {
@@ -145,7 +148,7 @@ export class MemberSession implements LaneObserver, Membership {
     this.#gate.update();
   }
 
-  /** False where nothing of this partition waits for a decision here. */
+  /** Returns false if nothing of this partition waits for a decision here. */
   decide({ topic, partition, offset }: DecisionPlace, decision: Decision): boolean {
     const lane = this.parts.lanes.get(topic, partition);
     return lane !== undefined && this.#gate.decide(lane, decision, offset);
@@ -155,45 +158,33 @@ export class MemberSession implements LaneObserver, Membership {
     return this.#gate.pauses();
   }
 
-  flush(): Promise<boolean> {
-    return this.#committer.flush([...this.parts.lanes], FINAL_COMMIT_TIMEOUT_MS);
-  }
-
-  /** Waits for running handlers, then commits; what ends later is not committed. */
-  async settle(timeoutMs: number, cause: AbortCause): Promise<DrainReport> {
+  /**
+   * Drains all lanes, then leaves the group. Never rejects. A stop may call it again, with more time,
+   * while a failed session is being replaced.
+   */
+  async close(drainMs: number, cause: AbortCause): Promise<DrainReport> {
     const { lanes, options } = this.parts;
-    this.#gate.update();
-    const late = lanes.lingering.flatMap(({ running }) => running);
-    const own = [...lanes];
-    const all = [...own, ...lanes.lingering];
-    for (const lane of all) lane.abortWaits(new DeliveryAbortedException(cause));
-    await waitForHandlers(options.runtime, all, timeoutMs);
-    for (const lane of all) {
-      lane.end();
-      lane.abort(new DeliveryAbortedException(cause));
+    try {
+      return await this.#drain.drain([...lanes, ...lanes.lingering], drainMs, cause);
+    } catch (error) {
+      const reason = asError(error).message;
+      options.logger.error('The partitions could not be drained in order', { reason });
+      return { complete: false, abandoned: [] };
+    } finally {
+      await this.#leave(cause);
     }
-    await this.flush();
-    // Those that were taken away meanwhile count, too.
-    const isCommitted = own.every((lane) => lane.commitPoint() === undefined);
-    const abandoned = [...late, ...own.flatMap(({ interrupted: cutOff }) => cutOff)].map(placeOf);
-    return { complete: isCommitted && abandoned.length === 0, abandoned };
   }
 
-  /** Commits what is done, leaves the group and ends all lanes. */
-  async close(cause: AbortCause): Promise<void> {
-    this.#isClosing = true;
-    await this.settle(0, cause);
-    await this.session.close();
+  async #leave(cause: AbortCause): Promise<void> {
+    try {
+      await this.session.close();
+    } catch (error) {
+      const reason = asError(error).message;
+      this.parts.options.logger.error('The consumer session did not close in order', { reason });
+    }
     this.#committer.close();
-    for (const lane of [...this.parts.lanes]) {
-      lane.end();
-      this.parts.lanes.remove(lane);
-      this.#gate.onLaneRemoved(lane);
-    }
-  }
-
-  onProgress(lane: PartitionLane): void {
-    this.#committer.request(lane);
+    // A rebalance may have assigned more partitions while the session was leaving.
+    for (const lane of [...this.parts.lanes]) this.#drain.drop(lane, cause);
   }
 
   onBufferSpace(lane: PartitionLane): void {
@@ -206,10 +197,6 @@ export class MemberSession implements LaneObserver, Membership {
 
   onRunning(): void {
     this.parts.watch.arm();
-  }
-
-  async whenStored(lane: PartitionLane): Promise<void> {
-    if (this.parts.lanes.owns(lane)) await this.#committer.whenStored(lane);
   }
 
   onPause(lane: PartitionLane, pause: LanePause): void {
@@ -244,8 +231,8 @@ export class MemberSession implements LaneObserver, Membership {
   }
 
   /**
-   * The session changes its generation and its partitions at once. Without a generation a broker
-   * would take offsets from anybody.
+   * The consumer session changes its generation and its partitions in one step. Without a
+   * generation, a broker would accept offsets from any member.
    */
   member(partition: TopicPartition): CommittingMember | undefined {
     const { memberId, generation } = this.session;
@@ -268,6 +255,7 @@ export class MemberSession implements LaneObserver, Membership {
       counters,
       slots,
       progress: { topicId: this.session.topicId(topic), budget },
+      committer: this.#committer,
       observer: this,
       membership: this,
       previousHandlers: lanes.previousHandlersOf(partitionName(topic, partition)),

@@ -15,7 +15,7 @@ describe('a handler that exceeds maxPollIntervalMs', () => {
   beforeEach(async () => (testBed = await ConsumingTestBed.of(2)));
   afterEach(() => testBed.end());
 
-  it('is told so by its signal, loses its partitions to others, and commits nothing when it ends', async () => {
+  it('is aborted by its signal, loses its partitions, and commits nothing when it ends', async () => {
     await testBed.write(3, 0);
     const gate = new Deferred<Outcome>();
     let signal: AbortSignal | undefined;
@@ -42,7 +42,7 @@ describe('a handler that exceeds maxPollIntervalMs', () => {
     );
   });
 
-  it('does not hold up its partition for ever where nobody else is there', async () => {
+  it('does not block its partition for ever without another member', async () => {
     await testBed.write(3, 0);
     const hanging = new Deferred<Outcome>();
     let calls = 0;
@@ -61,7 +61,7 @@ describe('a handler that exceeds maxPollIntervalMs', () => {
     expect(member.session.status.state).toBe('joined');
   });
 
-  it('holds up no other key for ever either: as many as may be at work at once may hang', async () => {
+  it('does not block other keys for ever, even if all slots hang', async () => {
     await testBed.writeKeys(['a', 'b', 'c', 'd']);
     const hanging = new Deferred<Outcome>();
     let next: Promise<Outcome> | Outcome = hanging.promise;
@@ -73,7 +73,7 @@ describe('a handler that exceeds maxPollIntervalMs', () => {
     await testBed.runtime.advance(MAX_POLL_MS);
     await testBed.untilCommitted(4);
     expect(member.session.status.stuckHandlers).toBe(2);
-    // Their slots are free already: when they end, no other one is.
+    // Their slots were freed before, so their end must not free others.
     hanging.resolve(succeeded);
     const gate = new Deferred<Outcome>();
     next = gate.promise;
@@ -84,7 +84,7 @@ describe('a handler that exceeds maxPollIntervalMs', () => {
     gate.resolve(succeeded);
   });
 
-  it('leaves what others have done committed', async () => {
+  it('does not undo commits of other records', async () => {
     await testBed.write(1, 0);
     await testBed.write(10, 1);
     const hanging = new Deferred<Outcome>();
@@ -101,7 +101,7 @@ describe('a handler that exceeds maxPollIntervalMs', () => {
   });
 });
 
-describe('beside a handler that exceeds maxPollIntervalMs', () => {
+describe('while a handler exceeds maxPollIntervalMs', () => {
   const DRAIN_MS = 10_000;
   let testBed: ConsumingTestBed;
   let hanging: Deferred<Outcome>;
@@ -114,7 +114,9 @@ describe('beside a handler that exceeds maxPollIntervalMs', () => {
     await testBed.end();
   });
 
-  /** The first record of partition 0 hangs when it is called first; the next two others take so long. */
+  /**
+   * The first record of partition 0 hangs at its first call. The next two others take this long.
+   */
   const startedWith = async (lateMs: number, more: Partial<ConsumingSettings> = {}) => {
     let first = true;
     let late = 0;
@@ -144,7 +146,7 @@ describe('beside a handler that exceeds maxPollIntervalMs', () => {
   it.each([
     ['one after the other', { ackMode: 'MANUAL_IMMEDIATE' }],
     ['slice by slice', { ackMode: 'MANUAL' }],
-  ] as const)('another partition finishes what it is at, %s, and commits it', async (_, more) => {
+  ] as const)('another partition finishes its record, %s, and commits it', async (_, more) => {
     await testBed.write(1, 0);
     const { member, signals } = await startedWith(5_000, more);
     await testBed.write(3, 1);
@@ -158,7 +160,7 @@ describe('beside a handler that exceeds maxPollIntervalMs', () => {
     expect(upTo(3).map((offset) => calls(member, 1, offset))).toEqual([1, 1, 1]);
   });
 
-  it('another key of the same partition does so, too', async () => {
+  it('another key of the same partition finishes its record, too', async () => {
     await testBed.writeKeys(['a']);
     const { member } = await startedWith(5_000, {
       processing: { by: 'key', maxConcurrency: 4 },
@@ -170,18 +172,19 @@ describe('beside a handler that exceeds maxPollIntervalMs', () => {
     expect(upTo(4).map((offset) => calls(member, 0, offset))).toEqual([2, 1, 1, 1]);
   });
 
-  it('nobody waits longer than for those that still end', async () => {
+  it('nobody waits longer than for handlers that still end', async () => {
     await testBed.write(1, 0);
     const { member } = await startedWith(2_000);
     await testBed.write(1, 1);
     await testBed.until(() => member.session.counts.membershipsGivenUp === 1);
     const since = testBed.runtime.monotonic();
     await testBed.until(() => calls(member, 0, 0) === 2);
-    // What it is about, the end of the other handler, and the second before the next try.
+    // The time includes the running record, the end of the other handler, and a second before the
+    // next attempt.
     expect(testBed.runtime.monotonic() - since).toBeLessThan(DRAIN_MS / 2);
   });
 
-  it('nobody waits longer than the drain time either', async () => {
+  it('nobody waits longer than the drain timeout either', async () => {
     await testBed.write(1, 0);
     const { member, signals } = await startedWith(MAX_POLL_MS - 1_000);
     await testBed.write(1, 1);
@@ -193,7 +196,7 @@ describe('beside a handler that exceeds maxPollIntervalMs', () => {
     expect(late?.aborted).toBe(true);
   });
 
-  it('a close does not wait for anybody', async () => {
+  it('a close without drain time waits for no handler', async () => {
     await testBed.write(1, 0);
     const { member } = await startedWith(9_000);
     await testBed.write(1, 1);
@@ -203,7 +206,7 @@ describe('beside a handler that exceeds maxPollIntervalMs', () => {
     expect(testBed.runtime.monotonic() - since).toBeLessThan(1_000);
   });
 
-  it('a revocation goes its own way', async () => {
+  it('a revocation takes its normal course', async () => {
     await testBed.write(1, 0);
     const { member } = await startedWith(5_000);
     await testBed.write(3, 1);
@@ -220,7 +223,7 @@ describe('beside a handler that exceeds maxPollIntervalMs', () => {
 
 describe('a member stays in its group', () => {
   let testBed: ConsumingTestBed;
-  // As much is done beyond the gap in here twice.
+  // Twice as much is completed beyond the gap in this test.
   const METADATA_LIMIT = 120;
   beforeEach(
     async () => (testBed = await ConsumingTestBed.of(1, { offsetMetadataLimit: METADATA_LIMIT })),
@@ -239,7 +242,8 @@ describe('a member stays in its group', () => {
     const member = await testBed.started(
       ({ record }) => {
         if (isFree) return succeeded;
-        if (why === 'backoff') return { kind: 'failed', error: new Error('no luck') };
+        if (why === 'backoff')
+          return { kind: 'failed', reason: 'redeliver', attempts: 1, error: new Error('no luck') };
         if (why === 'delay') return { kind: 'handed-back', delayMs: longMs };
         if (why === 'full' && record.offset % 2 === 0)
           return { kind: 'handed-back', delayMs: longMs };

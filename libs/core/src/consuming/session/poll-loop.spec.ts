@@ -7,7 +7,7 @@ import { LaneTestBed, recordsOf } from './lane-test-bed.spec-support.js';
 
 const ending = new Error('over');
 
-describe('the poll loop', () => {
+describe('PollLoop', () => {
   let bench: LaneTestBed;
   let lane: PartitionLane;
   let stop: AbortController;
@@ -34,7 +34,7 @@ describe('the poll loop', () => {
 
   afterEach(() => stop.abort(ending));
 
-  it('gives the records to the lane of their partition and learns where the driver stands', async () => {
+  it("enqueues records in the lane of their partition and notes the driver's position", async () => {
     bench.session.answers.push(recordsOf(5, 6));
     bench.session.positions.set('t-0', 9);
     start();
@@ -42,7 +42,7 @@ describe('the poll loop', () => {
     expect([bench.handled, lane.tracker.watermark]).toEqual([[5, 6], 9]);
   });
 
-  it('drops records that were on their way when the partition was sought elsewhere', async () => {
+  it('drops records that were in transit when the partition was sought', async () => {
     bench.session.answers.push(recordsOf(7, 8));
     bench.session.positions.set('t-0', 5);
     start();
@@ -50,7 +50,7 @@ describe('the poll loop', () => {
     expect([bench.handled, bench.counters.counts.received]).toEqual([[], 0]);
   });
 
-  it('drops records that were on their way when the partition was taken away', async () => {
+  it('drops records that were in transit when the partition was revoked', async () => {
     bench.session.answers.push(recordsOf(5, 6));
     bench.session.positions.delete('t-0');
     start();
@@ -58,7 +58,7 @@ describe('the poll loop', () => {
     expect(bench.counters.counts.received).toBe(0);
   });
 
-  it('drops records that were on their way when the partition was paused; they are read again', async () => {
+  it('drops records that were in transit when the partition was paused, and reads them again', async () => {
     bench.session.answers.push(recordsOf(5, 6));
     bench.session.positions.set('t-0', 7);
     bench.ledger.add('operator');
@@ -71,8 +71,8 @@ describe('the poll loop', () => {
     expect(bench.session.calls.slice(-2)).toEqual(['seek t-0 5', 'resume t-0']);
   });
 
-  it.each(['offer', 'run'] as const)(
-    'passes no record over when a lane breaks as it is told to %s, and hands the others theirs',
+  it.each(['enqueue', 'processPending'] as const)(
+    'skips no record if a lane fails in %s, and serves the other lanes',
     async (step) => {
       bench.lane(3, bench.runtime, { partition: 1 });
       bench.session.positions.set('t-0', 7);
@@ -93,7 +93,7 @@ describe('the poll loop', () => {
     },
   );
 
-  it('survives a poll that fails while the session lives', async () => {
+  it('continues after a failed poll while the session lives', async () => {
     bench.session.answers.push(new ConnectionError('odd'), recordsOf(5));
     bench.session.positions.set('t-0', 6);
     const seen = start();
@@ -101,7 +101,7 @@ describe('the poll loop', () => {
     expect([bench.handled, seen.ended]).toEqual([[5], false]);
   });
 
-  it('ends with the error of a session that has failed, and with the signal', async () => {
+  it('ends with the error of a failed session, or with the reason of the signal', async () => {
     const error = new ConnectionError('for good');
     bench.session.answers.push(error);
     bench.session.status = { state: 'failed', since: 0, error };
@@ -114,7 +114,7 @@ describe('the poll loop', () => {
     expect(aborted.result).toBe(ending);
   });
 
-  it('waits between polls as long as it is told', async () => {
+  it('waits idleBetweenPollsMs between polls', async () => {
     bench.session.answers.push(recordsOf(5), recordsOf(6));
     bench.session.follows = true;
     start(bench.runtime, 1_000);
@@ -124,7 +124,7 @@ describe('the poll loop', () => {
     expect(bench.handled).toEqual([5, 6]);
   });
 
-  it('lets others have their turn, however many records there are', async () => {
+  it('yields to timers, however many records there are', async () => {
     let elapsed = 0;
     const runtime: Runtime = {
       now: () => 0,

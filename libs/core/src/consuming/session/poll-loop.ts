@@ -16,13 +16,22 @@ export interface PollLoopParts {
   readonly idleBetweenPollsMs: number;
 }
 
-/** Handlers that answer at once could keep the loop from ever waiting: heartbeats and timers get their turn. */
+/**
+ * Handlers that return at once never let the loop wait. After this time, heartbeats and timers get
+ * a turn.
+ */
 const YIELD_AFTER_MS = 10;
 const RETRY = { initialMs: 100, maxMs: 5_000 };
-/** A mistake of our own is hardly mended by trying again, but the partition must not stand still for ever. */
+/**
+ * Delay after an internal error. A retry hardly repairs one, but the partition must not stop for
+ * ever.
+ */
 const INTERNAL_ERROR_BACKOFF_MS = 1_000;
 
-/** Brings records from the session to the lanes of their partitions. A lane that has enough is not asked for. */
+/**
+ * Moves records from the consumer session to the lanes of their partitions. A lane whose buffer is
+ * full is not fetched.
+ */
 export class PollLoop {
   readonly #backoff: Backoff;
   #yieldedAt: number;
@@ -32,7 +41,7 @@ export class PollLoop {
     this.#yieldedAt = parts.runtime.monotonic();
   }
 
-  /** Gives the error by which the session ended, or the signal's reason. */
+  /** Returns the error by which the session ended, or the reason of the signal. */
   async run(signal: AbortSignal): Promise<unknown> {
     const { session, bufferLimit, maxPollRecords } = this.parts;
     while (!signal.aborted) {
@@ -81,19 +90,21 @@ export class PollLoop {
     const { session, gate } = this.parts;
     const position = session.position(lane);
     const last = records[to - 1] as BrokerRecord;
-    // Sought elsewhere, or taken away, while these were on their way: they come again.
+    // The partition was sought or revoked while these records were in transit, so they will be read
+    // again.
     if (position === undefined || position <= last.offset) return;
-    // The driver stands behind them; a lane that is released is sought back to the first of them.
+    // The driver is behind these records. A paused lane seeks back to the first of them when it
+    // resumes.
     if (lane.isPaused || lane.hasEnded) return;
-    lane.offer(records, from, to, receivedAt);
-    // Nothing is on its way now, so all that the driver has passed was handed over or is not in the log.
+    lane.enqueue(records, from, to, receivedAt);
+    // The driver has handed out every fetched record before this position: a skipped offset is not in the log.
     lane.tracker.advanceTo(position);
     gate.onRecordsReceived(lane);
-    lane.run();
+    lane.processPending();
     if (lane.isBufferFull) gate.applyBackpressure(lane);
   }
 
-  /** What a lane could not take counts as not received, and the other lanes get theirs. */
+  /** Treats the records of a failed lane as not received, so that the other lanes get theirs. */
   #retryLater(lane: PartitionLane, { offset }: BrokerRecord, error: Error): void {
     const { gate, logger } = this.parts;
     logger.error('A partition could not take its records: they are read again', {
@@ -121,7 +132,7 @@ export class PollLoop {
     this.#yieldedAt = runtime.monotonic();
   }
 
-  /** The session is alive: whatever this was, polling goes on. */
+  /** Continues polling after any error, because the session itself is alive. */
   async #backOff(error: Error, signal: AbortSignal): Promise<void> {
     this.parts.logger.error('A poll failed and is repeated', { reason: error.message });
     await sleep(this.parts.runtime, this.#backoff.next(), signal).catch(() => undefined);

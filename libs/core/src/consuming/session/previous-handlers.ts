@@ -1,7 +1,10 @@
 import { Deferred, type Runtime } from '@nest-event-bus/broker/runtime';
 import type { LaneDelivery } from '../lanes/lane-delivery.js';
 
-/** Order lasts over an assignment too; but a handler that never ends must not hold its partition for ever. */
+/**
+ * Waits for handlers of earlier assignments, so that the order holds. A handler that never ends
+ * must not block its partition for ever, so the wait ends at maxPollIntervalMs.
+ */
 export async function waitForPreviousHandlers(
   runtime: Runtime,
   handlers: readonly LaneDelivery[],
@@ -10,7 +13,7 @@ export async function waitForPreviousHandlers(
   const now = runtime.monotonic();
   const since = Math.max(...handlers.map(({ startedAt = now }) => startedAt));
   const tooLong = new Deferred();
-  // It may be minutes: the process is not kept alive for it.
+  // The wait may take minutes, and must not keep the process alive.
   const timer = runtime.setTimer(() => tooLong.resolve(), since + maxPollIntervalMs - now, {
     background: true,
   });

@@ -8,42 +8,35 @@ import {
   type PositionReset,
   type TopicPartition,
 } from '@nest-event-bus/broker';
-import { resolvesWithin, type Runtime } from '@nest-event-bus/broker/runtime';
-import type { CommitSource, Committer } from '../commits/committer.js';
-import { DeliveryAbortedException } from '../../errors/delivery-errors.js';
+import type { Runtime } from '@nest-event-bus/broker/runtime';
+import type { Committer } from '../commits/committer.js';
 import type { LaneGate } from '../pauses/lane-gate.js';
 import type { Lanes } from '../lanes/lanes.js';
 import type { PartitionLane } from '../lanes/partition-lane.js';
+import { type LaneDrain, positionOf } from './lane-drain.js';
 
 export interface RebalanceParts {
   readonly lanes: Lanes;
   readonly gate: LaneGate;
   readonly committer: Committer;
+  readonly drain: LaneDrain;
   readonly runtime: Runtime;
   readonly logger: DriverLogger;
   newLane(assigned: AssignedPartition): PartitionLane;
-  /** Whether a topic that took the place of its own is read on, instead of waiting for an operator. */
+  /** Reads a recreated topic, instead of waiting for an operator. */
   readonly readsRecreatedTopics: boolean;
-  /** How long running handlers may go on. */
-  drainTimeoutMs(): number;
-  /** How long the commit that follows may take. */
-  commitTimeoutMs(): number;
+  readonly drainTimeoutMs: number;
   onChange(): void;
 }
 
-/** The rebalance time-out leaves 10 s besides the drain: half of it for the commit. */
-export const FINAL_COMMIT_TIMEOUT_MS = 5_000;
-
-/** Before the successor of a topic is read, and between two looks at what is still to be done of the topic itself. */
+/**
+ * Delay before a recreated topic is read, and between two checks whether the records of its
+ * predecessor are done.
+ */
 const RECREATED_TOPIC_CHECK_MS = 1_000;
 
-/** Begins and ends the assignments of partitions: what is done of them is committed before they go. */
+/** Adds lanes for assigned partitions, and drains the lanes of revoked ones. */
 export class EventBusRebalanceListener implements AssignmentListener {
-  /** They are being handed back. */
-  readonly #beingRevoked = new WeakSet<PartitionLane>();
-  /** What is told to the group before the successor of a lane's topic is read. */
-  readonly #initialCommits = new WeakMap<PartitionLane, CommitSource>();
-
   constructor(private readonly parts: RebalanceParts) {}
 
   onAssigned(partitions: readonly AssignedPartition[]): void {
@@ -59,35 +52,20 @@ export class EventBusRebalanceListener implements AssignmentListener {
     this.parts.onChange();
   }
 
-  /** Running handlers have the drain time; their retry waits end at once. */
+  /** Commits what is done before the next owner starts. */
   async onRevoked(partitions: readonly TopicPartition[]): Promise<void> {
-    const { lanes, gate, committer, logger } = this.parts;
-    const revoked = lanes.of(partitions);
-    for (const lane of revoked) {
-      this.#beingRevoked.add(lane);
-      gate.stopForRevocation(lane);
-      lane.abortWaits(new DeliveryAbortedException('revoked'));
-    }
-    await waitForHandlers(this.parts.runtime, revoked, this.parts.drainTimeoutMs());
-    for (const lane of revoked) {
-      lane.end();
-      lane.abort(new DeliveryAbortedException('revoked'));
-    }
-    const owned = revoked.filter((lane) => lanes.owns(lane));
-    const isCommitted = await committer.flush(owned, this.parts.commitTimeoutMs());
-    logger.info('Partitions revoked', { partitions: revoked.map(positionOf), isCommitted });
-    for (const lane of revoked) this.#removeLane(lane);
+    const { lanes, drain, drainTimeoutMs } = this.parts;
+    await drain.drain(lanes.of(partitions), drainTimeoutMs, 'revoked');
     this.parts.onChange();
   }
 
-  /** Too late to commit: somebody else owns them and starts at what is committed. */
+  /**
+   * Drops the lanes without a commit, because another member already owns the partitions and starts
+   * at the committed offsets.
+   */
   onLost(partitions: readonly TopicPartition[]): void {
     const lost = this.parts.lanes.of(partitions);
-    for (const lane of lost) {
-      lane.end();
-      lane.abort(new DeliveryAbortedException('lost'));
-      this.#removeLane(lane);
-    }
+    for (const lane of lost) this.parts.drain.drop(lane, 'lost');
     this.parts.logger.warn('Partitions lost: what was not committed is delivered again elsewhere', {
       partitions: lost.map(positionOf),
     });
@@ -112,7 +90,10 @@ export class EventBusRebalanceListener implements AssignmentListener {
       this.#scheduleRecreatedTopic(lane, lane.tracker.next);
   }
 
-  /** Going back, offsets mean something else from there on: that is another assignment to us. */
+  /**
+   * A reset to a lower offset gives the same offsets another meaning, so it counts as a new
+   * assignment.
+   */
   onReset({ topic, partition, from, to, policy, reason }: PositionReset): void {
     const lane = this.parts.lanes.get(topic, partition);
     if (!lane || lane.tracker.next === to) return;
@@ -124,43 +105,44 @@ export class EventBusRebalanceListener implements AssignmentListener {
       policy,
       reason,
     });
-    // Retention took the records in between. Those that were received before are as good as ever.
+    // Retention deleted the records in between. Records that were received before stay valid.
     if (from !== null && to > from) return advanceTo(lane, to);
-    // What is unfinished there and was not cut off has to come again: nothing may pass it.
+    // Unfinished records that still exist are read again, so that nothing passes them.
     const position = Math.min(to, lane.tracker.watermark);
-    lane.end();
-    lane.abort(new DeliveryAbortedException('revoked'));
-    this.#removeLane(lane);
+    this.parts.drain.drop(lane, 'revoked');
     const next = this.#addLane({ topic, partition, position, committed: null });
     if (position < to) this.parts.gate.seek(next, position);
   }
 
-  /** `readUpTo`: how far the old topic was read. */
+  /** `readUpTo` is how far the old topic was read. */
   #scheduleRecreatedTopic(lane: PartitionLane, readUpTo: number): void {
     const look = (): void => void this.#readRecreatedTopic(lane, readUpTo);
     this.parts.runtime.setTimer(look, RECREATED_TOPIC_CHECK_MS, { background: true });
   }
 
   /**
-   * What was read of the old topic is nowhere else: it is done first, as far as it can be done at
-   * once. What is given back now, because it failed again or because somebody paused the binding,
-   * can never be read again. Then the new topic is read from its beginning, and the group is told so
-   * before: an offset of the old one, committed by name in the last moment, would hide records of
-   * the new one.
+   * Replaces the lane of a deleted topic by one for the new topic.
+   *
+   * 1. Records of the old topic exist nowhere else, so they are finished first, as far as possible
+   * at once. A record that is handed back now, because it failed again or because the binding is
+   * paused, is lost.
+   *
+   * 2. The group commits offset 0. Otherwise a late commit of the old topic, which brokers accept
+   * by name, would hide records of the new topic.
+   *
+   * 3. The new topic is read from its beginning.
    */
   async #readRecreatedTopic(lane: PartitionLane, readUpTo: number): Promise<void> {
-    const { committer, gate, logger } = this.parts;
-    const { topic, partition, name } = lane;
+    const { committer, drain, gate, logger } = this.parts;
+    const { topic, partition } = lane;
     if (!this.#canReplace(lane)) return;
     if (lane.backlog > 0 || lane.running.length > 0)
       return this.#scheduleRecreatedTopic(lane, readUpTo);
-    const beginning = initialCommitOf(topic, partition, name);
-    this.#initialCommits.set(lane, beginning);
-    await committer.whenStored(beginning);
+    lane.commitBeginning();
+    await committer.whenStored(lane);
     if (!this.#canReplace(lane)) return;
     const { watermark } = lane.tracker;
-    lane.end();
-    this.#removeLane(lane);
+    drain.drop(lane, 'revoked');
     if (watermark < readUpTo)
       logger.error('Records went with the topic that was deleted: they were read and not done', {
         topic,
@@ -177,7 +159,7 @@ export class EventBusRebalanceListener implements AssignmentListener {
   }
 
   #canReplace(lane: PartitionLane): boolean {
-    return this.parts.lanes.owns(lane) && !lane.hasEnded && !this.#beingRevoked.has(lane);
+    return this.parts.lanes.owns(lane) && !this.parts.drain.isDraining(lane);
   }
 
   #addLane(assigned: AssignedPartition): PartitionLane {
@@ -187,47 +169,12 @@ export class EventBusRebalanceListener implements AssignmentListener {
     gate.onLaneAdded(lane);
     return lane;
   }
-
-  #removeLane(lane: PartitionLane): void {
-    const { lanes, gate, committer } = this.parts;
-    if (!lanes.owns(lane)) return;
-    committer.forget(lane);
-    const beginning = this.#initialCommits.get(lane);
-    if (beginning) committer.forget(beginning);
-    lanes.remove(lane);
-    gate.onLaneRemoved(lane);
-  }
 }
 
-/** To be committed once, and then to be forgotten. */
-function initialCommitOf(topic: string, partition: number, name: string): CommitSource {
-  let isTold = false;
-  return {
-    topic,
-    partition,
-    name,
-    commitPoint: () => (isTold ? undefined : { topic, partition, offset: 0 }),
-    confirm: () => void (isTold = true),
-  };
-}
-
-/** One that is held or has ended gave back what it had: it is read again from there, and reset again if it must. */
+/**
+ * A lane that is paused or has ended has dropped its buffer. It reads that range again, and is
+ * reset again if necessary.
+ */
 function advanceTo(lane: PartitionLane, offset: number): void {
   if (!lane.isPaused && !lane.hasEnded) lane.tracker.advanceTo(offset);
-}
-
-/** Resolves when no handler of these lanes runs any more; no later than this. */
-export async function waitForHandlers(
-  runtime: Runtime,
-  lanes: readonly PartitionLane[],
-  timeoutMs: number,
-): Promise<void> {
-  const busy = lanes.filter((lane) => lane.running.length > 0);
-  if (busy.length === 0 || timeoutMs <= 0) return;
-  const idle = Promise.all(busy.map((lane) => lane.whenIdle()));
-  await resolvesWithin(runtime, timeoutMs, idle);
-}
-
-function positionOf({ topic, partition, committed, running }: PartitionLane) {
-  return { topic, partition, committed, stillRunning: running.length };
 }

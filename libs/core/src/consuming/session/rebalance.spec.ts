@@ -10,7 +10,7 @@ describe('a rebalance', () => {
 
   afterEach(() => testBed.end());
 
-  it('waits for the running handler, and commits it before the partition goes', async () => {
+  it('waits for the running handler, and commits its record before the partition leaves', async () => {
     testBed = await ConsumingTestBed.of(2);
     for (const partition of [0, 1]) await testBed.write(3, partition);
     const gate = new Deferred<Outcome>();
@@ -22,7 +22,8 @@ describe('a rebalance', () => {
     await joined;
     for (const partition of [0, 1]) await testBed.untilCommitted(3, partition);
     const all = [...first.handled, ...second.handled];
-    // Each once: what the first had at work was done and committed, and nothing was begun besides.
+    // Each record was handled once: records in flight were done and committed, and nothing else
+    // began.
     expect(all.map(({ partition, offset }) => `${partition}:${offset}`).toSorted()).toEqual([
       '0:0',
       '0:1',
@@ -34,7 +35,7 @@ describe('a rebalance', () => {
     expect(reconciles(first.session.counts)).toBe(true);
   });
 
-  it('lets nobody wait longer than the drain time; what ends later is counted and never committed', async () => {
+  it('waits no longer than the drain timeout; a late outcome is counted and never committed', async () => {
     testBed = await ConsumingTestBed.of(2);
     for (const partition of [0, 1]) await testBed.write(1, partition);
     const gate = new Deferred<Outcome>();
@@ -64,7 +65,7 @@ describe('a rebalance', () => {
     );
   });
 
-  it('lets the record that came back to the same process wait for its old handler', async () => {
+  it('makes a record that returns to the same process wait for its previous handler', async () => {
     testBed = await ConsumingTestBed.of(1);
     await testBed.write(2);
     const gates = [new Deferred<Outcome>(), new Deferred<Outcome>()];
@@ -73,7 +74,7 @@ describe('a rebalance', () => {
       settings: { rebalanceDrainTimeoutMs: 100 },
     });
     await testBed.until(() => first.handled.length === 1);
-    // It comes and goes: the partition is assigned to the first anew.
+    // Another member joins and leaves, so the first one gets the partition again.
     const second = await testBed.started(() => new Promise<Outcome>(() => undefined), { settings });
     await testBed.done(second.session.close());
     await testBed.until(() => first.session.status.assignment.length === 1);
@@ -87,7 +88,7 @@ describe('a rebalance', () => {
     gates[1]?.resolve(succeeded);
   });
 
-  it('lets a session wait for the handler of another one of its container, from which the partition came', async () => {
+  it('makes a session wait for the handler of another session of its container', async () => {
     testBed = await ConsumingTestBed.of(2);
     for (const partition of [0, 1]) await testBed.write(1, partition);
     const lingering = new LingeringHandlers();
@@ -103,7 +104,7 @@ describe('a rebalance', () => {
     await testBed.untilCommitted(1, second.handled[0]?.partition);
   });
 
-  it('that is noticed too late commits nothing: signals abort, the record is delivered again', async () => {
+  it('commits nothing if it is noticed too late: handlers are aborted, and the record is redelivered', async () => {
     testBed = await ConsumingTestBed.of(1);
     await testBed.write(2);
     const gate = new Deferred<Outcome>();
@@ -129,7 +130,7 @@ describe('a rebalance', () => {
     );
   });
 
-  it('tells what went, up to where it is committed, and ends waits between attempts at once', async () => {
+  it('logs the committed offsets of revoked partitions, and ends retry waits at once', async () => {
     testBed = await ConsumingTestBed.of(2);
     for (const partition of [0, 1]) await testBed.write(4, partition);
     const first = await testBed.started(
@@ -152,7 +153,7 @@ describe('a rebalance', () => {
     ]);
   });
 
-  it('that leaves some partitions does not wait for what these commit meanwhile', async () => {
+  it('does not wait for commits of the partitions that stay', async () => {
     testBed = await ConsumingTestBed.of(2, { latencyMs: 6 });
     for (const partition of [0, 1]) await testBed.write(20_000, partition);
     const work = async (): Promise<Outcome> => {
@@ -169,25 +170,30 @@ describe('a rebalance', () => {
     expect(revoked.map(({ context }) => context['isCommitted'])).toEqual([true]);
   });
 
-  it('begins again with a clean slate: neither backoff nor redeliveries survive it', async () => {
+  it('resets backoff and redeliveries of a partition', async () => {
     testBed = await ConsumingTestBed.of(2);
     await testBed.write(1, 0);
     const redeliveries: number[] = [];
     const first = await testBed.started(
       (delivery) => {
-        redeliveries.push(delivery.redeliveries);
-        return { kind: 'failed', error: new Error('no') };
+        redeliveries.push(delivery.history.redeliveries);
+        return { kind: 'failed', reason: 'redeliver', attempts: 1, error: new Error('no') };
       },
       { settings: { failureBackoff: { initialMs: 300_000, maxMs: 300_000 } } },
     );
     await testBed.until(() => first.handled.length === 1);
-    const second = await testBed.started(() => ({ kind: 'failed', error: new Error('no') }));
+    const second = await testBed.started(() => ({
+      kind: 'failed',
+      reason: 'redeliver',
+      attempts: 1,
+      error: new Error('no'),
+    }));
     await testBed.done(second.session.close());
     await testBed.until(() => first.handled.length + second.handled.length === 3);
     expect(new Set(redeliveries)).toEqual(new Set([0]));
   });
 
-  it('to another offset by the reset policy is another assignment', async () => {
+  it('counts a reset to another offset as another assignment', async () => {
     testBed = await ConsumingTestBed.of(1);
     await testBed.write(10);
     const member = await testBed.started(({ record }) =>
@@ -202,7 +208,7 @@ describe('a rebalance', () => {
     expect(reconciles(member.session.counts)).toBe(true);
   });
 
-  it('is not what retention makes necessary: what was received before it is handled all the same', async () => {
+  it('does not lose received records when retention moves the log start', async () => {
     testBed = await ConsumingTestBed.of(1);
     await testBed.write(5);
     const gate = new Deferred<Outcome>();
@@ -212,7 +218,8 @@ describe('a rebalance', () => {
       return record.offset === 0 ? gate.promise : succeeded;
     });
     await testBed.until(() => member.handled.length === 1);
-    // All five were received. While nothing can be fetched, more is written, and deleted again.
+    // All five records were received. While fetching fails, more records are written and deleted
+    // again.
     const fault = testBed.broker.faults.refuse({ operation: 'fetch' }, 'NOT_LEADER_OR_FOLLOWER');
     await testBed.runtime.advance(10_000);
     await testBed.write(15);

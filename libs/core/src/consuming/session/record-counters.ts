@@ -1,7 +1,10 @@
 import type { Outcome } from '../../model/outcomes/outcome.js';
 import type { RecordCounts } from './consuming-session.js';
 
-/** Counts what became of each record that was received: every one is in exactly one place at any moment. */
+/**
+ * Counts what became of each received record. At any moment, each record is in exactly one of the
+ * counters.
+ */
 export class RecordCounters {
   #received = 0;
   #inFlight = 0;
@@ -34,7 +37,7 @@ export class RecordCounters {
     this.#inFlight++;
   }
 
-  /** Given back without having reached a handler. */
+  /** Counts records that were given back without having reached a handler. */
   dropped(records: number): void {
     this.#inFlight -= records;
     this.#handedBack += records;

@@ -13,7 +13,7 @@ describe('a topic that is deleted and created again while it is read', () => {
 
   const tier = { readsSuccessors: true, settings: { maxPollRecords: 50 } };
 
-  it('stops its partition, which waits for an operator', async () => {
+  it('stops its partition until an operator decides', async () => {
     const main = await testBed.started();
     await testBed.untilCommitted(5);
     await testBed.recreate();
@@ -25,7 +25,7 @@ describe('a topic that is deleted and created again while it is read', () => {
     ]);
   });
 
-  it('is read from its beginning where nobody else writes to it, and that is told', async () => {
+  it('is read from its beginning if only the bus writes to it, with a warning', async () => {
     const member = await testBed.started(undefined, tier);
     await testBed.untilCommitted(5);
     await testBed.recreate();
@@ -38,7 +38,7 @@ describe('a topic that is deleted and created again while it is read', () => {
     ]);
   });
 
-  it('is read again and again, however often that happens', async () => {
+  it('is read from its beginning each time it is recreated', async () => {
     const member = await testBed.started(undefined, tier);
     await testBed.untilCommitted(5);
     for (const count of [6, 7, 8]) {
@@ -49,7 +49,7 @@ describe('a topic that is deleted and created again while it is read', () => {
     expect(member.offsets()).toEqual([5, 6, 7, 8].flatMap((count) => upTo(count)));
   });
 
-  it('says which records went with its predecessor, because they failed once more', async () => {
+  it('reports the records that were lost because they failed once more', async () => {
     const gate = new Deferred<Outcome>();
     const answers: Promise<Outcome>[] = [gate.promise];
     const member = await testBed.started(() => answers.pop() ?? succeeded, tier);
@@ -57,7 +57,7 @@ describe('a topic that is deleted and created again while it is read', () => {
     await testBed.recreate();
     await testBed.write(7);
     await testBed.runtime.advance(5_000);
-    gate.resolve({ kind: 'failed', error: new Error('not now') });
+    gate.resolve({ kind: 'failed', reason: 'redeliver', attempts: 1, error: new Error('not now') });
     await testBed.untilCommitted(7);
     expect(member.offsets()).toEqual([0, ...upTo(7)]);
     expect(member.log.filter(({ message }) => message.includes('went with'))).toMatchObject([
@@ -65,7 +65,7 @@ describe('a topic that is deleted and created again while it is read', () => {
     ]);
   });
 
-  it('is read once what was read of its predecessor is done: it is nowhere else', async () => {
+  it('is read once the records of its predecessor are done', async () => {
     const gate = new Deferred<Outcome>();
     const answers: Promise<Outcome>[] = [gate.promise];
     const member = await testBed.started(() => answers.pop() ?? succeeded, tier);
@@ -79,13 +79,14 @@ describe('a topic that is deleted and created again while it is read', () => {
     expect(member.offsets()).toEqual([...upTo(5), ...upTo(7)]);
   });
 
-  it('has its group told where it begins, since an offset of its predecessor would hide its records', async () => {
+  it('starts with a commit of offset 0, because a late commit of its predecessor would hide records', async () => {
     const old = new Deferred<Outcome>();
     const another = new Deferred<Outcome>();
     const stored: number[] = [];
     const member = await testBed.started(
       () => (stored.includes(0) ? another : old).promise,
-      // It has enough, so nothing is asked for, and nobody notices, until a record is done.
+      // The buffer is full, so nothing is fetched, and the recreation is noticed only when a record
+      // is done.
       { ...tier, settings: { maxPollRecords: 1 }, onCommit: (offset) => stored.push(offset) },
     );
     await testBed.until(() => member.handled.length === 1);
@@ -99,7 +100,7 @@ describe('a topic that is deleted and created again while it is read', () => {
     await testBed.untilCommitted(7);
   });
 
-  it('is not begun by one who is just handing it back', async () => {
+  it('is not read by a member whose partition is being revoked', async () => {
     await testBed.recreate(2);
     await testBed.write(5, 0);
     await testBed.write(1, 1);

@@ -2,7 +2,7 @@ import type { DriverLogger } from '@nest-event-bus/broker';
 
 type Context = Readonly<Record<string, unknown>>;
 
-/** Every line says whose it is. */
+/** Adds the container and the session to every log line. */
 export function withContext(logger: DriverLogger, context: Context): DriverLogger {
   const joined = (more?: Context): Context => ({ ...context, ...more });
   return {

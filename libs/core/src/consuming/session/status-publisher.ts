@@ -2,15 +2,15 @@ import type { DriverLogger } from '@nest-event-bus/broker';
 import type { Runtime } from '@nest-event-bus/broker/runtime';
 import type { ConsumingState, ConsumingStatus } from './consuming-session.js';
 
-/** Where an intake stands, and why it does not get on. */
+/** State of a session, with the error that keeps it from working. */
 export interface CurrentState {
   readonly state: ConsumingState;
   readonly error?: Error;
 }
 
-/** Remembers since when things are as they are, and tells whoever listens of every change. */
+/** Remembers since when the state holds, and notifies listeners of every change. */
 export class StatusPublisher {
-  readonly #listeners = new Set<(status: ConsumingStatus) => void>();
+  readonly #listeners = new Set<() => void>();
   #state: ConsumingState = 'idle';
   #since: number;
 
@@ -18,30 +18,28 @@ export class StatusPublisher {
     private readonly runtime: Runtime,
     private readonly logger: DriverLogger,
     private readonly currentState: () => CurrentState,
-    private readonly describe: (standing: CurrentState, since: number) => ConsumingStatus,
+    private readonly describe: (current: CurrentState, since: number) => ConsumingStatus,
   ) {
     this.#since = runtime.now();
   }
 
   get status(): ConsumingStatus {
-    const standing = this.currentState();
-    this.#noteState(standing.state);
-    return this.describe(standing, this.#since);
+    const current = this.currentState();
+    this.#noteState(current.state);
+    return this.describe(current, this.#since);
   }
 
-  subscribe(listener: (status: ConsumingStatus) => void): () => void {
+  subscribe(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
   }
 
-  /** Something has changed. */
+  /** Called when something has changed. Listeners read the status if they need it. */
   publish(): void {
     this.#noteState(this.currentState().state);
-    if (this.#listeners.size === 0) return;
-    const { status } = this;
     for (const listener of [...this.#listeners]) {
       try {
-        listener(status);
+        listener();
       } catch (error) {
         this.logger.error('A status listener threw', { reason: String(error) });
       }

@@ -1,23 +1,27 @@
 import { memory } from '@nest-event-bus/broker/memory';
-import { Deferred } from '@nest-event-bus/broker/runtime';
 import { type Outcome, succeeded } from '../../model/outcomes/outcome.js';
-import { ConsumingTestBed, reconciles, upTo, watched } from './consuming-test-bed.spec-support.js';
+import { ConsumingTestBed, reconciles, upTo } from './consuming-test-bed.spec-support.js';
 
-const failed = (message = 'no'): Outcome => ({ kind: 'failed', error: new Error(message) });
+const failed = (message = 'no'): Outcome => ({
+  kind: 'failed',
+  reason: 'redeliver',
+  attempts: 1,
+  error: new Error(message),
+});
 
-describe('an intake session', () => {
+describe('a consuming session', () => {
   let testBed: ConsumingTestBed;
 
   afterEach(async () => {
     await testBed.end();
-    // The broker keeps a timer of its own for a member that could not say good-bye.
+    // The broker keeps a timer of its own for a member that could not leave.
     await testBed.runtime.advance(10_000);
     expect(testBed.runtime.pendingTimers).toBe(0);
   });
 
   describe('hands every record of a partition to the handler, one after the other,', () => {
     it.each(['MANUAL', 'MANUAL_IMMEDIATE'] as const)(
-      'and commits behind it (%s)',
+      'and commits after it (%s)',
       async (ackMode) => {
         testBed = await ConsumingTestBed.of(2);
         await testBed.write(12, 0);
@@ -42,7 +46,7 @@ describe('an intake session', () => {
       },
     );
 
-    it('and behind what is in the log but is no record: no lag is left by a transaction', async () => {
+    it('and commits past transaction markers, so that no lag is left', async () => {
       testBed = await ConsumingTestBed.of(1);
       const driver = memory({ broker: testBed.broker });
       const producer = driver.producer({ transactionalId: 't' });
@@ -55,7 +59,7 @@ describe('an intake session', () => {
       expect(member.offsets()).toEqual([0]);
     });
 
-    it('never two at once, also where handlers take their time', async () => {
+    it('never two at once, even if handlers take time', async () => {
       testBed = await ConsumingTestBed.of(1);
       await testBed.write(8);
       let [running, most] = [0, 0];
@@ -69,7 +73,7 @@ describe('an intake session', () => {
       expect([most, member.offsets()]).toEqual([1, upTo(8)]);
     });
 
-    it('while other partitions flow beside one that hangs', async () => {
+    it('while other partitions go on beside one that hangs', async () => {
       testBed = await ConsumingTestBed.of(2);
       await testBed.write(50, 0);
       await testBed.write(50, 1);
@@ -81,7 +85,7 @@ describe('an intake session', () => {
       expect(await testBed.committed(0)).toBeUndefined();
     });
 
-    it('holding no more than two slices of one that hangs', async () => {
+    it('and buffers no more than two slices of one that hangs', async () => {
       testBed = await ConsumingTestBed.of(1);
       await testBed.write(100);
       const member = await testBed.started(() => new Promise<Outcome>(() => undefined));
@@ -90,7 +94,7 @@ describe('an intake session', () => {
       expect(member.session.status.partitionPauses).toMatchObject([{ reasons: ['backpressure'] }]);
     });
 
-    it('a slice at a time where the processor takes slices', async () => {
+    it('and hands out whole slices if the processor takes slices', async () => {
       testBed = await ConsumingTestBed.of(1);
       await testBed.write(12);
       const slices: number[][] = [];
@@ -109,11 +113,11 @@ describe('an intake session', () => {
   });
 
   describe('a record whose handler fails', () => {
-    it('is not committed, waits, and is handed out again before the next ones', async () => {
+    it('is not committed, waits, and is redelivered before the next records', async () => {
       testBed = await ConsumingTestBed.of(1);
       await testBed.write(6);
       const redeliveries: number[] = [];
-      const member = await testBed.started(({ record, redeliveries: again }) => {
+      const member = await testBed.started(({ record, history: { redeliveries: again } }) => {
         if (record.offset !== 3) return succeeded;
         redeliveries.push(again);
         return again < 2 ? failed('not yet') : succeeded;
@@ -143,7 +147,7 @@ describe('an intake session', () => {
     ])('counts as failed when the processor %s', async (_, misbehave) => {
       testBed = await ConsumingTestBed.of(1);
       await testBed.write(3);
-      const member = await testBed.started(({ record, redeliveries }) =>
+      const member = await testBed.started(({ record, history: { redeliveries } }) =>
         record.offset === 1 && redeliveries === 0 ? misbehave() : succeeded,
       );
       await testBed.untilCommitted(3);
@@ -151,11 +155,11 @@ describe('an intake session', () => {
       expect(member.session.counts.failed).toBe(1);
     });
 
-    it('waits longer each time, up to the limit, and from the beginning after a success', async () => {
+    it('waits longer each time, up to the limit, and starts again after a success', async () => {
       testBed = await ConsumingTestBed.of(1);
       await testBed.write(2);
       const tries: [number, number][] = [];
-      await testBed.started(({ record, redeliveries }) => {
+      await testBed.started(({ record, history: { redeliveries } }) => {
         tries.push([record.offset, testBed.runtime.monotonic()]);
         return redeliveries < 6 ? failed() : succeeded;
       });
@@ -169,7 +173,7 @@ describe('an intake session', () => {
       }
     });
 
-    it('within a slice: what was done behind it is not handed out again', async () => {
+    it('is redelivered within a slice without the records that completed behind it', async () => {
       testBed = await ConsumingTestBed.of(1);
       await testBed.write(5);
       const slices: number[][] = [];
@@ -178,7 +182,7 @@ describe('an intake session', () => {
           process: () => failed(),
           processSlice: (slice) => {
             slices.push(slice.map(({ record }) => record.offset));
-            return slice.map(({ record: { offset }, redeliveries }) =>
+            return slice.map(({ record: { offset }, history: { redeliveries } }) =>
               offset % 2 === 1 && redeliveries === 0 ? failed() : succeeded,
             );
           },
@@ -191,11 +195,11 @@ describe('an intake session', () => {
   });
 
   describe('a record that is handed back', () => {
-    it('comes again after the delay that was asked for, and not as a failure', async () => {
+    it('is redelivered after the requested delay, and does not count as a failure', async () => {
       testBed = await ConsumingTestBed.of(1);
       await testBed.write(2);
       const at: number[] = [];
-      const member = await testBed.started(({ record, redeliveries }) => {
+      const member = await testBed.started(({ record, history: { redeliveries } }) => {
         if (record.offset === 1) return succeeded;
         at.push(testBed.runtime.monotonic());
         return redeliveries === 0 ? { kind: 'handed-back', delayMs: 7_000 } : succeeded;
@@ -208,7 +212,7 @@ describe('an intake session', () => {
       expect(member.session.counts).toMatchObject({ succeeded: 2, failed: 0, handedBack: 2 });
     });
 
-    it('without a delay does not spin', async () => {
+    it('is redelivered without a tight loop if it requests no delay', async () => {
       testBed = await ConsumingTestBed.of(1);
       await testBed.write(1);
       const member = await testBed.started(() => ({ kind: 'handed-back' }));
@@ -216,7 +220,7 @@ describe('an intake session', () => {
       expect(member.handled.length).toBeLessThan(20);
     });
 
-    it('without a delay comes at once when a pause of the session ends', async () => {
+    it('is redelivered at once when a pause of the session ends', async () => {
       testBed = await ConsumingTestBed.of(1);
       await testBed.write(1);
       let isOpen = true;
@@ -227,227 +231,6 @@ describe('an intake session', () => {
       expect(member.session.resume('circuit')).toEqual([]);
       await testBed.runtime.advance(20);
       expect(member.session.counts.succeeded).toBe(1);
-    });
-  });
-
-  describe('pause', () => {
-    it('lets no record reach the handler any more, prefetched ones included', async () => {
-      testBed = await ConsumingTestBed.of(1);
-      await testBed.write(50);
-      const gate = new Deferred<Outcome>();
-      const member = await testBed.started(({ record }) =>
-        record.offset === 2 ? gate.promise : succeeded,
-      );
-      await testBed.until(() => member.handled.length === 3);
-      await testBed.done(member.session.pause('operator'));
-      expect(await testBed.committed()).toBe(2);
-      gate.resolve(succeeded);
-      await testBed.write(5);
-      await testBed.runtime.advance(20_000);
-      expect(member.offsets()).toEqual([0, 1, 2]);
-      expect(await testBed.committed()).toBe(3);
-      expect(member.session.status).toMatchObject({ state: 'joined', pauses: ['operator'] });
-
-      expect(member.session.resume('operator')).toEqual([]);
-      await testBed.untilCommitted(55);
-      expect(member.offsets()).toEqual(upTo(55));
-      expect(reconciles(member.session.counts)).toBe(true);
-    });
-
-    it('for longer than the session time-out keeps the member in its group: no rebalance', async () => {
-      testBed = await ConsumingTestBed.of(1);
-      const member = await testBed.started();
-      const assignments = () =>
-        member.log.filter(({ message }) => message === 'Partitions assigned').length;
-      await testBed.done(member.session.pause('operator'));
-      await testBed.write(3);
-      await testBed.runtime.advance(60_000);
-      expect(assignments()).toBe(1);
-      member.session.resume('operator');
-      await testBed.untilCommitted(3);
-      expect(assignments()).toBe(1);
-    });
-
-    it('lasts until the last reason is gone', async () => {
-      testBed = await ConsumingTestBed.of(1);
-      const member = await testBed.started();
-      await testBed.done(member.session.pause('operator'));
-      await testBed.done(member.session.pause('circuit'));
-      await testBed.write(1);
-      expect(member.session.resume('circuit')).toEqual(['operator']);
-      await testBed.runtime.advance(5_000);
-      expect(member.handled).toEqual([]);
-      expect(member.session.resume('operator')).toEqual([]);
-      await testBed.untilCommitted(1);
-    });
-
-    it('is not ended by the backoff of a partition', async () => {
-      testBed = await ConsumingTestBed.of(1);
-      await testBed.write(1);
-      const member = await testBed.started(({ redeliveries }) =>
-        redeliveries === 0 ? failed() : succeeded,
-      );
-      await testBed.until(() => member.session.counts.failed === 1);
-      await testBed.done(member.session.pause('operator'));
-      await testBed.runtime.advance(30_000);
-      expect(member.handled).toHaveLength(1);
-      member.session.resume('operator');
-      await testBed.untilCommitted(1);
-    });
-
-    it('does not cut short the backoff of a partition', async () => {
-      testBed = await ConsumingTestBed.of(1);
-      await testBed.write(1);
-      const settings = { failureBackoff: { initialMs: 20_000, maxMs: 20_000 } };
-      const member = await testBed.started(() => failed(), { settings });
-      await testBed.until(() => member.handled.length === 1);
-      await testBed.done(member.session.pause('operator'));
-      member.session.resume('operator');
-      await testBed.runtime.advance(9_000);
-      expect(member.handled).toHaveLength(1);
-    });
-
-    it('holds for partitions that come later', async () => {
-      testBed = await ConsumingTestBed.of(2);
-      const settings = { rebalanceDrainTimeoutMs: 100 };
-      const first = await testBed.started(undefined, { settings });
-      const second = await testBed.started(undefined, { settings });
-      await testBed.until(() => first.session.status.assignment.length === 1);
-      await testBed.done(first.session.pause('operator'));
-      await testBed.done(second.session.close());
-      await testBed.until(() => first.session.status.assignment.length === 2);
-      await testBed.write(1, 0);
-      await testBed.write(1, 1);
-      await testBed.runtime.advance(10_000);
-      expect(first.handled).toEqual([]);
-      first.session.resume('operator');
-      await testBed.untilCommitted(1, 0);
-      await testBed.untilCommitted(1, 1);
-    });
-
-    it('holds from the start when it came before', async () => {
-      testBed = await ConsumingTestBed.of(1);
-      await testBed.write(1);
-      const member = testBed.session();
-      await testBed.done(member.session.pause('operator'));
-      await testBed.done(member.session.start());
-      await testBed.runtime.advance(5_000);
-      expect(member.handled).toEqual([]);
-    });
-
-    it('ends waits between attempts at once, and leaves the handler alone', async () => {
-      testBed = await ConsumingTestBed.of(1);
-      await testBed.write(1);
-      const signals: (AbortSignal | undefined)[] = [];
-      const member = await testBed.started((delivery) => {
-        signals.push(delivery.signal, delivery.waitSignal);
-        return new Promise<Outcome>(() => undefined);
-      });
-      await testBed.until(() => signals.length === 2);
-      await testBed.done(member.session.pause('operator'));
-      expect(signals.map((signal) => signal?.aborted)).toEqual([false, true]);
-    });
-  });
-
-  describe('drain', () => {
-    it('waits for a handler that ends in time, and commits it', async () => {
-      testBed = await ConsumingTestBed.of(1);
-      await testBed.write(20);
-      const gate = new Deferred<Outcome>();
-      const member = await testBed.started(() => gate.promise);
-      await testBed.until(() => member.handled.length === 1);
-      const drained = watched(member.session.drain(30_000));
-      testBed.runtime.setTimer(() => gate.resolve(succeeded), 29_000);
-      await testBed.until(() => drained.ended);
-      expect(drained.result).toEqual({ complete: true, abandoned: [] });
-      expect(await testBed.committed()).toBe(1);
-      expect(member.offsets()).toEqual([0]);
-    });
-
-    it('leaves one that ends later uncommitted: its record is delivered elsewhere', async () => {
-      testBed = await ConsumingTestBed.of(1);
-      await testBed.write(3);
-      const gate = new Deferred<Outcome>();
-      const aborted: boolean[] = [];
-      const member = await testBed.started(({ record, signal }) => {
-        if (record.offset === 0) return succeeded;
-        signal.addEventListener('abort', () => aborted.push(true));
-        return gate.promise;
-      });
-      await testBed.until(() => member.handled.length === 2);
-      const drained = watched(member.session.drain(30_000));
-      testBed.runtime.setTimer(() => gate.resolve(succeeded), 31_000);
-      await testBed.until(() => drained.ended);
-      expect(drained.result).toEqual({
-        complete: false,
-        abandoned: [{ topic: 't', partition: 0, offset: 1 }],
-      });
-      expect(aborted).toEqual([true]);
-      await testBed.runtime.advance(5_000);
-      await testBed.done(member.session.close());
-      expect(await testBed.committed()).toBe(1);
-      expect(reconciles(member.session.counts)).toBe(true);
-      const next = await testBed.started();
-      await testBed.untilCommitted(3);
-      expect(next.offsets()).toEqual([1, 2]);
-    });
-
-    it('is not complete while what was done is not committed', async () => {
-      testBed = await ConsumingTestBed.of(1);
-      await testBed.write(1);
-      const refusal = 'COORDINATOR_LOAD_IN_PROGRESS';
-      const fault = testBed.broker.faults.refuse({ operation: 'commit' }, refusal);
-      const { session, handled } = await testBed.started();
-      await testBed.until(() => handled.length === 1);
-      expect(await testBed.done(session.drain(1_000))).toEqual({ complete: false, abandoned: [] });
-      fault.lift();
-    });
-
-    it('is one drain, however often it is asked for', async () => {
-      testBed = await ConsumingTestBed.of(1);
-      const { session } = await testBed.started();
-      expect(session.drain(10)).toBe(session.drain(99));
-    });
-  });
-
-  describe('close', () => {
-    it('commits what is done before it leaves, waits for nobody, and is one close', async () => {
-      testBed = await ConsumingTestBed.of(1);
-      await testBed.write(9);
-      const settings = { ackMode: 'MANUAL', maxPollRecords: 9 } as const;
-      const member = await testBed.started(
-        ({ record }) => (record.offset === 4 ? new Promise<Outcome>(() => undefined) : succeeded),
-        { settings },
-      );
-      await testBed.until(() => member.handled.length === 5);
-      const before = testBed.runtime.monotonic();
-      expect(member.session.close()).toBe(member.session.close());
-      await testBed.done(member.session.close());
-      expect(testBed.runtime.monotonic() - before).toBeLessThan(2_000);
-      expect(await testBed.committed()).toBe(4);
-      expect(member.session.status.state).toBe('closed');
-    });
-
-    it('is bounded with the broker gone', async () => {
-      testBed = await ConsumingTestBed.of(1);
-      await testBed.write(3);
-      const member = await testBed.started(() => succeeded, { clientId: 'cut' });
-      await testBed.untilCommitted(3);
-      testBed.broker.faults.unplug({ clientId: 'cut' });
-      const before = testBed.runtime.monotonic();
-      await testBed.done(member.session.close());
-      expect(testBed.runtime.monotonic() - before).toBeLessThan(60_000);
-    });
-
-    it('rejects a start that has not joined', async () => {
-      testBed = await ConsumingTestBed.of(1);
-      testBed.broker.faults.unplug({ clientId: 'cut' });
-      const member = testBed.session(undefined, { clientId: 'cut' });
-      const started = watched(member.session.start());
-      await testBed.until(() => member.session.status.state === 'retrying');
-      expect(member.session.status.error).toBeInstanceOf(Error);
-      await testBed.done(member.session.close());
-      expect(started.error).toMatchObject({ code: 'CLOSED' });
     });
   });
 });

@@ -6,7 +6,7 @@ import {
 } from '@nest-event-bus/broker';
 import { Backoff, Deferred, sleep } from '@nest-event-bus/broker/runtime';
 import { asError } from '../../errors/as-error.js';
-import type { Decision, DecisionPlace } from '../../model/outcomes/delivery.js';
+import type { Decision, DecisionPlace } from '../../model/outcomes/decision.js';
 import { HandlerOverdueException } from '../../errors/delivery-errors.js';
 import { HandlerWatch } from './handler-watch.js';
 import type {
@@ -25,7 +25,7 @@ import { MemberSession } from './member-session.js';
 import { MetadataBudget } from '../commits/metadata-budget.js';
 import { PauseLedger } from '../pauses/pause-ledger.js';
 import type { PauseReason } from '../pauses/pause-reason.js';
-import { waitForHandlers } from './rebalance-listener.js';
+import { waitForHandlers } from './lane-drain.js';
 import { type CurrentState, StatusPublisher } from './status-publisher.js';
 import { withContext } from './session-logger.js';
 import { RecordCounters } from './record-counters.js';
@@ -33,16 +33,22 @@ import { RecordCounters } from './record-counters.js';
 type Phase = 'idle' | 'running' | 'draining' | 'closed';
 
 const REPLACEMENT_BACKOFF = { initialMs: 1_000, maxMs: 30_000 };
-/** A session that lasted so long was a good one: the next failure is a first one again. */
+/**
+ * A session that lasted this long was stable. The next failure starts with the shortest backoff
+ * again.
+ */
 const STABLE_SESSION_MS = 60_000;
-/** What only an operator can mend, by new credentials or rights: asked again now and then, which disturbs nobody. */
+/**
+ * Errors that only an operator can repair, by new credentials or permissions. A retry now and then
+ * disturbs nobody.
+ */
 const RETRIED_RARELY = [AuthenticationError, AuthorizationError] as const;
 
 /**
- * Keeps one member of the group at work: a consumer session that fails for good is closed and
- * replaced after a backoff, for ever. Only one whose static id another process has taken is not:
- * it would take the id back, and the two would fence each other by turns. What must outlive a
- * session is here: pause reasons, counts, and the handlers that still run.
+ * Keeps one member of the group at work. A consumer session that fails for good is closed and
+ * replaced after a backoff, for ever. The exception is a session whose static member id another
+ * process has taken: it would take the id back, and the two would fence each other in turns. State
+ * that outlives a consumer session is here: pause reasons, counters and running handlers.
  */
 export class SupervisedSession implements ConsumingSession {
   readonly id: string;
@@ -62,8 +68,7 @@ export class SupervisedSession implements ConsumingSession {
   #failure: Error | undefined;
   #hasFailed = false;
   #supervising: Promise<void> | undefined;
-  #draining: Promise<DrainReport> | undefined;
-  #closing: Promise<void> | undefined;
+  #closing: Promise<DrainReport> | undefined;
 
   constructor(options: ConsumingSessionOptions) {
     const { runtime, logger, settings } = options;
@@ -101,7 +106,7 @@ export class SupervisedSession implements ConsumingSession {
     return this.#counters.counts;
   }
 
-  onStatus(listener: (status: ConsumingStatus) => void): () => void {
+  onStatusChange(listener: () => void): () => void {
     return this.#statusPublisher.subscribe(listener);
   }
 
@@ -134,24 +139,30 @@ export class SupervisedSession implements ConsumingSession {
     return this.#member?.decide(place, decision) ?? false;
   }
 
-  drain(timeoutMs: number): Promise<DrainReport> {
-    this.#draining ??= this.#drain(timeoutMs);
-    return this.#draining;
-  }
-
-  close(): Promise<void> {
-    this.#closing ??= this.#close();
+  close({ drainMs = 0 } = {}): Promise<DrainReport> {
+    this.#closing ??= this.#close(drainMs);
     return this.#closing;
   }
 
-  async #drain(timeoutMs: number): Promise<DrainReport> {
-    if (this.#phase !== 'closed') this.#phase = 'draining';
-    this.#stopHandingOut();
+  async #close(drainMs: number): Promise<DrainReport> {
+    this.#phase = 'draining';
+    this.#ledger.add('shutdown');
+    this.#polling.abort(closed(this.id));
+    this.#joined.reject(closed(this.id));
     this.#statusPublisher.publish();
-    return this.#member?.settle(timeoutMs, 'drained') ?? this.#waitForLingeringHandlers(timeoutMs);
+    const report = await (this.#member?.close(drainMs, 'drained') ??
+      this.#waitForLingeringHandlers(drainMs));
+    this.#ending.abort(closed(this.id));
+    await this.#supervising;
+    await this.#options.processor.close?.(this.#options.sessionIndex);
+    this.#watch.close();
+    this.#lanes.close();
+    this.#phase = 'closed';
+    this.#statusPublisher.publish();
+    return report;
   }
 
-  /** Between two consumer sessions nothing can be committed, but handlers of the last one may run. */
+  /** Handlers of the last consumer session may still run. Nothing can be committed without a session. */
   async #waitForLingeringHandlers(timeoutMs: number): Promise<DrainReport> {
     const { lingering } = this.#lanes;
     const abandoned = lingering.flatMap(({ running }) => running).map(placeOf);
@@ -159,25 +170,7 @@ export class SupervisedSession implements ConsumingSession {
     return { complete: abandoned.length === 0, abandoned };
   }
 
-  async #close(): Promise<void> {
-    this.#phase = 'closed';
-    this.#stopHandingOut();
-    this.#joined.reject(closed(this.id));
-    await this.#member?.close('drained').catch((error: unknown) => this.#logFailedClose(error));
-    this.#ending.abort(closed(this.id));
-    await this.#supervising;
-    await this.#options.processor.close?.(this.#options.sessionIndex);
-    this.#watch.close();
-    this.#lanes.close();
-    this.#statusPublisher.publish();
-  }
-
-  #stopHandingOut(): void {
-    this.#ledger.add('shutdown');
-    this.#polling.abort(closed(this.id));
-  }
-
-  /** One term after the other, until it is closed. */
+  /** Runs one consumer session after the other, until this session is closed. */
   async #supervise(): Promise<void> {
     const { runtime } = this.#options;
     const backoff = new Backoff(runtime, REPLACEMENT_BACKOFF);
@@ -191,7 +184,7 @@ export class SupervisedSession implements ConsumingSession {
     }
   }
 
-  /** Gives the error by which the term ended. */
+  /** Returns the error by which the consumer session ended. */
   async #runMember(): Promise<unknown> {
     try {
       this.#member = new MemberSession({
@@ -215,7 +208,10 @@ export class SupervisedSession implements ConsumingSession {
     }
   }
 
-  /** As the group would do to a member that does not poll any more: the partition is not held up for ever. */
+  /**
+   * Leaves the group, as a broker would remove a member that no longer polls. Otherwise the
+   * partition would be blocked for ever.
+   */
   #giveUpMember(overdue: readonly LaneDelivery[]): void {
     if (this.#phase !== 'running' || !this.#member || this.#member.isGivenUp) return;
     this.#counters.membershipGivenUp();
@@ -246,14 +242,12 @@ export class SupervisedSession implements ConsumingSession {
     if (await this.#endMember()) this.#joined.reject(error);
   }
 
-  /** False where the session was closed meanwhile. */
+  /** Returns false if the session was closed meanwhile. */
   async #endMember(): Promise<boolean> {
     await this.#member?.waitForOtherHandlers(this.#polling.signal);
-    // Whoever drains waits for its handlers, too.
+    // A close has begun, and waits for the handlers itself.
     if (this.#phase !== 'running') return false;
-    await this.#member
-      ?.close('session-ended')
-      .catch((failed: unknown) => this.#logFailedClose(failed));
+    await this.#member?.close(0, 'session-ended');
     if (this.#phase !== 'running') return false;
     this.#member = undefined;
     this.#statusPublisher.publish();
@@ -281,7 +275,7 @@ export class SupervisedSession implements ConsumingSession {
     if (status.state === 'retrying') return { state: 'retrying', error: status.error };
     const trouble = this.#member?.commitError ?? this.#failure;
     if (trouble) return { state: 'retrying', error: trouble };
-    // In a cooperative group what stays is read while the rest moves.
+    // A cooperative member keeps reading its other partitions while some move.
     const isReading = status.state === 'stable' || [...this.#lanes].length > 0;
     return { state: isReading ? 'joined' : 'joining' };
   }
@@ -300,17 +294,11 @@ export class SupervisedSession implements ConsumingSession {
       stuckHandlers: this.#watch.stuck,
     };
   }
-
-  #logFailedClose(error: unknown): void {
-    this.#options.logger.error('The consumer session did not close in order', {
-      reason: asError(error).message,
-    });
-  }
 }
 
 export const createConsumingSession: ConsumingSessionFactory = (options) =>
   new SupervisedSession(options);
 
 function closed(id: string): ClosedError {
-  return new ClosedError(`The intake session "${id}" was closed.`);
+  return new ClosedError(`The session "${id}" was closed.`);
 }

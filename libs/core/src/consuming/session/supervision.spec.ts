@@ -16,12 +16,12 @@ import {
   type Handle,
 } from './consuming-test-bed.spec-support.js';
 
-describe('an intake session', () => {
+describe('SupervisedSession', () => {
   let testBed: ConsumingTestBed;
 
   afterEach(() => testBed.end());
 
-  it('waits for a topic that is missing, and says so', async () => {
+  it('waits for a missing topic, and shows it in its status', async () => {
     testBed = new ConsumingTestBed();
     const member = testBed.session();
     const started = watched(member.session.start());
@@ -51,7 +51,7 @@ describe('an intake session', () => {
     expect(member.offsets()).toEqual(upTo(20));
   });
 
-  it('asks rarely what only an operator can mend', async () => {
+  it('retries rarely after an error that only an operator can repair', async () => {
     testBed = await ConsumingTestBed.of(1);
     const real = memory({ broker: testBed.broker });
     let [attempts, isDenied] = [0, true];
@@ -77,7 +77,7 @@ describe('an intake session', () => {
     const consumer = { groupInstanceId: 'orders-0' };
     const fenced = { state: 'failed', error: { code: 'STATIC_MEMBER_FENCED' } };
 
-    it('stays down, and does not take the id back', async () => {
+    it('fails permanently, and does not take the id back', async () => {
       testBed = await ConsumingTestBed.of(1);
       const first = await testBed.started(() => succeeded, { consumer });
       await testBed.write(3);
@@ -95,7 +95,7 @@ describe('an intake session', () => {
       expect(second.offsets()).toEqual([3, 4, 5]);
     });
 
-    it('has not joined when that happens before', async () => {
+    it('has not joined if that happens before', async () => {
       testBed = await ConsumingTestBed.of(1);
       const real = memory({ broker: testBed.broker });
       const consumer: BrokerDriver['consumer'] = () => {
@@ -109,7 +109,7 @@ describe('an intake session', () => {
       expect(member.session.status).toMatchObject(fenced);
     });
 
-    it('is drained and closed as any other', async () => {
+    it('drains and closes normally', async () => {
       testBed = await ConsumingTestBed.of(1);
       await testBed.write(1);
       const gate = new Deferred<Outcome>();
@@ -117,17 +117,16 @@ describe('an intake session', () => {
       await testBed.until(() => first.handled.length === 1);
       await testBed.started(() => succeeded, { consumer });
       await testBed.until(() => first.session.status.state === 'failed');
-      const drained = watched(first.session.drain(20_000));
+      const drained = watched(first.session.close({ drainMs: 20_000 }));
       await testBed.runtime.advance(1_000);
       expect(drained.ended).toBe(false);
       gate.resolve(succeeded);
       await testBed.until(() => drained.ended);
-      await testBed.done(first.session.close());
       expect(first.session.status.state).toBe('closed');
     });
   });
 
-  it('keeps its pauses over a replacement', async () => {
+  it('keeps its pauses when the consumer session is replaced', async () => {
     testBed = await ConsumingTestBed.of(1);
     const member = await testBed.started(() => succeeded, { clientId: 'mine' });
     await testBed.done(member.session.pause('operator'));
@@ -146,7 +145,7 @@ describe('an intake session', () => {
   it.each([
     ['before the handler has ended', 0],
     ['between the handler and its commit', 1],
-  ])('that dies %s leaves the record to the next one', async (_, ending) => {
+  ])('redelivers the record of a consumer session that dies %s', async (_, ending) => {
     testBed = await ConsumingTestBed.of(1);
     await testBed.write(3);
     const gate = new Deferred<Outcome>();
@@ -156,7 +155,7 @@ describe('an intake session', () => {
     );
     await testBed.until(() => first.handled.length === 2);
     await testBed.untilCommitted(1);
-    // As a process that is killed: nothing it sends from here on arrives.
+    // Acts like a killed process: none of its requests arrives from now on.
     testBed.broker.faults.loseRequests({ clientId: 'dying' });
     if (ending === 1) gate.resolve(succeeded);
     await testBed.runtime.settle();
@@ -165,7 +164,7 @@ describe('an intake session', () => {
     expect(second.offsets()).toEqual([1, 2]);
   });
 
-  it('waits in a drain for what still runs of a session that failed, and names what it leaves', async () => {
+  it('waits at its close for handlers of a failed consumer session, and names their records', async () => {
     testBed = await ConsumingTestBed.of(1);
     await testBed.write(1);
     const gate = new Deferred<Outcome>();
@@ -176,7 +175,7 @@ describe('an intake session', () => {
     testBed.broker.faults.refuse(heartbeats, denied, { times: 1 });
     await testBed.until(() => member.session.status.assignment.length === 0);
     const before = testBed.runtime.monotonic();
-    const report = await testBed.done(member.session.drain(3_000));
+    const report = await testBed.done(member.session.close({ drainMs: 3_000 }));
     expect(report).toEqual({
       complete: false,
       abandoned: [{ topic: 't', partition: 0, offset: 0 }],
@@ -185,7 +184,7 @@ describe('an intake session', () => {
     gate.resolve(succeeded);
   });
 
-  it('survives its driver being closed under it: what was not committed comes again', async () => {
+  it('recovers after its driver was closed, and redelivers what was not committed', async () => {
     testBed = await ConsumingTestBed.of(1);
     await testBed.write(3);
     const driver = memory({ broker: testBed.broker });
@@ -207,7 +206,7 @@ describe('an intake session', () => {
     expect(reconciles(first.session.counts)).toBe(true);
   });
 
-  it('retries a commit until it is stored, while handlers go on', async () => {
+  it('repeats a commit until it is stored, while handlers go on', async () => {
     testBed = await ConsumingTestBed.of(1);
     await testBed.write(20);
     const operation = 'commit';
@@ -225,7 +224,7 @@ describe('an intake session', () => {
     expect(member.offsets()).toEqual(upTo(20));
   });
 
-  it('tells once of a handler that runs for too long, by position and without its payload', async () => {
+  it('logs once that a handler runs for too long, with the position and without the payload', async () => {
     testBed = await ConsumingTestBed.of(1);
     await testBed.write(1);
     const member = await testBed.started(() => new Promise<Outcome>(() => undefined));
@@ -243,7 +242,7 @@ describe('an intake session', () => {
     expect(JSON.stringify(member.log)).not.toContain('secret');
   });
 
-  it('shows a partition that the driver cannot read, and goes on with the others', async () => {
+  it('shows a partition that the driver cannot read, and reads the others', async () => {
     testBed = await ConsumingTestBed.of(2);
     await testBed.write(3, 1);
     await testBed.done(
@@ -259,7 +258,7 @@ describe('an intake session', () => {
     ]);
   });
 
-  it('reads a batch that was broken on its way once it is whole, also after a pause', async () => {
+  it('reads a damaged batch again once it is whole, also after a pause', async () => {
     testBed = await ConsumingTestBed.of(1);
     await testBed.write(3);
     await testBed.write(3);
@@ -275,26 +274,26 @@ describe('an intake session', () => {
     expect(member.session.status.partitionPauses).toEqual([]);
   });
 
-  it('leaves nothing out before a batch that is read again, however slow the broker is', async () => {
+  it('skips no record before a batch that is read again, however slow the broker is', async () => {
     testBed = await ConsumingTestBed.of(1);
     await testBed.write(3);
     await testBed.write(3);
     testBed.broker.faults.corrupt({ topic: 't', partition: 0 }, 3);
     const gate = new Deferred<Outcome>();
-    const member = await testBed.started(({ record, redeliveries }) =>
+    const member = await testBed.started(({ record, history: { redeliveries } }) =>
       record.offset === 1 && redeliveries === 0 ? gate.promise : succeeded,
     );
     await testBed.until(() => member.session.status.partitionPauses.length > 0);
     await testBed.runtime.advance(28_000);
     testBed.broker.faults.corrupt({ topic: 't', partition: 0 }, 3);
-    // The record is read again a second later: its answer and the end of the 30 s cross.
+    // The record is read again a second later, so that its answer and the end of the 30 s cross.
     testBed.broker.faults.delayAnswers({ operation: 'fetch' }, 3_000, { times: 1 });
-    gate.resolve({ kind: 'failed', error: new Error('no') });
+    gate.resolve({ kind: 'failed', reason: 'redeliver', attempts: 1, error: new Error('no') });
     await testBed.untilCommitted(6);
     expect(member.offsets()).toEqual([0, 1, 1, 2, 3, 4, 5]);
   });
 
-  it('commits nothing more in a topic that was created anew: the offsets were those of the old one', async () => {
+  it('commits nothing more in a recreated topic, whose offsets mean something else', async () => {
     testBed = await ConsumingTestBed.of(1);
     await testBed.write(3);
     const gate = new Deferred<Outcome>();
@@ -321,8 +320,11 @@ describe('an intake session', () => {
     expect(next.offsets()).toEqual(upTo(5));
   });
 
-  describe('a log that was cut back behind records that are at work', () => {
-    /** Of five records the handler is at 2; then the log ends at 3, and five others are written. */
+  describe('a log that was truncated below records in flight', () => {
+    /**
+     * The handler has record 2 of five. Then the log is truncated at 3, and five other records are
+     * written.
+     */
     async function cutBack(offsetReset: 'earliest' | 'none') {
       await testBed.write(3);
       await testBed.write(2);
@@ -343,7 +345,7 @@ describe('an intake session', () => {
       return { member, gate };
     }
 
-    it('is read on from there: what was not cut off and is not done comes again', async () => {
+    it('is read on from the truncation: remaining unfinished records are redelivered', async () => {
       testBed = await ConsumingTestBed.of(1);
       const { member, gate } = await cutBack('earliest');
       await testBed.until(() => member.log.some(({ context }) => context['reason'] !== undefined));
@@ -359,7 +361,7 @@ describe('an intake session', () => {
       expect(reconciles(member.session.counts)).toBe(true);
     });
 
-    it('commits nothing more where the policy is none: others stand where its records stood', async () => {
+    it('gets no more commits with the policy none', async () => {
       testBed = await ConsumingTestBed.of(1);
       const { member, gate } = await cutBack('none');
       await testBed.until(() => member.session.status.partitionPauses.length > 0);
@@ -375,21 +377,22 @@ describe('an intake session', () => {
     });
   });
 
-  it('tells whoever listens, and is not disturbed by a listener that throws', async () => {
+  it('notifies status listeners, and survives one that throws', async () => {
     testBed = await ConsumingTestBed.of(1);
     const member = testBed.session();
     const states: string[] = [];
-    member.session.onStatus(() => {
+    member.session.onStatusChange(() => {
       throw new Error('listener');
     });
-    const stop = member.session.onStatus(({ state }) => {
+    const stop = member.session.onStatusChange(() => {
+      const { state } = member.session.status;
       if (states.at(-1) !== state) states.push(state);
     });
     await testBed.done(member.session.start());
     await testBed.until(() => states.at(-1) === 'joined');
-    await testBed.done(member.session.drain(1_000));
+    const closing = member.session.close({ drainMs: 1_000 });
     stop();
-    await testBed.done(member.session.close());
+    await testBed.done(closing);
     expect(states).toEqual(['joining', 'joined', 'draining']);
   });
 });

@@ -31,12 +31,14 @@ export function sumOfCounts(all: readonly RecordCounts[]): RecordCounts {
   );
 }
 
-/** The counts of a container over all its starts: they never go backwards when it is started again. */
+/** Counts of a container over all its starts, so that they never go backwards. */
 export class AccumulatedCounts {
   #settled = NOTHING;
   #sessions: readonly Pick<ConsumingSession, 'counts'>[] = [];
 
-  /** A session that was closed over a running handler is kept until that one has ended. */
+  /**
+   * Adds the sessions of a new start. An earlier session is kept while one of its handlers runs.
+   */
   addSessions(sessions: readonly Pick<ConsumingSession, 'counts'>[]): void {
     const settled = this.#sessions.filter(({ counts }) => counts.inFlight === 0);
     const running = this.#sessions.filter((session) => !settled.includes(session));

@@ -24,7 +24,7 @@ function view(status: Partial<ConsumingStatus>, failure?: Error): SessionView {
 const stateOf = (...views: readonly SessionView[]): ContainerCondition => aggregate(views, 1).state;
 
 describe('the status of a container', () => {
-  it('is that of its only session, in the words of an operator', () => {
+  it("is the status of its only session, in an operator's terms", () => {
     expect(stateOf()).toBe('stopped');
     expect(stateOf(view({ state: 'idle' }))).toBe('starting');
     expect(stateOf(view({ state: 'joining' }))).toBe('starting');
@@ -37,7 +37,7 @@ describe('the status of a container', () => {
     expect(stateOf(view({ state: 'failed', error: refused }))).toBe('failed');
   });
 
-  it('is that of its worst session, with the error of that one', () => {
+  it('is the status of its worst session, with the error of that one', () => {
     const joined = view({});
     const joining = view({ state: 'joining' });
     const waiting = view({ state: 'retrying', error: missing });
@@ -54,7 +54,7 @@ describe('the status of a container', () => {
     });
   });
 
-  it('tells since when: the first that had trouble, the last that joined, or when it was stopped', () => {
+  it('shows since when: the first error, the last join, or the stop', () => {
     const retrying = (since: number): SessionView =>
       view({ state: 'retrying', error: refused, since });
     expect(aggregate([retrying(30), retrying(20), view({ since: 10 })], 1).since).toBe(20);
@@ -62,7 +62,7 @@ describe('the status of a container', () => {
     expect(aggregate([], 1).since).toBe(1);
   });
 
-  it('puts together what the sessions own, what pauses them and what they run', () => {
+  it('combines assignments, pauses and handlers of the sessions', () => {
     const at = (partition: number) => ({ topic: 'orders.events', partition });
     const status = aggregate(
       [

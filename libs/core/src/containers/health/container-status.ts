@@ -2,7 +2,7 @@ import { UnknownTopicError, type TopicPartition } from '@nest-event-bus/broker';
 import type { ConsumingStatus, PartitionPause } from '../../consuming/session/consuming-session.js';
 import type { PauseReason } from '../../consuming/pauses/pause-reason.js';
 
-/** The worst first: a container shows the worst of its sessions. */
+/** Ordered from worst to best: a container shows the worst of its sessions. */
 const FROM_WORST_TO_BEST = [
   'failed',
   'retrying',
@@ -15,19 +15,22 @@ const FROM_WORST_TO_BEST = [
 
 export type ContainerCondition = (typeof FROM_WORST_TO_BEST)[number];
 
-/** What one container is doing, put together from its sessions. */
+/** Status of one container, aggregated from its sessions. */
 export type ContainerStatus = ContainerDetails &
   (
     | { readonly state: 'stopped' | 'starting' | 'joined' | 'draining' }
-    /** `failed` is a session that does not come back by itself: another process has its static member id. */
+    /**
+     * `failed`: another process has the static member id of a session, which does not recover by
+     * itself.
+     */
     | { readonly state: 'retrying' | 'topic-missing' | 'failed'; readonly error: Error }
   );
 
 export interface ContainerDetails {
-  /** Milliseconds since 1970: when the trouble began, or when the last session joined. */
+  /** Milliseconds since 1970: when the first error began, or when the last session joined. */
   readonly since: number;
   readonly assignment: readonly TopicPartition[];
-  /** Of whole sessions; what keeps single partitions is in `partitionPauses`. */
+  /** Pauses of whole sessions. Pauses of single partitions are in `partitionPauses`. */
   readonly pauses: readonly PauseReason[];
   readonly partitionPauses: readonly PartitionPause[];
   readonly runningHandlers: number;
@@ -39,7 +42,7 @@ export interface ContainerDetails {
 /** A session as its container knows it. */
 export interface SessionView {
   readonly status: ConsumingStatus;
-  /** Its start rejected, with something else than being closed. */
+  /** Set if the start rejected with another error than ClosedError. */
   readonly failure: { readonly error: Error; readonly since: number } | undefined;
 }
 
@@ -49,7 +52,7 @@ interface SessionCondition {
   readonly error: Error | undefined;
 }
 
-/** `stoppedSince` tells since when a container without sessions has none. */
+/** `stoppedSince` is used for a container without sessions. */
 export function aggregate(views: readonly SessionView[], stoppedSince: number): ContainerStatus {
   const conditions = views.map(conditionOf);
   const state =

@@ -9,7 +9,7 @@ import { isLive } from '../lifecycle/transitions.js';
 
 export type HealthStatus = 'UP' | 'DEGRADED' | 'DOWN';
 
-/** DISABLED: the options say that the bus is off. */
+/** DISABLED: the options switch the bus off. */
 export type BusStatus = HealthStatus | 'DISABLED';
 
 export interface BindingHealth {
@@ -17,7 +17,7 @@ export interface BindingHealth {
   readonly cluster: string;
   readonly state: ContainerState;
   readonly status: HealthStatus;
-  /** Why it is not UP, in words. */
+  /** Explanations of a status other than UP. */
   readonly reasons: readonly string[];
 }
 
@@ -47,7 +47,7 @@ export function healthOf(
   return { status: worstOf(isShuttingDown ? ['DOWN', ...all] : all), isShuttingDown, bindings };
 }
 
-/** A binding that is stopped, or was never started, is as it was told to be: that is UP. */
+/** A binding that is stopped, or was never started, is UP, because that is what was asked for. */
 function bindingHealth(registration: ContainerRegistration, now: number): BindingHealth {
   const { bindingName, cluster, state, pauses } = registration;
   const paused: readonly Finding[] =
@@ -81,7 +81,7 @@ function containerFindings(registration: ContainerRegistration, now: number): re
   ];
 }
 
-/** A record waits until it can be written. */
+/** Records wait until the topic can be written to. */
 function publishFindings({ publishProblems }: ContainerRegistration): readonly Finding[] {
   return (publishProblems?.all ?? []).map(({ topic, error }) => [
     'DOWN',
@@ -89,7 +89,7 @@ function publishFindings({ publishProblems }: ContainerRegistration): readonly F
   ]);
 }
 
-/** Where the partition has gone to another process, that one tells. */
+/** After a rebalance, the process that owns the partition reports the record. */
 function trialFindings(registration: ContainerRegistration): readonly Finding[] {
   const record = registration.halfOpenBlocker?.record;
   if (!record) return [];
@@ -116,7 +116,7 @@ function connectionFindings({ id, tier, topic, status }: MessageContainer): read
     case 'stopped':
       return [['DOWN', `${id} is ${status.state}`]];
     case 'topic-missing':
-      // A retry topic is needed when something is retried, not before.
+      // A missing retry topic matters only once a record is retried.
       return tier > 0 ? [] : [['DOWN', `${id}: topic ${topic} does not exist`]];
     case 'retrying':
       return [['DOWN', `${id} is retrying: ${status.error.message}`]];
@@ -142,7 +142,7 @@ function partitionFindings({ id, status }: MessageContainer): readonly Finding[]
   });
 }
 
-/** The error of a handler stays out of this: it may quote its record. These do not. */
+/** Errors whose message may be shown. A handler's error may quote its record. */
 const REPORTED_ERRORS = [PartitionError, SchemaRegistryUnavailableException] as const;
 
 function partitionProblem({ reasons, error, undecidedOffset }: PartitionPause): string | undefined {

@@ -1,8 +1,8 @@
 import { Deferred } from '@nest-event-bus/broker/runtime';
 import { BindingLocks } from './binding-locks.js';
 
-describe('the locks of bindings', () => {
-  it('let the commands of one binding follow one another, a failing one too', async () => {
+describe('BindingLocks', () => {
+  it('runs the commands of one binding in turn, after a failing one too', async () => {
     const locks = new BindingLocks();
     const order: string[] = [];
     const gate = new Deferred();
@@ -18,7 +18,7 @@ describe('the locks of bindings', () => {
     expect(order).toEqual(['first', 'second']);
   });
 
-  it('never make one binding wait for another', async () => {
+  it('never makes one binding wait for another', async () => {
     const locks = new BindingLocks();
     const gate = new Deferred();
     const stuck = locks.run('a', () => gate.promise);
@@ -27,7 +27,7 @@ describe('the locks of bindings', () => {
     await stuck;
   });
 
-  it('leave nothing behind when all is quiet', async () => {
+  it('leaves nothing behind when no command runs', async () => {
     const locks = new BindingLocks();
     const running = [1, 2, 3].map((number) => locks.run('a', async () => number));
     expect(locks.size).toBe(1);

@@ -1,8 +1,10 @@
-/** One command at a time per binding; commands of different bindings never wait for each other. */
+/**
+ * Runs one command at a time per binding. Commands of different bindings never wait for each other.
+ */
 export class BindingLocks {
   readonly #tails = new Map<string, Promise<void>>();
 
-  /** How many bindings have a command running or waiting: 0 when all is quiet. */
+  /** Number of bindings with a command that runs or waits. */
   get size(): number {
     return this.#tails.size;
   }
@@ -17,7 +19,7 @@ export class BindingLocks {
     try {
       return await result;
     } finally {
-      // The last one out removes the entry: a destroyed binding leaves nothing behind.
+      // The last command removes the entry, so that a destroyed binding leaves nothing behind.
       if (this.#tails.get(key) === tail) this.#tails.delete(key);
     }
   }

@@ -1,7 +1,7 @@
 import { isName, nameComplaint } from '../../config/reading/names.js';
 import { ConfigurationValidationException } from '../../errors/configuration-validation-exception.js';
 
-/** For a name that comes at run time. Those of the options go by the same rule. */
+/** Checks a name that is given at run time. The names of the options follow the same rule. */
 export function assertBindingName(name: unknown): asserts name is string {
   if (isName(name)) return;
   const message = nameComplaint('binding', name);

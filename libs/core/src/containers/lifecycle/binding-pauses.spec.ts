@@ -3,7 +3,7 @@ import { healthOf } from '../health/event-bus-health.js';
 
 type Bus = ReturnType<typeof busWith>;
 
-describe('the reasons of a pause', () => {
+describe('the pauses of a binding', () => {
   async function running(): Promise<Bus> {
     const bus = busWith();
     bus.add(binding('orders', { tiers: [tier(1)] }));
@@ -12,7 +12,7 @@ describe('the reasons of a pause', () => {
   }
   const held = ({ sessions }: Bus) => sessions.open.map(({ pauses }) => [...pauses]);
 
-  it('are a set: resume takes away operator and routing and returns that the circuit remains', async () => {
+  it('are a set: resume removes operator and routing and returns that circuit remains', async () => {
     const bus = await running();
     await bus.lifecycle.addPause('orders', 'circuit');
     await bus.lifecycle.addPause('orders', 'routing');
@@ -29,7 +29,7 @@ describe('the reasons of a pause', () => {
     expect(held(bus)).toEqual([[], []]);
   });
 
-  it('do not end with one another: a circuit that closes leaves an operator’s pause alone', async () => {
+  it("stay independent: a circuit that closes does not end an operator's pause", async () => {
     const bus = await running();
     await bus.lifecycle.pause('orders');
     await bus.lifecycle.addPause('orders', 'circuit');
@@ -41,7 +41,7 @@ describe('the reasons of a pause', () => {
   });
 
   it.each(['circuit', 'routing'] as const)(
-    'take the operator’s besides %s: a pause is refused only where he has asked for one already',
+    "accept the operator's besides %s, and reject only a second one of an operator",
     async (earlier) => {
       const bus = await running();
       await bus.lifecycle.addPause('orders', earlier);
@@ -64,7 +64,7 @@ describe('the reasons of a pause', () => {
     },
   );
 
-  it('are of a tier of their own, where only that is to wait', async () => {
+  it('can be set for one tier only', async () => {
     const bus = busWith();
     bus.add(binding('orders', { tiers: [tier(1), tier(2)] }));
     await bus.lifecycle.start('orders');
@@ -84,7 +84,7 @@ describe('the reasons of a pause', () => {
     expect(held(bus)).toEqual([[], [], []]);
   });
 
-  it('of a tier are refused where there is none, and where nothing runs', async () => {
+  it('are rejected for an unknown tier, and while nothing runs', async () => {
     const bus = await running();
     await expect(bus.lifecycle.pauseTier('orders', 2)).rejects.toMatchObject({
       code: 'TIER_NOT_FOUND',
@@ -96,7 +96,7 @@ describe('the reasons of a pause', () => {
     );
   });
 
-  it('count once, however often they are given, and may be gone already', async () => {
+  it('count once, however often they are added, and may be gone already', async () => {
     const bus = await running();
     await bus.lifecycle.addPause('orders', 'circuit');
     const before = bus.registry.require('orders');
@@ -107,7 +107,7 @@ describe('the reasons of a pause', () => {
     expect(bus.registry.require('orders').state).toBe('RUNNING');
   });
 
-  it('do not outlive a stop, and cannot be added to what does not run', async () => {
+  it('end with a stop, and cannot be added to a stopped binding', async () => {
     const bus = await running();
     await bus.lifecycle.addPause('orders', 'circuit', { by: 'breaker' });
     expect(bus.registry.require('orders').lastCommand).toMatchObject({

@@ -7,7 +7,7 @@ import { binding, busWith, processor } from '../bus-test-bed.spec-support.js';
 import { CircuitBreakerLifecycleBridge } from './circuit-breaker-lifecycle-bridge.js';
 import { noDriver } from '../fake-sessions.spec-support.js';
 
-/** A circuit that goes where a test sends it. */
+/** A circuit whose transitions the test makes. */
 class FakeCircuit implements CircuitBreaker {
   state: CircuitState = 'CLOSED';
   readonly since = 0;
@@ -65,7 +65,7 @@ async function testBedWith(circuit = new FakeCircuit()) {
 }
 
 describe('a binding whose circuit opens', () => {
-  it('is paused for that reason, by name, and said so', async () => {
+  it('is paused for that reason, with a log line', async () => {
     const { circuit, registry, settle, said } = await testBedWith();
     circuit.go('OPEN');
     await settle();
@@ -79,7 +79,7 @@ describe('a binding whose circuit opens', () => {
     ]);
   });
 
-  it('runs again once it is half open, and is paused again when it opens again', async () => {
+  it('runs again once the circuit is half open, and is paused when it opens again', async () => {
     const { circuit, registry, settle, pauses } = await testBedWith();
     const states: unknown[] = [];
     for (const to of ['OPEN', 'HALF_OPEN', 'OPEN', 'HALF_OPEN', 'CLOSED'] as const) {
@@ -91,7 +91,7 @@ describe('a binding whose circuit opens', () => {
     expect(states).toEqual([paused, running, paused, running, running]);
   });
 
-  it('follows in order, however fast the circuit is', async () => {
+  it('follows the transitions in order, however fast they come', async () => {
     const { circuit, settle, pauses } = await testBedWith();
     circuit.go('OPEN');
     circuit.go('HALF_OPEN');
@@ -116,7 +116,7 @@ describe('a binding whose circuit opens', () => {
     expect(pauses()).toEqual(['operator']);
   });
 
-  it('is not resumed by its operator, who is told why', async () => {
+  it('is not resumed by its operator, and the result shows why', async () => {
     const { circuit, lifecycle, settle } = await testBedWith();
     await lifecycle.pause('orders');
     circuit.go('OPEN');
@@ -127,7 +127,7 @@ describe('a binding whose circuit opens', () => {
     });
   });
 
-  it('is not paused where automaticPauseOnOpen is false, but said so', async () => {
+  it('is not paused without automaticPauseOnOpen, but logged', async () => {
     const { circuit, settle, pauses, said } = await testBedWith(new FakeCircuit(false));
     circuit.go('OPEN');
     await settle();
@@ -143,7 +143,7 @@ describe('a circuit', () => {
     expect(circuit.resets).toBe(1);
   });
 
-  it('is reset and left alone when its binding is destroyed', async () => {
+  it('is reset and no longer watched when its binding is destroyed', async () => {
     const { circuit, lifecycle, settle, said } = await testBedWith();
     await lifecycle.destroy('orders');
     expect(circuit.resets).toBeGreaterThan(0);
@@ -153,7 +153,7 @@ describe('a circuit', () => {
     expect(said).toEqual([]);
   });
 
-  it('that opens while its binding is stopped, is no error and pauses nothing', async () => {
+  it('pauses nothing if it opens while its binding is stopped', async () => {
     const { circuit, lifecycle, settle, said, registry } = await testBedWith();
     const stopped = lifecycle.stop('orders');
     circuit.go('OPEN');
@@ -163,7 +163,7 @@ describe('a circuit', () => {
     expect(said.filter((line) => line.startsWith('error'))).toEqual([]);
   });
 
-  it('that was reset by a stop does not keep the binding paused that was started at once', async () => {
+  it('does not pause a binding that was started at once after the stop that reset it', async () => {
     const { circuit, lifecycle, settle, registry } = await testBedWith();
     const commands = [lifecycle.stop('orders'), lifecycle.start('orders')];
     circuit.go('OPEN');
@@ -173,7 +173,7 @@ describe('a circuit', () => {
     expect(registry.require('orders')).toMatchObject({ state: 'RUNNING', pauses: [] });
   });
 
-  it('is not listened to any more after the bridge was detached', async () => {
+  it('is not watched any more after the bridge was detached', async () => {
     const { circuit, detach, settle, pauses } = await testBedWith();
     detach();
     circuit.go('OPEN');

@@ -23,16 +23,16 @@ export interface BridgeOptions {
 const BY = 'circuit-breaker';
 
 /**
- * Pauses a binding while its circuit is open, and lets records through again when it is half open.
- * It adds and removes one reason to be paused; those of others, as an operator's, it never sees.
- * A binding that is stopped or destroyed takes its circuit's timer with it.
+ * Pauses a binding while its circuit is open, and lets records through when it is half open. The
+ * bridge adds and removes only its own pause reason. When a binding is stopped or destroyed, its
+ * circuit is reset, with its timer.
  */
 export class CircuitBreakerLifecycleBridge {
   readonly #subscriptions = new Map<string, () => void>();
 
   constructor(private readonly options: BridgeOptions) {}
 
-  /** Returns the function that ends it. */
+  /** Returns the function that detaches the bridge. */
   attach(): () => void {
     const detach = this.options.registry.onChange((change) => this.#onChange(change));
     return () => {
@@ -67,7 +67,7 @@ export class CircuitBreakerLifecycleBridge {
     this.#subscriptions.set(key, unsubscribe);
   }
 
-  /** Commands on one binding follow one another, so these come into effect in the order of the transitions. */
+  /** Commands on one binding run in turn, so they take effect in the order of the transitions. */
   async #applyTransition(
     ref: Exclude<BindingRef, string>,
     breaker: CircuitBreaker,
@@ -79,7 +79,8 @@ export class CircuitBreakerLifecycleBridge {
     switch (to) {
       case 'OPEN':
         await this.#run(ref, to, lifecycle.addPause(ref, 'circuit', note));
-        // A stop and a start may have come first: then it paused a binding whose circuit was reset.
+        // 1. The binding is stopped, which resets the circuit. 2. It is started again. 3. This
+        // pause takes effect. So the pause is removed again.
         if (breaker.state !== 'OPEN') await this.#run(ref, to, open());
         return;
       case 'HALF_OPEN':
@@ -97,7 +98,7 @@ export class CircuitBreakerLifecycleBridge {
     try {
       await command;
     } catch (error) {
-      // It was stopped or destroyed at the same time: there is nothing left to pause.
+      // The binding was stopped or destroyed at the same time, so nothing is left to pause.
       const isOver =
         error instanceof InvalidContainerStateException ||
         error instanceof BindingNotFoundException;

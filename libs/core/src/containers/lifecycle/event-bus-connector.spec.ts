@@ -14,8 +14,8 @@ import { noDriver } from '../fake-sessions.spec-support.js';
 const properties = { topic: 'orders.events', groupId: 'order-service' };
 const handler = (): void => {};
 
-describe('registering a binding while the bus runs', () => {
-  it('builds it, starts it and answers with its state', async () => {
+describe('EventBusConnector.register', () => {
+  it('builds a binding, starts it and returns its state', async () => {
     const { connector, sessions, runtime } = busWith();
     const answer = await connector.register('orders', properties, handler);
     expect(answer).toMatchObject({ binding: 'orders', cluster: 'default', state: 'RUNNING' });
@@ -25,14 +25,14 @@ describe('registering a binding while the bus runs', () => {
     expect(connector.listBindings()).toEqual([answer]);
   });
 
-  it('leaves it CREATED when autoStartup is false', async () => {
+  it('leaves a binding CREATED if autoStartup is false', async () => {
     const { connector, sessions } = busWith();
     const given = { ...properties, autoStartup: false };
     expect(await connector.register('orders', given, handler)).toMatchObject({ state: 'CREATED' });
     expect(sessions.all).toEqual([]);
   });
 
-  it('puts it on the cluster that is named, without touching what the caller gave', async () => {
+  it("uses the given cluster, without changing the caller's properties", async () => {
     const { connector } = busWith();
     const given = Object.freeze({ ...properties });
     const answer = await connector.register('orders', given, handler, { cluster: 'eu' });
@@ -53,7 +53,7 @@ describe('registering a binding while the bus runs', () => {
     });
   });
 
-  it('is refused for a name that exists, also when both come at the same time', async () => {
+  it('rejects a name that exists, also if both come at the same time', async () => {
     const { connector, sessions } = busWith();
     const results = await Promise.allSettled(
       [1, 2].map(() => connector.register('orders', properties, handler)),
@@ -76,14 +76,14 @@ describe('registering a binding while the bus runs', () => {
     '../etc',
     '-x',
     'x'.repeat(201),
-  ])('is refused for the name %p', async (name) => {
+  ])('rejects the name %p', async (name) => {
     const { connector } = busWith();
     await expect(connector.register(name, properties, handler)).rejects.toMatchObject({
       code: 'CONFIGURATION_INVALID',
     });
   });
 
-  it('is refused when the shutdown began while it was being prepared', async () => {
+  it('rejects a binding if the shutdown began during its preparation', async () => {
     const { registry, lifecycle, shutdownGate, runtime, build, sessions } = busWith();
     const prepared = new Deferred<() => ContainerRegistration>();
     const connector = new EventBusConnector({
@@ -104,7 +104,7 @@ describe('registering a binding while the bus runs', () => {
     expect([registry.listAll(), sessions.all]).toEqual([[], []]);
   });
 
-  it('leaves nothing behind when it cannot start: it may be corrected and tried again', async () => {
+  it('leaves nothing behind if the start fails, so that it can be corrected and repeated', async () => {
     const { connector, sessions } = busWith();
     sessions.refused.add('eventbus-orders-0');
     await expect(connector.register('orders', properties, handler)).rejects.toThrow(/refused/);
@@ -117,7 +117,7 @@ describe('registering a binding while the bus runs', () => {
 });
 
 describe('registering a binding that cannot start', () => {
-  it('says why, also where somebody else has destroyed it meanwhile', async () => {
+  it('reports the error of the start, also if the binding was destroyed meanwhile', async () => {
     const { connector, sessions, registry } = busWith();
     sessions.refused.add('eventbus-orders-0');
     registry.onChange(({ registration }) => {
@@ -130,8 +130,8 @@ describe('registering a binding that cannot start', () => {
   });
 });
 
-describe('commanding a binding', () => {
-  it('answers each command with the new state', async () => {
+describe('EventBusConnector', () => {
+  it('returns the new state for each command', async () => {
     const { connector } = busWith();
     await connector.register('orders', { ...properties, autoStartup: false }, handler);
     const note = { reason: 'release', by: 'ada' };
@@ -142,7 +142,7 @@ describe('commanding a binding', () => {
     expect(() => connector.getState('orders')).toThrow(BindingNotFoundException);
   });
 
-  it('takes the cluster with the name where the name alone is not enough', async () => {
+  it('accepts a cluster with the name if the name alone is ambiguous', async () => {
     const { connector } = busWith();
     await connector.register('orders', properties, handler);
     await connector.register('orders', properties, handler, { cluster: 'eu' });
@@ -151,7 +151,7 @@ describe('commanding a binding', () => {
     expect(connector.listBindings().map(({ state }) => state)).toEqual(['RUNNING', 'PAUSED']);
   });
 
-  it('unregisters by stopping first: nothing runs that nobody can see', async () => {
+  it('unregisters a binding by stopping it first', async () => {
     const { connector, sessions } = busWith();
     await connector.register('orders', properties, handler);
     expect(await connector.unregister('orders')).toMatchObject({
@@ -170,7 +170,7 @@ describe('the health of the bus', () => {
     return bus;
   }
 
-  it('is UP when every container is as it was told to be, running or not', async () => {
+  it('is UP if every container is as it was told to be, running or not', async () => {
     const { connector } = await joined();
     await connector.register('idle', { ...properties, autoStartup: false }, handler);
     expect(connector.health()).toMatchObject({
@@ -185,7 +185,7 @@ describe('the health of the bus', () => {
     expect(connector.health().status).toBe('UP');
   });
 
-  it('is DISABLED when the options switch the bus off', () => {
+  it('is DISABLED if the options switch the bus off', () => {
     const { connector } = busWith({ isDisabled: true });
     expect(connector.health()).toEqual({ status: 'DISABLED', isShuttingDown: false, bindings: [] });
   });
@@ -210,7 +210,7 @@ describe('the health of the bus', () => {
     ]);
   });
 
-  it('is not hurt by a retry topic that does not exist yet, but by one that cannot be read', async () => {
+  it('accepts a missing retry topic, but not one that cannot be read', async () => {
     const bus = busWith();
     bus.add(binding('orders', { tiers: [tier(1)] }));
     bus.sessions.scripts.set('eventbus-orders-retry-1-0', { joins: 'never' });
@@ -223,7 +223,7 @@ describe('the health of the bus', () => {
     expect(bus.connector.health().status).toBe('DOWN');
   });
 
-  it('is DEGRADED while something is paused, and names what', async () => {
+  it('is DEGRADED while something is paused, and names it', async () => {
     const { connector, sessions, lifecycle } = await joined();
     await lifecycle.addPause('orders', 'circuit');
     expect(connector.health()).toMatchObject({
@@ -267,7 +267,7 @@ describe('the health of the bus', () => {
     });
   });
 
-  it('names the record that alone has all trial calls of its circuit, where its partition is', async () => {
+  it('names the record that uses all half-open calls of its circuit, if its partition is owned', async () => {
     const { factory, registry, lifecycle, runtime, sessions, connector } = busWith();
     const place = { topic: 'orders.events', partition: 2 };
     const halfOpenBlocker = { record: { ...place, offset: 7 } };
@@ -285,7 +285,7 @@ describe('the health of the bus', () => {
     expect(connector.health().status).toBe('UP');
   });
 
-  it('is DOWN when a handler outlives maxPollIntervalMs', async () => {
+  it('is DOWN if a handler exceeds maxPollIntervalMs', async () => {
     const { connector, sessions, runtime } = await joined();
     sessions.get('eventbus-orders-0').becomes({ oldestHandlerSince: runtime.now() });
     await runtime.advance(600_000);

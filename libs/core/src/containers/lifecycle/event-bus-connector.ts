@@ -4,7 +4,7 @@ import type { TopicBindingProperties } from '../../config/properties/topic-bindi
 import { asError } from '../../errors/as-error.js';
 import { ConfigurationValidationException } from '../../errors/configuration-validation-exception.js';
 import { NoRecordWaitsException } from '../../errors/container-errors.js';
-import type { Decision, DecisionPlace } from '../../model/outcomes/delivery.js';
+import type { Decision, DecisionPlace } from '../../model/outcomes/decision.js';
 import type { RecordHandler } from '../../model/extension-points/record-handler.js';
 import type { ShutdownGate } from '../shutdown/shutdown-gate.js';
 import { assertBindingName } from './binding-name.js';
@@ -21,9 +21,9 @@ import type { CommandNote, LifecycleManager } from './lifecycle-manager.js';
 import type { MessageContainer } from '../message-container.js';
 
 /**
- * Resolves and checks the properties, and loads what they ask for. What it gives checks them against
- * the bindings that are there by then, and builds the containers around the handler: without a wait,
- * so that nobody comes in between. It registers and starts nothing.
+ * Resolves and checks the properties, and loads the packages they need. The returned function
+ * checks them against the bindings registered by then and builds the containers, in one synchronous
+ * step. Nothing is registered or started.
  */
 export type BindingFactory = (
   name: string,
@@ -31,9 +31,12 @@ export type BindingFactory = (
   handler: RecordHandler,
 ) => Promise<() => ContainerRegistration>;
 
-/** What `decide` is about. */
+/** The record that a decision is about. */
 export interface RecordToDecide extends TopicPartition {
-  /** As health or the log tells it. Left out: whichever record of the partition waits until somebody decides. */
+  /**
+   * Offset as health and the log show it. If left out, the record of the partition that waits for a
+   * decision is meant.
+   */
   readonly offset?: number | bigint;
 }
 
@@ -44,11 +47,11 @@ export interface ConnectorOptions {
   readonly shutdownGate: ShutdownGate;
   readonly runtime: Pick<Runtime, 'now'>;
   readonly logger: DriverLogger;
-  /** Whether the options switch the bus off. */
+  /** Returns whether the options switch the bus off. */
   readonly isDisabled: () => boolean;
 }
 
-/** Bindings while the application runs: to add and remove them, to command them and to look at them. */
+/** Adds, removes, commands and shows bindings while the application runs. */
 export class EventBusConnector {
   constructor(private readonly options: ConnectorOptions) {}
 
@@ -67,7 +70,7 @@ export class EventBusConnector {
       withCluster(name, properties, cluster),
       handler as RecordHandler,
     );
-    // Preparing takes time, and the shutdown may have begun meanwhile.
+    // The shutdown may have begun during the preparation.
     shutdownGate.assertOpen(`register binding '${name}'`);
     const registration = build();
     registry.register(registration);
@@ -75,7 +78,10 @@ export class EventBusConnector {
     return this.#startOrForget(registration, lifecycle);
   }
 
-  /** Stops the binding, if it is live, and forgets it. Nothing would ever stop one that is merely forgotten. */
+  /**
+   * Stops a running binding and forgets it. A binding that was only forgotten could never be
+   * stopped.
+   */
   unregister(ref: BindingRef, note: CommandNote = {}): Promise<BindingSnapshot> {
     return this.options.lifecycle.destroy(ref, { reason: 'unregistered', ...note });
   }
@@ -101,11 +107,11 @@ export class EventBusConnector {
   }
 
   /**
-   * What becomes of the record that a partition waits for (`strictExhaustion: 'PAUSE_PARTITION'`):
-   * it is handed to its handler again, dead-lettered, or passed over. With its offset, no other
-   * record is, that waits there by then; and with its offset only it may be one that has failed and
-   * is to be tried again, while it holds its partition or its circuit is open. It leaves when it
-   * is next handed out, without a call of its handler.
+   * Decides about the record that a partition waits for (`strictExhaustion: 'PAUSE_PARTITION'`): it
+   * is handed to its handler again, dead-lettered or skipped. With an offset, the decision applies
+   * to no other record. Then it may also be a record that failed and waits for its next attempt,
+   * while it holds its partition or its circuit is open. A record to be dead-lettered or skipped
+   * leaves at its next delivery, without a call of its handler.
    */
   async decide(
     ref: BindingRef,
@@ -145,7 +151,7 @@ export class EventBusConnector {
     return healthOf(registry.listAll(), !shutdownGate.isOpen, runtime.now());
   }
 
-  /** Why it could not start is what the caller must hear; that it is gone already, for instance, is not. */
+  /** The caller needs the error of the start, so an error of the clean-up is only logged. */
   async #forget(ref: BindingRef): Promise<void> {
     try {
       await this.options.lifecycle.destroy(ref, { reason: 'could not start' });
@@ -157,7 +163,9 @@ export class EventBusConnector {
     }
   }
 
-  /** A binding that could not begin is not left behind: the caller may correct it and register it again. */
+  /**
+   * Removes a binding that could not start, so that the caller can correct and register it again.
+   */
   async #startOrForget(
     { cluster, bindingName: name }: ContainerRegistration,
     lifecycle: LifecycleManager,
@@ -172,7 +180,7 @@ export class EventBusConnector {
   }
 }
 
-/** The offset of the record that waits in the place of the one that was meant. */
+/** Returns the offset of the record that waits instead of the named one. */
 function otherUndecidedOffset(
   { topic, partition, offset }: DecisionPlace,
   containers: readonly MessageContainer[],

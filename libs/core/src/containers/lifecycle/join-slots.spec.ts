@@ -20,8 +20,8 @@ function joinAll(slots: JoinSlots, sessions: readonly FakeSession[]): void {
 const startedAmong = (sessions: readonly FakeSession[]): number =>
   sessions.filter(({ wasStarted }) => wasStarted).length;
 
-describe('join slots', () => {
-  it('let no more sessions join at the same time than there are slots, first come first served', async () => {
+describe('JoinSlots', () => {
+  it('lets no more sessions join at the same time than there are slots, in turn', async () => {
     const slots = new JoinSlots(runtime, () => 2);
     const gates = [0, 1, 2, 3].map(() => new Deferred());
     const sessions = gates.map(({ promise }) => session({ joins: promise }));
@@ -33,14 +33,14 @@ describe('join slots', () => {
     expect(sessions.map(({ wasStarted }) => wasStarted)).toEqual([true, true, true, false]);
   });
 
-  it('get all of three hundred in', async () => {
+  it('lets all of three hundred sessions join', async () => {
     const slots = new JoinSlots(runtime, () => 16);
     const sessions = Array.from({ length: 300 }, () => session());
     await Promise.all(sessions.map((one) => slots.join(one, untilEnd())));
     expect(startedAmong(sessions)).toBe(300);
   });
 
-  it('are given back after 100 ms by a session that goes on joining: it waits, as a stock broker makes new groups do', async () => {
+  it('frees the slot of a session after 100 ms, since brokers delay new groups', async () => {
     const slots = new JoinSlots(runtime, () => 1);
     const sessions = [session({ joins: 'never' }), session()];
     joinAll(slots, sessions);
@@ -50,7 +50,7 @@ describe('join slots', () => {
     expect(startedAmong(sessions)).toBe(2);
   });
 
-  it('are given back at once by a session that waits for its broker or its topic', async () => {
+  it('frees the slot of a session at once if it waits for its broker or its topic', async () => {
     const slots = new JoinSlots(runtime, () => 1);
     const sessions = [session({ joins: 'never' }), session({ joins: 'never' }), session()];
     joinAll(slots, sessions);
@@ -61,7 +61,7 @@ describe('join slots', () => {
     expect(startedAmong(sessions)).toBe(2);
   });
 
-  it('are not taken by a session whose container was closed while it waited', async () => {
+  it('gives no slot to a session whose container was closed while it waited', async () => {
     const slots = new JoinSlots(runtime, () => 1);
     const [holder, leaver, next] = [session({ joins: 'never' }), session(), session()];
     joinAll(slots, [holder]);
@@ -74,7 +74,7 @@ describe('join slots', () => {
     expect([leaver.wasStarted, next.wasStarted]).toEqual([false, true]);
   });
 
-  it('leave no timer and no subscription behind', async () => {
+  it('leaves no timer and no subscription behind', async () => {
     const clock = new VirtualRuntime();
     const one = session();
     await new JoinSlots(clock, () => 1).join(one, untilEnd());

@@ -11,7 +11,7 @@ import { DRAINED } from '../fake-sessions.spec-support.js';
 
 type Bus = ReturnType<typeof busWith>;
 
-/** [current state, command, the state it leads to or the exact words of its refusal] */
+/** [current state, command, next state or exact error message] */
 const TABLE: readonly (readonly [ContainerState, ContainerOperation, ContainerState | string])[] = [
   ['CREATED', 'start', 'RUNNING'],
   [
@@ -108,7 +108,10 @@ const ROAD_TO: Readonly<Record<ContainerState, readonly ContainerOperation[]>> =
   DESTROYED: ['destroy'],
 };
 
-/** Commands that follow one another without a wait: the later ones find the binding even when an earlier one destroys it. */
+/**
+ * Issues commands without awaiting them, so that later ones find the binding even if an earlier one
+ * destroys it.
+ */
 async function inState(bus: Bus, state: ContainerState, operation: ContainerOperation) {
   const earlier = ROAD_TO[state].map((step) => bus.lifecycle[step]('orders'));
   const result = bus.lifecycle[operation]('orders', { reason: 'test', by: 'ada' });
@@ -116,8 +119,8 @@ async function inState(bus: Bus, state: ContainerState, operation: ContainerOper
   return result;
 }
 
-describe('a command in a state', () => {
-  it('is in the table, each with each', () => {
+describe('a command in each state', () => {
+  it('does what the table says', () => {
     expect(TABLE).toHaveLength(Object.keys(ContainerState).length * 5);
     expect(new Set(TABLE.map(([state, operation]) => `${state} ${operation}`)).size).toBe(25);
   });
@@ -157,7 +160,7 @@ describe('a command in a state', () => {
     );
   });
 
-  it('that waited while its binding was destroyed does nothing to a new one of the same name', async () => {
+  it('does nothing to a new binding of the same name if its own was destroyed while it waited', async () => {
     const { lifecycle, registry, build, add } = busWith();
     add();
     const destroyed = lifecycle.destroy('orders');
@@ -186,13 +189,7 @@ describe('a binding with tiers', () => {
     await bus.lifecycle.pause('orders');
     await bus.lifecycle.resume('orders');
     await bus.lifecycle.destroy('orders');
-    const all = [
-      'start',
-      'pause operator',
-      'resume operator',
-      `drain ${DRAIN_TIMEOUT_MS}`,
-      'close',
-    ];
+    const all = ['start', 'pause operator', 'resume operator', `close ${DRAIN_TIMEOUT_MS}`];
     expect(callsAfter(bus)).toEqual({
       'eventbus-orders-0': all,
       'eventbus-orders-1': all,
@@ -242,10 +239,10 @@ describe('a command that fails half-way', () => {
     ['stop', 'STOPPED'],
     ['destroy', 'DESTROYED'],
   ] as const)(
-    '%s: does all the rest, is %s all the same and names all that failed',
+    '%s: does the rest, is %s all the same, and names all errors',
     async (operation, state) => {
       const bus = await running({
-        'eventbus-orders-0': { drain: fails('commit refused'), close: fails('leave refused') },
+        'eventbus-orders-0': { close: fails('commit refused') },
         'eventbus-orders-retry-1-0': { close: fails('socket gone') },
       });
       const error: AggregateError = await bus.lifecycle[operation]('orders').then(
@@ -256,10 +253,11 @@ describe('a command that fails half-way', () => {
       expect(error.message).toContain(`Binding 'orders' is ${state}`);
       expect(error.errors.map(({ message }: Error) => message)).toEqual([
         'commit refused',
-        'leave refused',
         'socket gone',
       ]);
-      expect(bus.sessions.all.every(({ calls }) => calls.includes('close'))).toBe(true);
+      expect(
+        bus.sessions.all.every(({ calls }) => calls.includes(`close ${DRAIN_TIMEOUT_MS}`)),
+      ).toBe(true);
       expect(bus.registry.get('orders')?.state).toBe(state === 'DESTROYED' ? undefined : state);
       expect(bus.lifecycle.busyBindings).toBe(0);
     },
@@ -274,10 +272,10 @@ describe('a command that fails half-way', () => {
     await expect(bus.lifecycle.resume('orders')).resolves.toMatchObject({ state: 'RUNNING' });
   });
 
-  it('says which records come again when handlers outlived their time', async () => {
+  it('logs which records are redelivered if handlers exceeded their time', async () => {
     const abandoned = [{ topic: 'orders.events', partition: 0, offset: 31 }];
     const bus = await running({
-      'eventbus-orders-0': { drain: async () => ({ complete: false, abandoned }) },
+      'eventbus-orders-0': { close: async () => ({ complete: false, abandoned }) },
     });
     await bus.lifecycle.stop('orders');
     expect(bus.logger.lines).toMatchObject([
@@ -286,12 +284,12 @@ describe('a command that fails half-way', () => {
   });
 });
 
-describe('commands at the same time', () => {
-  it('follow one another on one binding, and do not wait for another one', async () => {
+describe('concurrent commands', () => {
+  it('run in turn on one binding, and do not wait for another binding', async () => {
     const gate = new Deferred();
     const bus = busWith();
     bus.sessions.scripts.set('eventbus-orders-0', {
-      drain: () => gate.promise.then(() => DRAINED),
+      close: () => gate.promise.then(() => DRAINED),
     });
     bus.add();
     bus.add(binding('payments'));
@@ -305,7 +303,7 @@ describe('commands at the same time', () => {
     await expect(startingAgain).resolves.toMatchObject({ state: 'RUNNING' });
   });
 
-  it('go down only while the bus shuts down', async () => {
+  it('can stop but not start bindings while the bus shuts down', async () => {
     const { lifecycle, shutdownGate, add } = busWith();
     add();
     await lifecycle.start('orders');

@@ -21,7 +21,7 @@ import { failuresOf, throwIfAny } from '../shutdown/collect-failures.js';
 import type { MessageContainer } from '../message-container.js';
 import { assertTransition, isLive } from './transitions.js';
 
-/** Who asks, and why: kept with the binding and shown to operators. */
+/** Author and reason of a command, kept with the binding and shown to operators. */
 export interface CommandNote {
   readonly reason?: string;
   readonly by?: string;
@@ -32,11 +32,11 @@ export interface LifecycleOptions {
   readonly shutdownGate: ShutdownGate;
   readonly runtime: Runtime;
   readonly logger: DriverLogger;
-  /** How long `stop` and `destroy` let running handlers go on. */
+  /** Time that `stop` and `destroy` give to running handlers. */
   readonly drainTimeoutMs: () => number;
 }
 
-/** What a command came to: the record as it is now, and what failed on the way. */
+/** Result of a command: the new registration, and the errors on the way. */
 interface CommandResult {
   readonly registration: ContainerRegistration;
   readonly failures: readonly Error[];
@@ -50,8 +50,8 @@ type CommandStep = (
 const REMOVED_BY_RESUME: readonly BindingPause[] = ['operator', 'routing'];
 
 /**
- * The commands over the registry. Commands on one binding follow one another; a failing one still
- * does everything else that belongs to it, leaves a state that is true, and then says what failed.
+ * Carries out commands on bindings. Commands on one binding run in turn. A failing command still
+ * does the rest of its work, leaves a true state, and then reports what failed.
  *
  * A handler must not await a command on its own binding: `stop` waits for the handler.
  */
@@ -67,53 +67,56 @@ export class LifecycleManager {
 
   constructor(private readonly options: LifecycleOptions) {}
 
-  /** How many bindings have a command running or waiting. */
+  /** Number of bindings with a command that runs or waits. */
   get busyBindings(): number {
     return this.#locks.size;
   }
 
-  /** Begins to read with fresh sessions, without waiting for the broker. */
+  /** Starts reading with new sessions, without waiting for the broker. */
   start(ref: BindingRef, note: CommandNote = {}): Promise<BindingSnapshot> {
     return this.#command('start', ref, note);
   }
 
-  /** Lets running handlers finish, commits and leaves the group. */
+  /** Waits for running handlers, commits and leaves the group. */
   stop(ref: BindingRef, note: CommandNote = {}): Promise<BindingSnapshot> {
     return this.#command('stop', ref, note);
   }
 
   /**
-   * Stays in the group and hands out nothing. What is done is committed first. Where the circuit or
-   * routing has paused the binding before, it stays paused when that is over.
+   * Stays in the group and hands out nothing. Completed records are committed first. If the circuit
+   * or routing has paused the binding before, the operator's pause outlasts theirs.
    */
   pause(ref: BindingRef, note: CommandNote = {}): Promise<BindingSnapshot> {
     return this.#command('pause', ref, note);
   }
 
-  /** Takes away what an operator or routing asked for. A circuit that is open keeps the binding PAUSED, and the answer says so. */
+  /**
+   * Removes the pauses of an operator and of routing. An open circuit keeps the binding PAUSED, and
+   * the result shows that.
+   */
   resume(ref: BindingRef, note: CommandNote = {}): Promise<BindingSnapshot> {
     return this.#command('resume', ref, note);
   }
 
-  /** Stops what is live and forgets the binding, whatever fails on the way. */
+  /** Stops a running binding and forgets it, whatever fails on the way. */
   destroy(ref: BindingRef, note: CommandNote = {}): Promise<BindingSnapshot> {
     return this.#command('destroy', ref, note);
   }
 
   /**
-   * One retry tier alone, for as long as the binding runs: what waits in its topic waits on, while
-   * the binding and its other tiers go on. Records that fail are still written to it.
+   * Pauses one retry tier for as long as the binding runs. The binding and its other tiers go on,
+   * and failed records are still written to the tier's topic.
    */
   pauseTier(ref: BindingRef, tier: number, note: CommandNote = {}): Promise<BindingSnapshot> {
     return this.#commandTier('pause', ref, tier, note);
   }
 
-  /** Takes away what `pauseTier` asked for. Whatever else pauses the tier stays. */
+  /** Removes the pause of `pauseTier`. Other pauses of the tier stay. */
   resumeTier(ref: BindingRef, tier: number, note: CommandNote = {}): Promise<BindingSnapshot> {
     return this.#commandTier('resume', ref, tier, note);
   }
 
-  /** Adds one more reason to be paused; the reasons of others stay. To add one twice changes nothing. */
+  /** Adds a pause reason; the reasons of others stay. Adding a reason twice changes nothing. */
   addPause(ref: BindingRef, pause: BindingPause, note: CommandNote = {}): Promise<BindingSnapshot> {
     return this.#locked(ref, async (registration) => {
       if (!isLive(registration.state)) throw notLive(registration, 'pause');
@@ -123,7 +126,9 @@ export class LifecycleManager {
     });
   }
 
-  /** Takes one reason away and returns those that remain. One that is not there, or gone with a stop, is no error. */
+  /**
+   * Removes a pause reason and returns the remaining ones. A reason that is not there is no error.
+   */
   removePause(
     ref: BindingRef,
     pause: BindingPause,
@@ -142,9 +147,9 @@ export class LifecycleManager {
     note: CommandNote,
   ): Promise<BindingSnapshot> {
     return this.#locked(ref, async (registration) => {
+      this.#assertNotShuttingDown(operation, registration);
       if (!isFirstOperatorPause(operation, registration))
         assertTransition(registration.bindingName, operation, registration.state);
-      this.#assertNotShuttingDown(operation, registration);
       const command = this.#commandOf(operation, note);
       return this.#report(operation, await this.#steps[operation](registration, command));
     });
@@ -174,7 +179,10 @@ export class LifecycleManager {
     return this.#locks.run(meant.key, () => work(this.#currentRegistration(meant)));
   }
 
-  /** A binding that was destroyed while the command waited is not confused with a new one of its name. */
+  /**
+   * Recognises a binding that was destroyed while the command waited, even if another one has its
+   * name now.
+   */
   #currentRegistration(meant: ContainerRegistration): ContainerRegistration {
     const found = this.options.registry.get({ cluster: meant.cluster, name: meant.bindingName });
     return found?.mainContainer === meant.mainContainer
@@ -182,7 +190,7 @@ export class LifecycleManager {
       : { ...meant, state: 'DESTROYED', pauses: [] };
   }
 
-  /** During a shutdown bindings only go down. */
+  /** Bindings only go down during a shutdown. */
   #assertNotShuttingDown(
     operation: ContainerOperation,
     { bindingName }: ContainerRegistration,
@@ -204,7 +212,8 @@ export class LifecycleManager {
         lastCommand,
         startFailure: undefined,
       });
-    const leftovers = await failuresOf(containers.map((container) => () => container.close()));
+    const closed = await Promise.all(containers.map((container) => container.close()));
+    const leftovers = closed.flatMap(({ errors }) => errors);
     return this.#update(registration, { startFailure: failures[0] }, [...failures, ...leftovers]);
   }
 
@@ -221,13 +230,13 @@ export class LifecycleManager {
     lastCommand: LastCommand,
   ): Promise<CommandResult> {
     const failures = isLive(registration.state) ? await this.#stopContainers(registration) : [];
-    const aftermath = this.#update(
+    const result = this.#update(
       registration,
       { state: 'DESTROYED', pauses: [], lastCommand },
       failures,
     );
     this.options.registry.unregister(refOf(registration));
-    return aftermath;
+    return result;
   }
 
   async #pause(
@@ -258,31 +267,15 @@ export class LifecycleManager {
     return this.#update(registration, { state, pauses, lastCommand }, failures);
   }
 
+  /**
+   * A shutdown has closed the containers before it destroys the binding, so none is left to close.
+   */
   async #stopContainers(registration: ContainerRegistration): Promise<readonly Error[]> {
-    const failures = await failuresOf(
-      containersOf(registration).map(
-        (container) => () => this.#stopContainer(registration, container),
-      ),
-    );
+    const started = containersOf(registration).filter(({ isStarted }) => isStarted);
+    const drainMs = this.options.drainTimeoutMs();
+    const reports = await Promise.all(started.map((container) => container.close(drainMs)));
     registration.publishProblems?.clear();
-    return failures;
-  }
-
-  async #stopContainer(
-    registration: ContainerRegistration,
-    container: MessageContainer,
-  ): Promise<void> {
-    const { complete, abandoned, errors } = await container.drain(this.options.drainTimeoutMs());
-    if (!complete)
-      this.options.logger.warn('What was not finished and committed in time is delivered again', {
-        binding: registration.bindingName,
-        container: container.id,
-        redelivered: abandoned.map(
-          ({ topic, partition, offset }) => `${topic}-${partition}@${offset}`,
-        ),
-      });
-    const failures = await failuresOf([() => container.close()]);
-    throwIfAny([...errors, ...failures], `Container '${container.id}' was not stopped cleanly`);
+    return reports.flatMap(({ errors }) => errors);
   }
 
   #update(
@@ -311,7 +304,7 @@ export class LifecycleManager {
   }
 }
 
-/** A circuit that opened a moment ago is no reason to refuse an operator: his pause outlasts it. */
+/** An operator may pause a binding that its circuit has just paused: his pause outlasts it. */
 function isFirstOperatorPause(
   operation: ContainerOperation,
   { state, pauses }: ContainerRegistration,

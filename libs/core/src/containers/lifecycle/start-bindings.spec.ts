@@ -4,8 +4,8 @@ import { startBindings } from './start-bindings.js';
 const start = ({ registry, lifecycle, logger }: ReturnType<typeof busWith>) =>
   startBindings(registry, lifecycle, logger);
 
-describe('starting all bindings', () => {
-  it('starts those that are to start by themselves', async () => {
+describe('startBindings', () => {
+  it('starts the bindings with autoStartup', async () => {
     const bus = busWith();
     bus.add(binding('orders'));
     bus.add(binding('manual', { autoStartup: false }));
@@ -18,7 +18,7 @@ describe('starting all bindings', () => {
     expect(bus.registry.require('manual').state).toBe('CREATED');
   });
 
-  it('lets no more than startup.concurrency sessions join at the same time, over hundreds of containers', async () => {
+  it('lets startup.concurrency sessions join at the same time, over hundreds of containers', async () => {
     const bus = busWith({ joinConcurrency: 8 });
     let joining = 0;
     let most = 0;
@@ -42,7 +42,7 @@ describe('starting all bindings', () => {
     expect(most).toBe(8);
   });
 
-  it('waits for no cluster: those that cannot be reached keep nobody from joining', async () => {
+  it('waits for no cluster: an unreachable one delays nobody', async () => {
     const bus = busWith({ joinConcurrency: 2 });
     for (const name of ['dead1', 'dead2', 'dead3']) {
       bus.sessions.scripts.set(`eventbus-${name}-0`, { joins: 'never' });
@@ -56,7 +56,7 @@ describe('starting all bindings', () => {
     expect(bus.registry.require('dead1').mainContainer.status.state).toBe('starting');
   });
 
-  it('reports and logs what could not begin, and starts the rest', async () => {
+  it('reports and logs a binding that could not begin, and starts the rest', async () => {
     const bus = busWith();
     bus.sessions.refused.add('eventbus-orders-0');
     bus.add(binding('orders'));

@@ -7,7 +7,7 @@ import type { LifecycleManager } from './lifecycle-manager.js';
 
 export interface StartupReport {
   readonly started: readonly BindingSnapshot[];
-  /** What could not even begin, for instance because the driver refuses an option. */
+  /** Bindings that could not begin, for instance because the driver refused an option. */
   readonly failed: readonly {
     readonly binding: string;
     readonly cluster: string;
@@ -16,8 +16,8 @@ export interface StartupReport {
 }
 
 /**
- * Starts every binding that is to start by itself, and reports once all of them have begun. It
- * waits for no broker: JoinSlots lets them join by and by, and health shows how far they are.
+ * Starts every binding with `autoStartup`, and returns once all of them have begun. JoinSlots lets
+ * them join one after the other, and health shows their progress, so no broker is awaited.
  */
 export async function startBindings(
   registry: ContainerRegistry,

@@ -8,8 +8,8 @@ const member = (change: object = {}) =>
     ...change,
   });
 
-describe('The id of a static member', () => {
-  it('is made of binding, host and index', () => {
+describe('the id of a static member', () => {
+  it('consists of binding, host and index', () => {
     expect(staticMemberId(member(), 'shop-0', 2)).toBe('orders-shop-0-2');
   });
 
@@ -18,18 +18,18 @@ describe('The id of a static member', () => {
     expect(staticMemberId(named, 'shop-0', 1)).toBe('eu.1.orders');
   });
 
-  it('is none without staticMembership', () => {
+  it('is undefined without staticMembership', () => {
     expect(staticMemberId(member({ staticMembership: false }), 'shop-0', 0)).toBeUndefined();
   });
 
-  it('is legal whatever the host is called, and keeps its index', () => {
+  it('is legal for every host name, and keeps its index', () => {
     expect(staticMemberId(member(), 'my host/ä', 3)).toBe('orders-my-host---3');
     const id = staticMemberId(member(), 'h'.repeat(400), 12)!;
     expect(id).toHaveLength(249);
     expect(id.endsWith('-12')).toBe(true);
   });
 
-  it('keeps its index wherever that stands: the host is what is cut', () => {
+  it('keeps its index at any place, and shortens the host name', () => {
     const named = member({ groupInstanceId: '{index}-{hostname}-{hostname}.{binding}' });
     const id = staticMemberId(named, `${'h'.repeat(300)}-pod-7`, 12)!;
     expect(id).toMatch(/^12-h+-pod-7-h+-pod-7\.orders$/);
@@ -45,7 +45,7 @@ describe('The id of a static member', () => {
     expect(ids).toEqual([`orders-${host}-0`, `orders-${host}-1`, `orders-${host}-0`]);
   });
 
-  it('is not there at all for ordinary members', async () => {
+  it('is left out for ordinary members', async () => {
     const { add, lifecycle, sessions } = busWith();
     add(binding());
     await lifecycle.start('orders');
@@ -53,14 +53,14 @@ describe('The id of a static member', () => {
   });
 });
 
-describe('A host that has another name at every rollout', () => {
+describe('a host whose name changes with every rollout', () => {
   it.each([
     'shop-7c9d8b6f5d-x2k4j',
     '3f2a9c1b7d6e',
-    // Of a DaemonSet, or of a Job.
+    // Names of pods of a DaemonSet or a Job.
     'shop-x2k4j',
     'eu-west-shop-9tzqm',
-  ])('is told: %s', (hostname) => {
+  ])('gets a warning: %s', (hostname) => {
     expect(staticMemberWarning(member(), hostname)).toContain(`the host '${hostname}'`);
   });
 
@@ -76,17 +76,17 @@ describe('A host that has another name at every rollout', () => {
     'shop-mngmt',
     'x2k4j',
     'shopx2k4j',
-  ])('is not taken for one: %s', (hostname) => {
+  ])('gets no warning: %s', (hostname) => {
     expect(staticMemberWarning(member(), hostname)).toBeUndefined();
   });
 
-  it('does not matter where the id has no host in it, or the members are ordinary', () => {
+  it('gets no warning if the id does not contain the host, or the members are ordinary', () => {
     const host = 'shop-7c9d8b6f5d-x2k4j';
     expect(staticMemberWarning(member({ groupInstanceId: 'a-{index}' }), host)).toBeUndefined();
     expect(staticMemberWarning(member({ staticMembership: false }), host)).toBeUndefined();
   });
 
-  it('is warned of when its binding is built', () => {
+  it('gets its warning when the binding is built', () => {
     const { add, runtime, logger } = busWith();
     Object.assign(runtime, { hostname: () => 'shop-7c9d8b6f5d-x2k4j' });
     add(member());

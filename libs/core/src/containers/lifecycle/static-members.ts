@@ -4,15 +4,18 @@ export { staticMemberId } from '../../config/resolving/static-member-id.js';
 
 type Member = Pick<ResolvedBinding, 'name' | 'staticMembership' | 'groupInstanceId'>;
 
-/** The random ends that Kubernetes gives the pods of a Deployment, and Docker its containers. */
+/** Random name endings of the pods of a Kubernetes Deployment, and of Docker containers. */
 const EPHEMERAL_HOSTNAMES = [
   /-[a-z0-9]{6,10}-[a-z0-9]{5}$/,
-  // Pods of a DaemonSet or a Job: only the two in three with a digit before a letter, for `shop-srv24` is an ordinary host.
+  // Pods of a DaemonSet or a Job. Only endings with a digit before a letter count, since `shop-
+  // srv24` is an ordinary host.
   /-(?=.*[0-9].*[a-z])[bcdfghjklmnpqrstvwxz2456789]{5}$/,
   /^[0-9a-f]{12}$/,
 ] as const;
 
-/** What is no reason to stop: such a member is static in name only. */
+/**
+ * Returns a warning if the member id changes with every rollout. The binding works all the same.
+ */
 export function staticMemberWarning(member: Member, hostname: string): string | undefined {
   const { name, staticMembership, groupInstanceId } = member;
   if (!staticMembership || !groupInstanceId.includes('{hostname}')) return undefined;

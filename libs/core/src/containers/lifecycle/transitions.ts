@@ -30,7 +30,7 @@ export function assertTransition(
   throw new InvalidContainerStateException(binding, operation, current, required);
 }
 
-/** It has sessions that read, or would if nothing kept them from it. */
+/** Returns whether the binding has sessions, paused or not. */
 export function isLive(state: ContainerState): boolean {
   return state === 'RUNNING' || state === 'PAUSED';
 }

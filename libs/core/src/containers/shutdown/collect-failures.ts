@@ -1,6 +1,9 @@
 import { asError } from '../../errors/as-error.js';
 
-/** Does all of it, whatever fails, and returns what failed. A failure of several counts as several. */
+/**
+ * Runs all attempts, whatever fails, and returns the errors. An AggregateError counts as its
+ * errors.
+ */
 export async function failuresOf(attempts: readonly (() => unknown)[]): Promise<readonly Error[]> {
   const settled = await Promise.allSettled(attempts.map(async (attempt) => attempt()));
   return settled.flatMap((result) => (result.status === 'rejected' ? flatten(result.reason) : []));

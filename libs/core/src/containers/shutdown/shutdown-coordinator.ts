@@ -10,10 +10,9 @@ import { containersOf, type ContainerRegistration } from '../container-registrat
 import type { ContainerRegistry } from '../container-registry.js';
 import { failuresOf } from './collect-failures.js';
 import type { LifecycleManager } from '../lifecycle/lifecycle-manager.js';
-import type { MessageContainer } from '../message-container.js';
 
-/** For leaving the groups after the drain. */
-const CLOSE_TIMEOUT_MS = 15_000;
+/** Time for a command of an operator that is under way on a binding. */
+const COMMAND_TIMEOUT_MS = 15_000;
 
 export interface ShutdownOptions {
   readonly registry: ContainerRegistry;
@@ -21,14 +20,16 @@ export interface ShutdownOptions {
   readonly shutdownGate: ShutdownGate;
   readonly runtime: Runtime;
   readonly logger: DriverLogger;
-  /** For the running handlers of all bindings together. */
+  /** Time for the running handlers of all bindings together. */
   readonly drainTimeoutMs: () => number;
 }
 
 export interface BindingShutdown {
   readonly binding: string;
   readonly cluster: string;
-  /** False when handlers were still running, or nobody can tell; their records are delivered again. */
+  /**
+   * False if handlers were still running or the result is unknown. Their records are redelivered.
+   */
   readonly complete: boolean;
   /** Positions only, never a payload. */
   readonly abandoned: readonly (TopicPartition & { readonly offset: number })[];
@@ -37,24 +38,29 @@ export interface BindingShutdown {
 
 export interface ShutdownReport {
   readonly durationMs: number;
-  /** Everything was finished, committed and left. */
+  /** True if everything was finished and committed, and all groups were left. */
   readonly complete: boolean;
   readonly bindings: readonly BindingShutdown[];
 }
 
 /**
- * 1 refuse what is new, 2 pause everything, 3 wait for running handlers, 4 commit, 5 leave the
- * groups, and meanwhile let the alerts of dead letters end: what they are sent with is closed
- * next. Producers stay open: requests that are still being answered may publish. Each binding
- * goes through 2 to 5 by itself, so that one whose broker is gone does not eat the time of the
- * others. It never rejects: what failed is in the report.
+ * Shuts the bus down:
+ *
+ * 1. New bindings, starts and resumes are refused.
+ * 2. Each container closes: it hands out nothing more, waits for running handlers, commits, and
+ *    leaves its group. All of them begin at once, and a binding whose broker is gone takes no time
+ *    from the others.
+ * 3. Alerts of dead letters end: what they are sent with is closed next.
+ * 4. The bindings are forgotten.
+ *
+ * Producers stay open, since requests that are still being answered may publish.
  */
 export class ShutdownCoordinator {
   #draining: Promise<ShutdownReport> | undefined;
 
   constructor(private readonly options: ShutdownOptions) {}
 
-  /** Every call gets the same report, whoever comes first. */
+  /** Starts the shutdown. Every call gets the same report. */
   drain(): Promise<ShutdownReport> {
     this.#draining ??= this.#shutDown();
     return this.#draining;
@@ -78,56 +84,32 @@ export class ShutdownCoordinator {
     registration: ContainerRegistration,
     startedAt: number,
   ): Promise<BindingShutdown> {
+    const drainMs = this.#remaining(startedAt);
     const containers = containersOf(registration);
-    const drains = await Promise.all(
-      containers.map((container) => this.#pauseAndDrain(container, startedAt)),
-    );
-    const alerting = failuresOf([() => this.#waitForAlerts(registration, startedAt)]);
-    const closing = await failuresOf([() => this.#destroy(registration)]);
-    // If the command did not come through, the sessions are closed all the same.
-    const forced =
-      closing.length === 0
-        ? []
-        : await failuresOf(containers.map((container) => () => container.close()));
+    const closed = await Promise.all(containers.map((container) => container.close(drainMs)));
+    const failures = await failuresOf([
+      () => this.#waitForAlerts(registration, startedAt),
+      () => this.#forget(registration),
+    ]);
     return {
       binding: registration.bindingName,
       cluster: registration.cluster,
-      complete: drains.every(({ complete }) => complete),
-      abandoned: drains.flatMap(({ abandoned }) => abandoned),
-      errors: unique([
-        ...drains.flatMap(({ errors }) => errors),
-        ...closing,
-        ...forced,
-        ...(await alerting),
-      ]),
+      complete: closed.every(({ complete }) => complete),
+      abandoned: closed.flatMap(({ abandoned }) => abandoned),
+      errors: [...closed.flatMap(({ errors }) => errors), ...failures],
     };
   }
 
-  async #pauseAndDrain(
-    container: MessageContainer,
-    startedAt: number,
-  ): ReturnType<MessageContainer['drain']> {
-    const pausing = await failuresOf([
-      () =>
-        this.#withTimeout(
-          container.id,
-          'pause',
-          this.#remaining(startedAt),
-          container.pause('shutdown'),
-        ),
-    ]);
-    const drained = await container.drain(this.#remaining(startedAt));
-    return { ...drained, errors: [...pausing, ...drained.errors] };
-  }
-
-  async #destroy(registration: ContainerRegistration): Promise<void> {
-    const { bindingName: name, cluster } = registration;
-    const destroyed = this.options.lifecycle.destroy(
-      { cluster, name },
-      { reason: 'shutdown', by: 'event-bus' },
-    );
+  /** Waits for a command that is under way on the binding. */
+  async #forget({
+    bindingName: name,
+    cluster,
+    mainContainer,
+  }: ContainerRegistration): Promise<void> {
+    const note = { reason: 'shutdown', by: 'event-bus' };
+    const destroyed = this.options.lifecycle.destroy({ cluster, name }, note);
     try {
-      await this.#withTimeout(registration.mainContainer.id, 'close', CLOSE_TIMEOUT_MS, destroyed);
+      await this.#withTimeout(mainContainer.id, 'close', COMMAND_TIMEOUT_MS, destroyed);
     } catch (error) {
       if (!isAlreadyDestroyed(error)) throw error;
     }
@@ -174,15 +156,10 @@ export class ShutdownCoordinator {
   }
 }
 
-/** An operator destroyed it at the same time. */
+/** An operator destroyed the binding at the same time. */
 function isAlreadyDestroyed(error: unknown): boolean {
   return (
     error instanceof BindingNotFoundException ||
     (error instanceof InvalidContainerStateException && error.currentState === 'DESTROYED')
   );
-}
-
-/** The drain's failures come back with the destroy that follows it. */
-function unique(errors: readonly Error[]): readonly Error[] {
-  return [...new Set(errors)];
 }

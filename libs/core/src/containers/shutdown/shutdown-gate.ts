@@ -1,6 +1,9 @@
 import { EventBusShuttingDownException } from '../../errors/container-errors.js';
 
-/** Whether the bus takes on new work. It closes once, when the shutdown begins, and never opens again. */
+/**
+ * Decides whether the bus accepts new work. The gate closes once, when the shutdown begins, and
+ * never opens again.
+ */
 export class ShutdownGate {
   #isOpen = true;
 

@@ -2,9 +2,12 @@ import type { ArgumentsHost } from '@nestjs/common';
 import { CONTEXT_TYPE } from './nest-contexts.js';
 import type { HandlerArguments } from './parameter-value.js';
 
-/** What an exception filter sees: the record and its context, in the places where each transport looks. */
+/**
+ * The ArgumentsHost of an exception filter: the record and its context, in the positions where
+ * filters of each transport expect them.
+ */
 export function argumentsHost(args: HandlerArguments): ArgumentsHost {
-  // Nest lets the caller say which type it expects.
+  // The type is chosen by the caller, as in Nest's own ArgumentsHost.
   const at = (index: number) => args[index] as never;
   return {
     getArgs: () => [...args] as never,

@@ -5,10 +5,10 @@ import { argumentsHost } from './arguments-host.js';
 import type { EnhancedInstance, Guard, NestContexts } from './nest-contexts.js';
 import type { HandlerArguments } from './parameter-value.js';
 
-/** 401 and 403: what the guards of most applications throw instead of answering false. */
+/** Status codes that count as a refusal: many guards throw them instead of returning false. */
 const REFUSALS: ReadonlySet<number> = new Set([401, 403]);
 
-/** A call with everything that Nest has around it. */
+/** Calls a handler with Nest's guards, interceptors, pipes and filters. */
 export class EnhancedCall {
   readonly #guards: ReturnType<NestContexts['guards']>;
   readonly #call: (args: HandlerArguments) => unknown;
@@ -25,25 +25,25 @@ export class EnhancedCall {
   }
 
   async invoke(args: HandlerArguments): Promise<unknown> {
-    await this.#admit(args);
+    await this.#checkGuards(args);
     try {
       return await this.#call(args);
     } catch (error) {
-      await this.#observe(error, args);
+      await this.#runFilters(error, args);
       throw error;
     }
   }
 
   /**
-   * A global guard knows requests: whatever it throws at a record, it has not let it pass. One of the
-   * handler's own may fail as the handler may.
+   * Treats any error of a global guard as a refusal, because global guards are written for requests and
+   * may fail for a record. An error of the handler's own guard is a failure, as in the handler itself.
    */
-  async #admit(args: HandlerArguments): Promise<void> {
-    await this.#pass(this.#guards.global, args, () => true);
-    await this.#pass(this.#guards.own, args, isRefusal);
+  async #checkGuards(args: HandlerArguments): Promise<void> {
+    await this.#checkGuard(this.#guards.global, args, () => true);
+    await this.#checkGuard(this.#guards.own, args, isRefusal);
   }
 
-  async #pass(
+  async #checkGuard(
     guard: Guard,
     args: HandlerArguments,
     refuses: (error: unknown) => boolean,
@@ -51,13 +51,16 @@ export class EnhancedCall {
     try {
       if (!(await guard(args))) throw new ForbiddenException();
     } catch (error) {
-      await this.#observe(error, args);
+      await this.#runFilters(error, args);
       throw refuses(error) ? this.#refused(error) : error;
     }
   }
 
-  /** Filters see the error. What they return or throw changes nothing: the record has failed. */
-  async #observe(error: unknown, args: HandlerArguments): Promise<void> {
+  /**
+   * Shows the error to the filters. They only observe: the record has failed, whatever they return
+   * or throw.
+   */
+  async #runFilters(error: unknown, args: HandlerArguments): Promise<void> {
     try {
       await this.#filter(error, argumentsHost(args));
     } catch (thrown) {

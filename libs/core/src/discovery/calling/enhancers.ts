@@ -3,16 +3,19 @@ import type { HandlerHost } from '../exploring/handler-host.js';
 import { ENHANCER_KEYS } from '../exploring/nest-metadata.js';
 import { declaredParameters } from '../decorators/parameters.js';
 
-/** `'local'`: what the class and the method declare. `'all'`: what is global as well. */
+/** `'local'` applies the enhancers of the class and the method, `'all'` the global enhancers as well. */
 export type EnhancerScope = 'local' | 'all';
 
 interface DeclaredEnhancer {
   readonly kind: string;
-  /** A class, which Nest instantiates, or an object that is ready. */
+  /** A class, which Nest instantiates, or an instance. */
   readonly enhancer: unknown;
 }
 
-/** Whether anything of Nest's has a part in the call, so that Nest must make it. */
+/**
+ * Returns true if an enhancer or a custom parameter is declared, so that Nest's context creator
+ * must make the call.
+ */
 export function isEnhanced(host: HandlerHost, method: string): boolean {
   return (
     declaredEnhancers(host, method).length > 0 ||
@@ -21,8 +24,8 @@ export function isEnhanced(host: HandlerHost, method: string): boolean {
 }
 
 /**
- * Enhancers that would be left out in silence: Nest instantiates those of classes it constructs
- * itself. A guard that is skipped lets everybody in.
+ * Finds enhancers that would be skipped silently: Nest instantiates only those of classes that it
+ * constructs itself. A guard that is skipped would let every record pass.
  */
 export function missingEnhancers(
   container: NestContainer,
@@ -38,15 +41,18 @@ export function missingEnhancers(
     );
 }
 
-/** Global enhancers that live for one request exist for controllers and the like, and for no static provider. */
+/**
+ * Returns the kinds of request-scoped global enhancers. Nest instantiates them for controllers, but
+ * not for a static provider.
+ */
 export function scopedGlobals({ applicationConfig }: NestContainer): readonly string[] {
-  const found = {
+  const byKind = {
     guards: applicationConfig?.getGlobalRequestGuards(),
     interceptors: applicationConfig?.getGlobalRequestInterceptors(),
     pipes: applicationConfig?.getGlobalRequestPipes(),
     filters: applicationConfig?.getGlobalRequestFilters(),
   };
-  return Object.entries(found).flatMap(([kind, each]) => (each?.length ? [kind] : []));
+  return Object.entries(byKind).flatMap(([kind, each]) => (each?.length ? [kind] : []));
 }
 
 function declaredEnhancers(

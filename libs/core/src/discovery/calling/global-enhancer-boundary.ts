@@ -3,58 +3,62 @@ import { defer, tap, type Observable } from 'rxjs';
 import { HandlerRefusedException } from '../../errors/handler-errors.js';
 import type { HandlerArguments } from './parameter-value.js';
 
-/** How what belongs to a handler has ended: its own interceptors, its pipes and its method. */
-type Ending =
-  | { readonly kind: 'begun' }
-  | { readonly kind: 'answered'; readonly value: unknown }
+/** Result of the handler's own part: its interceptors, its pipes and its method. */
+type HandlerResult =
+  | { readonly kind: 'started' }
+  | { readonly kind: 'returned'; readonly value: unknown }
   | { readonly kind: 'failed'; readonly error: unknown };
 
 /**
- * Stands between the global interceptors and what belongs to the handler. They are made for
- * requests: one turns errors into answers, one wraps what was returned, one answers from a cache.
- * Any of that would make a success of a record that failed or was never handled. So they may fail a
- * record, and that is all: the handler's own answer counts.
+ * An interceptor between the global interceptors and the handler's own part.
+ *
+ * Global interceptors are written for requests: some turn errors into responses, some wrap the returned
+ * value, some answer from a cache. Each of these would turn a failed or unhandled record into a success.
+ * So the result of the handler counts; a global interceptor can only make a record fail.
  */
 export class GlobalEnhancerBoundary implements NestInterceptor {
-  /** By what the call is about, which no other call is. */
-  readonly #results = new WeakMap<object, Ending>();
+  /** Results by the first argument of the call, which is unique to the call. */
+  readonly #results = new WeakMap<object, HandlerResult>();
 
   constructor(private readonly origin: string) {}
 
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
     const subject = context.getArgByIndex<object>(0);
-    const note = (ending: Ending): void => void this.#results.set(subject, ending);
+    const setResult = (result: HandlerResult): void => void this.#results.set(subject, result);
     return defer(() => {
-      note({ kind: 'begun' });
+      setResult({ kind: 'started' });
       return next.handle();
     }).pipe(
       tap({
-        next: (value: unknown) => note({ kind: 'answered', value }),
-        error: (error: unknown) => note({ kind: 'failed', error }),
+        next: (value: unknown) => setResult({ kind: 'returned', value }),
+        error: (error: unknown) => setResult({ kind: 'failed', error }),
       }),
     );
   }
 
-  /** The handler's own answer, whatever the global interceptors have made of it. */
+  /**
+   * Runs the call and returns the handler's own result, regardless of what global interceptors made
+   * of it.
+   */
   async around([subject]: HandlerArguments, call: () => unknown): Promise<unknown> {
     try {
       await call();
-      return this.#answer(this.#results.get(subject));
+      return this.#resultOf(this.#results.get(subject));
     } finally {
       this.#results.delete(subject);
     }
   }
 
-  #answer(ending: Ending | undefined): unknown {
-    switch (ending?.kind) {
-      case 'answered':
-        return ending.value;
+  #resultOf(result: HandlerResult | undefined): unknown {
+    switch (result?.kind) {
+      case 'returned':
+        return result.value;
       case 'failed':
-        throw ending.error;
-      case 'begun':
+        throw result.error;
+      case 'started':
       case undefined:
         throw new HandlerRefusedException(
-          `A global interceptor answered in the place of ${this.origin}, so nobody has handled the record. Its partition waits; the record is neither done nor dead-lettered. Let the interceptor leave calls of type 'eventbus' alone, or call acknowledge() on the EventContext (the second argument) where the record is to count as done; or set enhancers: 'local'.`,
+          `A global interceptor answered in place of ${this.origin}, so the record was not handled. Its partition waits; the record is neither committed nor dead-lettered. Let the interceptor ignore calls of type 'eventbus', or call acknowledge() on the EventContext (the second argument) if the record should count as done; or set enhancers: 'local'.`,
         );
     }
   }

@@ -66,7 +66,7 @@ class Swallowing implements ExceptionFilter {
 }
 
 describe("enhancers: 'all'", () => {
-  it('brings the global ones in, and filters still only observe', async () => {
+  it('applies global enhancers, and filters still only observe', async () => {
     const { handlers } = await explore({
       providers: [Failing, { provide: APP_FILTER, useClass: Swallowing }],
     });
@@ -75,7 +75,7 @@ describe("enhancers: 'all'", () => {
     expect(seen).toEqual([expect.any(Boom)]);
   });
 
-  it('a global guard refuses', async () => {
+  it('fails the record if a global guard refuses it', async () => {
     const { handlers } = await explore({
       providers: [Succeeding, { provide: APP_GUARD, useClass: JwtLike }],
     });
@@ -94,21 +94,24 @@ describe("enhancers: 'all'", () => {
   };
 
   it.each<[string, NestInterceptor['intercept']]>([
-    ['makes an answer of an error', (_, next) => next.handle().pipe(catchError(() => of(1)))],
+    ['turns an error into a response', (_, next) => next.handle().pipe(catchError(() => of(1)))],
     ['answers before the handler does', (_, next) => race(next.handle(), NEVER, of(1))],
-    ['answers in its place', () => of('cached')],
-  ])('a global interceptor that %s makes no success', async (_name, intercept) => {
-    class Slow {
-      @EventHandler('orders')
-      async handle(): Promise<void> {
-        await Promise.resolve();
-        throw new Boom('handler');
+    ['answers in place of the handler', () => of('cached')],
+  ])(
+    'never turns a record into a success by a global interceptor that %s',
+    async (_name, intercept) => {
+      class Slow {
+        @EventHandler('orders')
+        async handle(): Promise<void> {
+          await Promise.resolve();
+          throw new Boom('handler');
+        }
       }
-    }
-    await expect(answer(Slow, intercept)).rejects.toThrow(/^handler$|in the place of Slow.handle/);
-  });
+      await expect(answer(Slow, intercept)).rejects.toThrow(/^handler$|in place of Slow.handle/);
+    },
+  );
 
-  it('what the handler says counts, whatever a global interceptor makes of it', async () => {
+  it('uses the result of the handler, whatever a global interceptor makes of it', async () => {
     const result = ConsumerResult.error('bad');
     class Saying {
       @EventHandler('orders')
@@ -120,7 +123,7 @@ describe("enhancers: 'all'", () => {
     expect(await wrapped).toBe(result);
   });
 
-  it('a global interceptor may fail a record, and see it tried again', async () => {
+  it('lets a global interceptor fail a record and see its retry', async () => {
     let calls = 0;
     class Flaky {
       @EventHandler('orders')
@@ -135,7 +138,7 @@ describe("enhancers: 'all'", () => {
     await expect(failing).rejects.toThrow('interceptor');
   });
 
-  it('a handler whose Observable gives no value has handled its record all the same', async () => {
+  it('accepts a handler whose Observable completes without a value', async () => {
     class Silent {
       @EventHandler('orders')
       handle(): Observable<never> {
@@ -145,7 +148,7 @@ describe("enhancers: 'all'", () => {
     await expect(answer(Silent, (_, next) => next.handle())).resolves.toBeUndefined();
   });
 
-  it('what a handler has declared itself is its own word', async () => {
+  it("keeps the results of the handler's own interceptors", async () => {
     class Local extends Failing {
       @EventHandler('orders')
       @UseInterceptors({
@@ -159,7 +162,7 @@ describe("enhancers: 'all'", () => {
     expect(await answer(Local, (_, next) => next.handle())).toBe('recovered');
   });
 
-  it('refuses request-scoped global ones, which would be left out', async () => {
+  it('refuses request-scoped global enhancers, which would be skipped', async () => {
     @Injectable({ scope: Scope.REQUEST })
     class Scoped extends JwtLike {}
     const { handlers } = await explore({

@@ -10,7 +10,7 @@ import { declaredParameters, type DeclaredParameter } from '../decorators/parame
 
 export type HandlerCall = (args: HandlerArguments) => unknown;
 
-/** A method of a host, and how it is called. */
+/** A handler method and its host. `origin` names it in messages. */
 export interface HandlerMethod {
   readonly host: HandlerHost;
   readonly method: string;
@@ -19,7 +19,10 @@ export interface HandlerMethod {
 
 type Instance = Readonly<{ [method: string]: (...args: readonly unknown[]) => unknown }>;
 
-/** Calls a handler method. Nest's context creators take part only where something is declared. */
+/**
+ * Creates the call of a handler method. Nest's context creators are used only if enhancers are
+ * declared, since they make each call slower.
+ */
 export function handlerCall(
   container: NestContainer,
   handler: HandlerMethod,
@@ -58,7 +61,7 @@ function scopedCall(
   };
 }
 
-/** The method is looked up for each call, so that a spy or a proxy that comes later is called too. */
+/** Looks the method up for each call, so that a spy or a proxy that is installed later is called, too. */
 function plainCall(
   host: object,
   method: string,

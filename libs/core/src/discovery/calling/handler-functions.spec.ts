@@ -2,11 +2,11 @@ import { Subject } from 'rxjs';
 import type { HandlerDefinition } from '../exploring/handler-definition.js';
 import { recordHandler } from './handler-functions.js';
 
-describe('a function that was registered and returns an Observable', () => {
+describe('A registered function that returns an Observable', () => {
   const handlerOf = (work: Subject<number>): HandlerDefinition =>
     recordHandler('orders', () => work);
 
-  it('is done when it completes', async () => {
+  it('is done when the Observable completes', async () => {
     const work = new Subject<number>();
     let isDone = false;
     const handled = Promise.resolve(handlerOf(work).invoke([], [])).then(() => (isDone = true));
@@ -16,7 +16,7 @@ describe('a function that was registered and returns an Observable', () => {
     await handled;
   });
 
-  it('fails when it fails', async () => {
+  it('fails when the Observable fails', async () => {
     const work = new Subject<number>();
     const handled = handlerOf(work).invoke([], []);
     work.error(new Error('stock is empty'));

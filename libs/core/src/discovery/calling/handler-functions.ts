@@ -10,23 +10,24 @@ import { awaitable } from './awaitable.js';
 import type { EventHandlerOptions } from '../decorators/handler-options.js';
 import type { HandlerDefinition } from '../exploring/handler-definition.js';
 
-/** What a definition says besides how it is called. */
+/** A handler definition without its calls. */
 export type HandlerDescription = Omit<HandlerDefinition, 'invoke' | 'invokeWith'>;
 
-/** Parts what a handler says about itself from what it says about its binding. */
+/** Separates the options of the handler itself from the properties of its binding. */
 export function describeHandler(
   binding: string,
   form: HandlerDefinition['form'],
   origin: string,
-  { type, payload, filter, cluster, ...about }: EventHandlerOptions,
+  { type, payload, filter, cluster, ...bindingProperties }: EventHandlerOptions,
 ): HandlerDescription {
-  // Where it describes its binding, the cluster is a part of that; else it only says which one is meant.
-  const isDescribed = about.topic !== undefined && cluster !== undefined;
-  const properties = isDescribed ? { ...about, cluster } : about;
+  // Options with a topic define the binding, including its cluster; otherwise the cluster only
+  // selects the binding.
+  const definesBinding = bindingProperties.topic !== undefined && cluster !== undefined;
+  const properties = definesBinding ? { ...bindingProperties, cluster } : bindingProperties;
   return { binding, cluster, type, form, payload, filter, properties, origin };
 }
 
-/** A handler for a binding that is registered at run time. */
+/** Defines a handler for a binding that is registered at run time. */
 export function recordHandler<T>(
   binding: string,
   handle: RecordHandler<T>,
@@ -38,7 +39,7 @@ export function recordHandler<T>(
   };
 }
 
-/** For an object that takes the message and its metadata instead of a record and its context. */
+/** Defines a handler object, which takes the message and its metadata instead of a record and its context. */
 export function messageHandler<T>(
   binding: string,
   handler: MessageHandler<T>,
@@ -51,7 +52,7 @@ export function messageHandler<T>(
   };
 }
 
-/** An Observable that nobody subscribes to does nothing, and that would pass for success. */
+/** Calls a handler object with the message and its metadata. */
 export function handleMessage(
   handler: MessageHandler,
   record: EventRecord,
@@ -60,7 +61,10 @@ export function handleMessage(
   return awaitable(handler.handle(record.value, new RecordMetadata(record, context)));
 }
 
-/** Reads through: headers and a signal that nobody looks at cost nothing. */
+/**
+ * Delegates to the record and its context, so that headers and a signal that are not used are never
+ * created.
+ */
 class RecordMetadata implements MessageMetadata {
   readonly #record: EventRecord;
   readonly #context: EventContext;

@@ -32,8 +32,8 @@ class Order {
   id!: number;
 }
 
-describe('parameters of a handler', () => {
-  it('are the record and its context where nothing else is said', async () => {
+describe('Parameters of a handler', () => {
+  it('are the record and its context by default', async () => {
     class Handlers {
       @EventHandler('orders')
       handle(...args: unknown[]): void {
@@ -46,7 +46,7 @@ describe('parameters of a handler', () => {
     expect(handled[0]).toBe(record);
   });
 
-  it('get what their decorators name, those between get nothing', async () => {
+  it('get the values that their decorators name, and undecorated ones get undefined', async () => {
     class Handlers {
       @EventHandler('orders')
       handle(
@@ -76,7 +76,7 @@ describe('parameters of a handler', () => {
     ]);
   });
 
-  it('are arrays in a handler of slices', async () => {
+  it('are arrays in a batch handler', async () => {
     class Handlers {
       @EventHandler.Batch('orders')
       handle(
@@ -116,7 +116,7 @@ describe('parameters of a handler', () => {
     expect(handled).toEqual(['no. key-0', 0]);
   });
 
-  it('are validated by a ValidationPipe as the body of a request is', async () => {
+  it('are validated by a ValidationPipe like the body of a request', async () => {
     class Handlers {
       @EventHandler('orders')
       handle(@Payload(new ValidationPipe({ transform: true })) order: Order): void {
@@ -131,7 +131,7 @@ describe('parameters of a handler', () => {
     });
   });
 
-  it('may come from a decorator of the application', async () => {
+  it('may have a decorator of the application', async () => {
     const Trace = createParamDecorator((_data: unknown, context: ExecutionContext) => [
       context.getType(),
       context.switchToRpc().getData<EventRecord>().headers.get('trace'),
@@ -147,7 +147,7 @@ describe('parameters of a handler', () => {
     expect(handled).toEqual([1, ['eventbus', 'abc', 'Handlers']]);
   });
 
-  it('are those of the method itself where it overrides another', async () => {
+  it('are those of the overriding method, not of the overridden one', async () => {
     class Base {
       @EventHandler('orders')
       handle(@Payload() order: unknown, @Key() key: unknown): void {
@@ -164,7 +164,7 @@ describe('parameters of a handler', () => {
     expect(handled).toEqual(['key-0']);
   });
 
-  it('of another transport stop the start', async () => {
+  it('stop the start if they have a decorator of another transport', async () => {
     class Handlers {
       @EventHandler('orders')
       handle(@Query() query: unknown): void {
@@ -176,7 +176,7 @@ describe('parameters of a handler', () => {
     ]);
   });
 
-  it('do not mix with those of another class that has the same name', async () => {
+  it('are not confused with those of another class that has the same name', async () => {
     const build = (decorators: readonly ParameterDecorator[]) => {
       class Same {
         handle(...args: unknown[]): void {
@@ -195,7 +195,7 @@ describe('parameters of a handler', () => {
     expect(handled).toEqual([['key-0'], ['value']]);
   });
 
-  it('fail the record where a pipe refuses', async () => {
+  it('fail the record if a pipe refuses the value', async () => {
     class Handlers {
       @EventHandler('orders')
       handle(@Key(new ParseIntPipe()) key: number): void {

@@ -2,7 +2,7 @@ import type { EventContext } from '../../model/records/event-context.js';
 import type { EventRecord } from '../../model/records/event-record.js';
 import type { HandlerArguments } from './parameter-value.js';
 
-/** What a request-scoped provider gets where it injects REQUEST. */
+/** The REQUEST that a request-scoped provider injects. */
 export type EventBusRequest =
   | { readonly record: EventRecord; readonly context: EventContext }
   | { readonly records: readonly EventRecord[]; readonly contexts: readonly EventContext[] };

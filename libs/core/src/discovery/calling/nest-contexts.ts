@@ -1,6 +1,6 @@
 import type { ArgumentsHost, CanActivate, NestInterceptor } from '@nestjs/common';
 import { ExternalContextCreator, type ContextId, type NestContainer } from '@nestjs/core';
-import { failWhenEmpty } from './awaitable.js';
+import { withDefaultValue } from './awaitable.js';
 import type { EnhancerScope } from './enhancers.js';
 import { GlobalEnhancerBoundary } from './global-enhancer-boundary.js';
 import type { HandlerHost } from '../exploring/handler-host.js';
@@ -14,18 +14,21 @@ type Method = (...args: unknown[]) => unknown;
 
 export type Guard = (args: HandlerArguments) => Promise<boolean>;
 
-/** One instance of a host, and where its enhancers are to be looked for. */
+/** An instance of a host with the method to call, for which Nest looks up enhancers. */
 export interface EnhancedInstance {
   readonly instance: object;
   readonly callback: Method;
-  /** undefined: those that live as long as the application. */
+  /** Id of the request scope; undefined for the singletons. */
   readonly contextId: ContextId | undefined;
 }
 
-/** What ExternalContextCreator keeps to itself. Looked at when a handler is made, so that a change in Nest is a clear error then. */
-interface Collaborators {
+/**
+ * Private members of ExternalContextCreator. They are checked when a handler is created, so that a
+ * change in Nest gives a clear error at startup.
+ */
+interface CreatorInternals {
   readonly guardsContextCreator: {
-    create(...place: EnhancerPlace): readonly CanActivate[];
+    create(...lookup: EnhancerLookup): readonly CanActivate[];
   };
   readonly guardsConsumer: {
     tryActivate(
@@ -37,16 +40,16 @@ interface Collaborators {
     ): Promise<boolean>;
   };
   readonly filtersContextCreator: {
-    create(...place: EnhancerPlace): {
+    create(...lookup: EnhancerLookup): {
       invokeCustomFilters(error: unknown, host: ArgumentsHost): unknown;
     };
   };
-  readonly interceptorsContextCreator: InterceptorsOf;
-  readonly interceptorsConsumer: Interceptors;
+  readonly interceptorsContextCreator: InterceptorsContextCreator;
+  readonly interceptorsConsumer: InterceptorsConsumer;
 }
 
-/** Calls `next`, which calls the method, inside of the interceptors. */
-interface Interceptors {
+/** Runs the interceptors around `next`, which calls the method. */
+interface InterceptorsConsumer {
   intercept(
     interceptors: readonly NestInterceptor[],
     args: readonly unknown[],
@@ -57,11 +60,11 @@ interface Interceptors {
   ): Promise<unknown>;
 }
 
-interface InterceptorsOf {
-  create(...place: EnhancerPlace): readonly NestInterceptor[];
+interface InterceptorsContextCreator {
+  create(...lookup: EnhancerLookup): readonly NestInterceptor[];
 }
 
-type EnhancerPlace = [
+type EnhancerLookup = [
   instance: object,
   callback: Method,
   moduleKey: string,
@@ -70,16 +73,16 @@ type EnhancerPlace = [
 ];
 
 /**
- * Nest's own context creators for one handler method. Without the application's configuration they
- * know nothing of global enhancers. Each method has its own: those of Nest 11.1 mix up
- * the parameters of classes that have the same name.
+ * Nest's own context creators for one handler method. A creator without the configuration of the
+ * application does not know global enhancers. Each method gets its own creators, because those of
+ * Nest 11.1 confuse the parameters of classes that have the same name.
  */
 export class NestContexts {
   readonly #creator: ExternalContextCreator;
-  readonly #collaborators: Collaborators;
-  /** Without what is global. */
-  readonly #local: Collaborators;
-  /** Where nothing is global, nothing stands between it and the handler. */
+  readonly #internals: CreatorInternals;
+  /** Context creators without global enhancers. */
+  readonly #local: CreatorInternals;
+  /** Boundary between global and local enhancers. undefined if no global enhancers are applied. */
   readonly #boundary: GlobalEnhancerBoundary | undefined;
 
   constructor(
@@ -94,19 +97,22 @@ export class NestContexts {
       scope === 'all'
         ? boundaryBetween(this.#creator, local, `${host.type.name}.${method}`)
         : undefined;
-    // Nest looks among providers only: the guards of a controller would be skipped.
+    // Nest itself searches only providers, so the guards of a controller would be skipped.
     Object.assign(this.#creator, { getContextModuleKey: () => host.moduleKey });
-    this.#collaborators = collaboratorsOf(this.#creator);
-    const { interceptorsConsumer } = this.#collaborators;
+    this.#internals = internalsOf(this.#creator);
+    const { interceptorsConsumer } = this.#internals;
     Object.assign(this.#creator, { interceptorsConsumer: withResult(interceptorsConsumer) });
-    this.#local = collaboratorsOf(local);
+    this.#local = internalsOf(local);
   }
 
-  /** What resolves to whether all guards agree: those that are global, and the handler's own. */
+  /**
+   * Returns the global guards and the handler's own guards, each as one function that resolves to
+   * true if all of them agree.
+   */
   guards(of: EnhancedInstance): { readonly global: Guard; readonly own: Guard } {
-    const place = this.#place(of);
-    const all = this.#collaborators.guardsContextCreator.create(...place);
-    const own = this.#local.guardsContextCreator.create(...place);
+    const lookup = this.#lookup(of);
+    const all = this.#internals.guardsContextCreator.create(...lookup);
+    const own = this.#local.guardsContextCreator.create(...lookup);
     return {
       global: this.#guard(all.slice(0, all.length - own.length), of),
       own: this.#guard(own, of),
@@ -114,11 +120,11 @@ export class NestContexts {
   }
 
   #guard(guards: readonly CanActivate[], { instance, callback }: EnhancedInstance): Guard {
-    const { guardsConsumer } = this.#collaborators;
+    const { guardsConsumer } = this.#internals;
     return (args) => guardsConsumer.tryActivate(guards, args, instance, callback, CONTEXT_TYPE);
   }
 
-  /** The interceptors around the pipes around the method. */
+  /** Returns a call of the method with its interceptors and pipes. */
   call({ instance, callback, contextId }: EnhancedInstance): (args: HandlerArguments) => unknown {
     const call = this.#creator.create(
       instance,
@@ -136,13 +142,13 @@ export class NestContexts {
     return (args) => boundary.around(args, () => call(...args) as unknown);
   }
 
-  /** Hands an error to the filter that catches it, if one does. */
+  /** Returns a function that passes an error to the filter that catches it, if there is one. */
   filter(of: EnhancedInstance): (error: unknown, host: ArgumentsHost) => unknown {
-    const filters = this.#collaborators.filtersContextCreator.create(...this.#place(of));
+    const filters = this.#internals.filtersContextCreator.create(...this.#lookup(of));
     return (error, host) => filters.invokeCustomFilters(error, host);
   }
 
-  #place({ instance, callback, contextId }: EnhancedInstance): EnhancerPlace {
+  #lookup({ instance, callback, contextId }: EnhancedInstance): EnhancerLookup {
     return [instance, callback, this.host.moduleKey, contextId, this.host.id];
   }
 }
@@ -152,7 +158,7 @@ function exchangeKeyForValue(number: number, data: unknown, args: HandlerArgumen
   return name && parameterValue(name, data as string | undefined, args);
 }
 
-/** The context creators ask a container for its modules, and for the globals that they shall not see. */
+/** Hides the global enhancers of the container. The context creators otherwise need only its modules. */
 function withoutGlobals(container: NestContainer): NestContainer {
   const modulesOnly: Partial<NestContainer> = {
     getModules: () => container.getModules(),
@@ -161,44 +167,54 @@ function withoutGlobals(container: NestContainer): NestContainer {
   return modulesOnly as NestContainer;
 }
 
-/** Nest has global interceptors first, then those of the class, then those of the method. */
+/**
+ * Inserts the boundary between global and own interceptors: Nest lists global ones first, then
+ * those of the class and of the method.
+ */
 function boundaryBetween(
   creator: ExternalContextCreator,
   local: ExternalContextCreator,
   origin: string,
 ): GlobalEnhancerBoundary {
   const boundary = new GlobalEnhancerBoundary(origin);
-  const all = collaboratorsOf(creator).interceptorsContextCreator;
-  const own = collaboratorsOf(local).interceptorsContextCreator;
-  const interceptorsContextCreator: InterceptorsOf = {
-    create: (...place) => {
-      const found = all.create(...place);
-      return found.toSpliced(found.length - own.create(...place).length, 0, boundary);
+  const all = internalsOf(creator).interceptorsContextCreator;
+  const own = internalsOf(local).interceptorsContextCreator;
+  const interceptorsContextCreator: InterceptorsContextCreator = {
+    create: (...lookup) => {
+      const interceptors = all.create(...lookup);
+      return interceptors.toSpliced(
+        interceptors.length - own.create(...lookup).length,
+        0,
+        boundary,
+      );
     },
   };
   Object.assign(creator, { interceptorsContextCreator });
   return boundary;
 }
 
-/** Nest fails a call that gives no value. A method's Observable may well have done its work without one. */
-function withResult(interceptors: Interceptors): Interceptors {
+/**
+ * Lets an Observable of the method complete without a value, which Nest would treat as a failure
+ * although the work is done.
+ */
+function withResult(consumer: InterceptorsConsumer): InterceptorsConsumer {
   return {
-    intercept: (found, args, instance, callback, next, type) =>
-      interceptors.intercept(
-        found,
+    intercept: (interceptors, args, instance, callback, next, type) =>
+      consumer.intercept(
+        interceptors,
         args,
         instance,
         callback,
-        async () => failWhenEmpty(await next()),
+        async () => withDefaultValue(await next()),
         type,
       ),
   };
 }
 
-function collaboratorsOf(creator: ExternalContextCreator): Collaborators {
-  const found = creator as unknown as Partial<Collaborators>;
-  const { guardsContextCreator, guardsConsumer, filtersContextCreator } = found;
-  const { interceptorsContextCreator, interceptorsConsumer } = found;
+function internalsOf(creator: ExternalContextCreator): CreatorInternals {
+  const internals = creator as unknown as Partial<CreatorInternals>;
+  const { guardsContextCreator, guardsConsumer, filtersContextCreator } = internals;
+  const { interceptorsContextCreator, interceptorsConsumer } = internals;
   if (
     !guardsContextCreator ||
     !guardsConsumer ||
@@ -207,7 +223,7 @@ function collaboratorsOf(creator: ExternalContextCreator): Collaborators {
     !interceptorsConsumer
   ) {
     throw new Error(
-      'This version of @nestjs/core keeps its guards, filters or interceptors elsewhere: the event bus cannot apply enhancers with it. Use one that the event bus supports.',
+      'The event bus cannot apply enhancers with this version of @nestjs/core, because its internal structure has changed. Use a version that the event bus supports.',
     );
   }
   return {

@@ -1,7 +1,10 @@
 import type { EventContext } from '../../model/records/event-context.js';
 import type { EventRecord } from '../../model/records/event-record.js';
 
-/** What the bus calls a handler with, before its parameters are named: one of each, or arrays of them. */
+/**
+ * Arguments of a handler before parameter decorators are applied: a record and its context, or
+ * arrays of both.
+ */
 export type HandlerArguments =
   | readonly [record: EventRecord, context: EventContext]
   | readonly [records: readonly EventRecord[], contexts: readonly EventContext[]];

@@ -43,15 +43,15 @@ class Transient extends Counting {
   }
 }
 
-describe('a handler on a request-scoped provider', () => {
-  it('is found, and nothing is constructed for that', async () => {
+describe('A handler on a request-scoped provider', () => {
+  it('is found without creating an instance', async () => {
     const { handlers, hosts } = await explore({ providers: [RequestScoped] });
     expect(handlers).toHaveLength(1);
     expect(hosts).toEqual([]);
     expect(constructed).toBe(0);
   });
 
-  it('has an instance of its own for each record, whose REQUEST is the record and its context', async () => {
+  it('gets its own instance for each record, with the record and its context as REQUEST', async () => {
     const { handlers } = await explore({ providers: [RequestScoped] });
     const [one, two, context] = [recordOf(1, 1), recordOf(2, 2), contextOf()];
     await deliver(handlers[0]!, one, context);
@@ -62,7 +62,7 @@ describe('a handler on a request-scoped provider', () => {
     ]);
   });
 
-  it('is found on a singleton that depends on a request-scoped provider', async () => {
+  it('is found on a provider that depends on a request-scoped one', async () => {
     @Injectable({ scope: Scope.REQUEST })
     class Tenant {}
     class Dependent extends Counting {
@@ -77,7 +77,7 @@ describe('a handler on a request-scoped provider', () => {
     expect(handled).toEqual([true]);
   });
 
-  it('fails the record where its constructor throws', async () => {
+  it('fails the record if its constructor throws', async () => {
     @Injectable({ scope: Scope.REQUEST })
     class Broken {
       constructor() {
@@ -124,8 +124,8 @@ describe('a handler on a request-scoped provider', () => {
   });
 });
 
-describe('a handler on a transient provider', () => {
-  it('has an instance of its own for each record', async () => {
+describe('A handler on a transient provider', () => {
+  it('gets its own instance for each record', async () => {
     const { handlers } = await explore({ providers: [Transient] });
     const before = constructed;
     await deliver(handlers[0]!);
@@ -138,9 +138,9 @@ describe('a handler on a transient provider', () => {
   });
 });
 
-describe('enhancers that live for one record', () => {
+describe('Request-scoped enhancers', () => {
   it.each([Scope.REQUEST, Scope.TRANSIENT])(
-    'take part with their dependencies (scope %s)',
+    'are applied with their dependencies (scope %s)',
     async (scope) => {
       @Injectable()
       class Policy {

@@ -1,31 +1,37 @@
 // oxlint-disable-next-line import/no-unassigned-import -- it extends Reflect
 import 'reflect-metadata';
 
-/** What decorators of one kind leave on a class or a method. Lists are replaced, never changed. */
+/**
+ * Declarations that decorators of one kind store on a class or a method. A list is replaced, never
+ * changed, because a subclass may have inherited it.
+ */
 export class DeclarationList<T> {
   readonly #key: symbol;
 
-  /** The key is the same in every copy of this package that an application may load. */
+  /**
+   * Uses a global symbol, so that the key is the same in every copy of this package that an
+   * application loads.
+   */
   constructor(name: string) {
     this.#key = Symbol.for(`nest-event-bus:${name}`);
   }
 
-  /** Decorators run from the bottom up; the list reads from the top down. */
+  /** Adds at the front: decorators run from the bottom up, and the list is in the order of the source. */
   add(declaration: T, carrier: object): void {
     Reflect.defineMetadata(this.#key, [declaration, ...this.of(carrier)], carrier);
   }
 
-  /** Of the carrier itself. */
+  /** Returns the declarations of the class or method itself. */
   of(carrier: object): readonly T[] {
     return (Reflect.getOwnMetadata(this.#key, carrier) as readonly T[] | undefined) ?? [];
   }
 
-  /** Of a class, or else of the nearest one it extends. */
+  /** Returns the declarations of a class, or of its nearest base class that has some. */
   nearest(type: object): readonly T[] {
     return (Reflect.getMetadata(this.#key, type) as readonly T[] | undefined) ?? [];
   }
 
-  /** Of a class and of all that it extends. */
+  /** Returns the declarations of a class and of all its base classes. */
   all(type: object): readonly T[] {
     const parent = Reflect.getPrototypeOf(type);
     const inherited = parent === null || parent === Function.prototype ? [] : this.all(parent);

@@ -9,28 +9,28 @@ import { decoratedMethod } from '../exploring/misplaced-decorator.js';
 
 export type DltRole = 'handler' | 'alert';
 
-/** What `@DltHandler` or `@DltAlert` says about a method or a class. */
+/** Declaration of `@DltHandler` or `@DltAlert` on a method or a class. */
 export interface DltDeclaration {
-  /** undefined: of every binding. */
+  /** Name of the binding; undefined means every binding. */
   readonly binding: string | undefined;
-  /** undefined: of whatever cluster. */
+  /** Alias of the cluster; undefined means any cluster. */
   readonly cluster: string | undefined;
 }
 
-/** Whose dead letters are meant, besides the name of the binding. */
+/** Selects the binding whose dead letters are handled, besides its name. */
 export interface DeadLettersOf {
-  /** Needed where bindings of several clusters have the name, and only those of one are meant. */
+  /** Needed if bindings on several clusters have the name, and only the one of this cluster is meant. */
   readonly cluster?: string;
 }
 
-interface DltPlace {
+interface DltDecoratorKind {
   readonly decorator: string;
   readonly declared: DeclarationList<DltDeclaration>;
-  /** What a class must have that carries the decorator itself. */
+  /** Method that a class with the decorator must have. */
   readonly method: string;
 }
 
-export const DLT_PLACES: Readonly<Record<DltRole, DltPlace>> = Object.freeze({
+export const DLT_PLACES: Readonly<Record<DltRole, DltDecoratorKind>> = Object.freeze({
   handler: {
     decorator: '@DltHandler',
     declared: new DeclarationList<DltDeclaration>('dlt-handler'),
@@ -60,7 +60,10 @@ export function DltHandler(
   return declareDlt('handler', { binding, cluster });
 }
 
-/** Is told of the dead letters of a binding, or of all. On a method, or on a class that implements DltAlertHandler. */
+/**
+ * Called with the dead letters of a binding, or of all bindings. On a method, or on a class that
+ * implements DltAlertHandler.
+ */
 export function DltAlert(
   binding?: BindingName,
   { cluster }: DeadLettersOf = {},

@@ -1,6 +1,6 @@
 /**
- * Fill it by declaration merging and the compiler knows the names of your bindings and what their
- * records carry:
+ * Extended by declaration merging, so that the compiler knows the names of your bindings and the
+ * payloads of their records:
  *
  * declare module '@nest-event-bus/core' {
  *   interface EventBusBindings {
@@ -13,12 +13,12 @@ export interface EventBusBindings {}
 
 export type NameIn<Bindings> = keyof Bindings extends never ? string : keyof Bindings & string;
 
-/** Every string, or the declared names once there are some. */
+/** Any string, or only the declared names as soon as there are some. */
 export type BindingName = NameIn<EventBusBindings>;
 
 export type PayloadIn<Bindings, Name extends string> = Name extends keyof Bindings
   ? Bindings[Name]
   : unknown;
 
-/** What the records of a binding carry; unknown where it is not declared. */
+/** Payload type of a binding's records; unknown if the binding is not declared. */
 export type PayloadOf<Name extends string> = PayloadIn<EventBusBindings, Name>;

@@ -5,41 +5,51 @@ import type { EventHandlerOptions } from './handler-options.js';
 
 type Method = (...args: never[]) => unknown;
 
-/** Nothing to object to, or a property that no descriptor has: the message of a compile error. */
-type Takes<Payload, Handler extends Method, Wrapped> = unknown extends Payload
+/**
+ * Resolves to unknown if the handler accepts the payload, else to a type whose missing property is
+ * the message of the compile error.
+ */
+type AcceptsPayload<Payload, Handler extends Method, Wrapped> = unknown extends Payload
   ? unknown
   : Parameters<Handler> extends readonly [infer First, ...unknown[]]
     ? First extends Wrapped
-      ? TakesFirst<Payload, First>
+      ? FirstAcceptsPayload<Payload, First>
       : unknown
     : unknown;
 
-type TakesFirst<Payload, First> =
+type FirstAcceptsPayload<Payload, First> =
   First extends EventRecord<infer Value>
-    ? Fits<Payload, Value>
+    ? IsAssignable<Payload, Value>
     : First extends readonly EventRecord<infer Value>[]
-      ? Fits<Payload, Value>
+      ? IsAssignable<Payload, Value>
       : unknown;
 
-type Fits<Payload, Value> = [Payload] extends [Value]
+type IsAssignable<Payload, Value> = [Payload] extends [Value]
   ? unknown
-  : { readonly 'this handler takes another payload than its binding gives': Payload };
+  : { readonly 'this handler takes another payload than its binding has': Payload };
 
-/** For a method that takes a record and its context, or what its parameter decorators name. */
+/**
+ * Decorates a method that takes a record and its context, or the values that its parameter
+ * decorators select.
+ */
 export type HandlerDecorator<Payload = unknown> = <Handler extends Method>(
   target: object,
   key: string | symbol,
-  descriptor: TypedPropertyDescriptor<Handler> & Takes<Payload, Handler, EventRecord>,
+  descriptor: TypedPropertyDescriptor<Handler> & AcceptsPayload<Payload, Handler, EventRecord>,
 ) => void;
 
-/** For a method that takes records and their contexts. */
+/** Decorates a method that takes an array of records and an array of their contexts. */
 export type BatchHandlerDecorator<Payload = unknown> = <Handler extends Method>(
   target: object,
   key: string | symbol,
-  descriptor: TypedPropertyDescriptor<Handler> & Takes<Payload, Handler, readonly EventRecord[]>,
+  descriptor: TypedPropertyDescriptor<Handler> &
+    AcceptsPayload<Payload, Handler, readonly EventRecord[]>,
 ) => void;
 
-/** `NoInfer`: the payload comes from the options or the binding, never from where the decorator stands. */
+/**
+ * The type of `EventHandler`. `NoInfer` makes the payload come from the options or the binding,
+ * never from the decorated method.
+ */
 export interface EventHandlerFactory<Bindings = EventBusBindings> {
   <
     Name extends NameIn<Bindings>,
@@ -48,7 +58,10 @@ export interface EventHandlerFactory<Bindings = EventBusBindings> {
     binding: Name,
     options?: EventHandlerOptions<Payload>,
   ): HandlerDecorator<NoInfer<Payload>>;
-  /** The method takes all records of a slice in one call: an array of records and one of their contexts. */
+  /**
+   * Makes a method handle all records of a slice in one call: an array of records and an array of
+   * their contexts.
+   */
   Batch<
     Name extends NameIn<Bindings>,
     Payload extends PayloadIn<Bindings, Name> = PayloadIn<Bindings, Name>,
@@ -59,8 +72,8 @@ export interface EventHandlerFactory<Bindings = EventBusBindings> {
 }
 
 /**
- * Makes a method handle the records of a binding. A method may carry several. A method that
- * overrides a decorated one is a handler only if it is decorated itself, as everywhere in Nest.
+ * Makes a method handle the records of a binding. A method may have several such decorators. A method
+ * that overrides a decorated one is a handler only if it is decorated itself, as everywhere in Nest.
  */
 export const EventHandler: EventHandlerFactory = Object.assign(
   (binding: string, options: EventHandlerOptions = {}) =>

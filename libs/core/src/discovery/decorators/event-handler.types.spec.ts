@@ -17,13 +17,13 @@ class Refund {
   readonly amount!: number;
 }
 
-/** What EventHandler is once an application has declared its bindings. */
+/** The type of EventHandler after an application has declared its bindings. */
 const Typed = EventHandler as EventHandlerFactory<{
   orders: OrderPlaced | OrderCancelled;
   refunds: Refund;
 }>;
 
-/** Nothing here runs: `npm run typecheck` fails where a line that must not compile does. */
+/** Checked by the compiler only: `npm run typecheck` fails if a line compiles that must not. */
 class Declared {
   @Typed('orders', { type: 'OrderPlaced', payload: OrderPlaced })
   placed(_record: EventRecord<OrderPlaced>, _context: EventContext): void {}
@@ -50,15 +50,15 @@ class Declared {
   @Typed('orders', { payload: Refund })
   wrongPayload(): void {}
 
-  // @ts-expect-error -- the handler takes something else than its payload says
+  // @ts-expect-error -- the handler takes another type than its payload
   @Typed('orders', { payload: OrderPlaced })
   wrongRecord(_record: EventRecord<OrderCancelled>): void {}
 
-  // @ts-expect-error -- the handler takes something else than its binding carries
+  // @ts-expect-error -- the handler takes another type than the payload of its binding
   @Typed('refunds')
   wrongBinding(_record: EventRecord<OrderPlaced>): void {}
 
-  // @ts-expect-error -- so does this one
+  // @ts-expect-error -- this handler takes another type as well
   @Typed.Batch('refunds')
   wrongBatch(_records: readonly EventRecord<OrderPlaced>[]): void {}
 }
@@ -78,17 +78,17 @@ class Undeclared {
   @EventHandler('whatever', { payload: OrderPlaced })
   fits(_record: EventRecord<OrderPlaced>): void {}
 
-  // @ts-expect-error -- a payload is compared even where no binding is declared
+  // @ts-expect-error -- a payload is compared even if no binding is declared
   @EventHandler('whatever', { payload: OrderPlaced })
   other(_record: EventRecord<Refund>): void {}
 }
 
-describe('the compiler', () => {
-  it('has checked the classes above', () => {
+describe('The types of EventHandler', () => {
+  it('accept the classes above', () => {
     expect([Declared.name, Undeclared.name]).toEqual(['Declared', 'Undeclared']);
   });
 
-  it('knows what declaration merging adds, and nothing before', () => {
+  it('know the bindings of declaration merging', () => {
     const merged = `
       declare module './event-bus-bindings.js' {
         interface EventBusBindings { orders: { id: number } }

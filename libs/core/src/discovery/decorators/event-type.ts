@@ -1,6 +1,9 @@
 const SUFFIX = 'Event';
 
-/** `PasswordChanged` and `PasswordChangedEvent` are one type. Everything else, case included, tells types apart. */
+/**
+ * Removes the suffix: `PasswordChanged` and `PasswordChangedEvent` are the same type. Any other
+ * difference, also of case, makes a different type.
+ */
 export function normaliseEventType(type: string): string {
   return type.length > SUFFIX.length && type.endsWith(SUFFIX)
     ? type.slice(0, -SUFFIX.length)

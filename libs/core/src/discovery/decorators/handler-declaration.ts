@@ -2,7 +2,7 @@ import { DeclarationList } from './declaration-list.js';
 import type { EventHandlerOptions } from './handler-options.js';
 import { decoratedMethod, type DecoratedMember } from '../exploring/misplaced-decorator.js';
 
-/** What `@EventHandler` says about its method. */
+/** Declaration of `@EventHandler` on a method. */
 export interface HandlerDeclaration {
   readonly binding: string;
   readonly form: 'record' | 'slice';

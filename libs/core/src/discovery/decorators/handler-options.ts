@@ -2,12 +2,15 @@ import type { TopicBindingProperties } from '../../config/properties/topic-bindi
 import type { EventRecord } from '../../model/records/event-record.js';
 import type { PayloadType } from './payload-type.js';
 
-/** Which records a handler takes. All other keys are properties of the binding itself. */
+/** Options that select the records of a handler. All other keys are properties of the binding itself. */
 export interface EventHandlerOptions<Payload = unknown> extends Partial<TopicBindingProperties> {
-  /** The type of the events it takes, with or without the suffix `Event`; without one, every type that no other handler takes. */
+  /**
+   * Event type that the handler takes, with or without the suffix `Event`. Left out: every type
+   * that no other handler takes.
+   */
   readonly type?: string;
-  /** A class with class-validator decorators, or a Standard Schema: the handler gets nothing that does not fit. */
+  /** A class with class-validator decorators, or a Standard Schema. The handler only gets valid payloads. */
   readonly payload?: PayloadType<Payload>;
-  /** Records it says false to are discarded. It sees the value before it was validated. */
+  /** Decides by false that a record is discarded. Called before the value is validated. */
   readonly filter?: (record: EventRecord) => boolean;
 }

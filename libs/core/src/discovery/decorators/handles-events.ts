@@ -4,7 +4,7 @@ import { DeclarationList } from './declaration-list.js';
 import type { EventHandlerOptions } from './handler-options.js';
 import { nameParametersUnlessNamed } from './parameters.js';
 
-/** What `@HandlesEvents` says about its class. The type comes from the instance. */
+/** Declaration of `@HandlesEvents` on a class. The event type comes from the instance. */
 export interface EventTypeHandlerDeclaration {
   readonly binding: string;
   readonly options: HandlesEventsOptions;
@@ -14,7 +14,7 @@ export type HandlesEventsOptions = Omit<EventHandlerOptions, 'type'>;
 
 const handlers = new DeclarationList<EventTypeHandlerDeclaration>('handles-events');
 
-/** Makes a class handle the events of a binding that are of the type it names in `getEventType`. */
+/** Makes a class handle the events of a binding that have the type which its `getEventType` returns. */
 export function HandlesEvents(
   binding: BindingName,
   options: HandlesEventsOptions = {},

@@ -6,7 +6,7 @@ import type { ParameterName } from '../calling/parameter-value.js';
 
 export type ParameterPipe = PipeTransform | Type<PipeTransform>;
 
-/** Above all numbers that Nest's own decorators have. */
+/** Parameter types, with numbers above those of Nest's own decorators. */
 const NUMBERS: Readonly<Record<ParameterName, number>> = Object.freeze({
   payload: BODY_PARAMETER,
   key: 7101,
@@ -20,19 +20,19 @@ const NAMES: ReadonlyMap<number, ParameterName> = new Map(
   Object.entries(NUMBERS).map(([name, number]) => [number, name as ParameterName]),
 );
 
-/** The value of the record, or one field of it. A handler of batches gets an array of them. */
+/** Injects the value of the record, or one field of it. A batch handler gets an array. */
 export function Payload(field?: string | ParameterPipe, ...pipes: ParameterPipe[]) {
   return typeof field === 'string' || field === undefined
     ? parameter('payload', field, pipes)
     : parameter('payload', undefined, [field, ...pipes]);
 }
 
-/** The key as text, or null. */
+/** Injects the key as text, or null. */
 export function Key(...pipes: ParameterPipe[]): ParameterDecorator {
   return parameter('key', undefined, pipes);
 }
 
-/** The last value of a header as text. */
+/** Injects the last value of a header as text. */
 export function Header(name: string, ...pipes: ParameterPipe[]): ParameterDecorator {
   return parameter('header', name, pipes);
 }
@@ -41,20 +41,20 @@ export function Headers(): ParameterDecorator {
   return parameter('headers', undefined, []);
 }
 
-/** The EventContext. */
+/** Injects the EventContext. */
 export function Ctx(): ParameterDecorator {
   return parameter('context', undefined, []);
 }
 
-/** The EventRecord. Not called Record: that would hide a type of TypeScript. */
+/** Injects the EventRecord. Not called `Record`, which would hide TypeScript's own type. */
 export function FullRecord(): ParameterDecorator {
   return parameter('record', undefined, []);
 }
 
-/** How a parameter of a handler gets its value. */
+/** A decorated parameter of a handler: its position, and the source of its value. */
 export interface DeclaredParameter {
   readonly index: number;
-  /** undefined: a decorator of somebody else, which only Nest can read. */
+  /** Source of the value; undefined for a decorator of another package, which only Nest can read. */
   readonly name: ParameterName | undefined;
   readonly field: string | undefined;
   readonly pipes: readonly unknown[];
@@ -72,7 +72,7 @@ export function declaredParameters(type: object, method: string): readonly Decla
   }));
 }
 
-/** As if the parameters had these decorators. */
+/** Declares the parameters as if they were decorated, unless the method has parameter decorators. */
 export function nameParametersUnlessNamed(
   type: { readonly prototype: object },
   method: string,
@@ -82,7 +82,7 @@ export function nameParametersUnlessNamed(
   names.forEach((name, index) => parameter(name, undefined, [])(type.prototype, method, index));
 }
 
-/** By the number under which Nest files it. */
+/** Returns the name for the number under which Nest stores the parameter. */
 export function parameterName(number: string | number | undefined): ParameterName | undefined {
   return NAMES.get(Number(number));
 }
@@ -104,14 +104,17 @@ function parameter(
     if (method === undefined) return;
     const type = target.constructor;
     const entry: Entry = { index, data, pipes };
-    // Only its own: a method that overrides another starts with none.
+    // Inherited metadata is left out, because a method that overrides another starts without parameters.
     const earlier = Reflect.getOwnMetadata(PARAMETERS_KEY, type, method) as Entries | undefined;
     const entries: Entries = { ...earlier, [`${NUMBERS[name]}:${index}`]: entry };
     Reflect.defineMetadata(PARAMETERS_KEY, entries, type, method);
   };
 }
 
-/** Decorators of another transport, such as `@Query()`: there is nothing they could be given. */
+/**
+ * Refuses parameter decorators of another transport, such as `@Query()`, because the bus has no
+ * value for them.
+ */
 export function foreignParameters(type: object, method: string): readonly string[] {
   return declaredParameters(type, method)
     .filter(({ name, isCustom }) => name === undefined && !isCustom)

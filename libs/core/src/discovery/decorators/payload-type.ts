@@ -1,4 +1,7 @@
-/** Of https://standardschema.dev, version 1: what zod, valibot, arktype and others offer. */
+/**
+ * Standard Schema version 1 (https://standardschema.dev), implemented by zod, valibot, arktype and
+ * others.
+ */
 export interface StandardSchema<Output = unknown> {
   readonly '~standard': {
     readonly version: 1;

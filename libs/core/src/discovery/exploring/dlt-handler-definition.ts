@@ -1,12 +1,12 @@
 import type { DltRecord } from '../../model/records/dlt-record.js';
 
-/** A method for dead letters that was found. */
+/** A discovered method that handles dead letters. */
 export interface DltHandlerDefinition {
-  /** undefined: of every binding. */
+  /** Name of the binding; undefined means every binding. */
   readonly binding: string | undefined;
-  /** undefined: of whatever cluster. */
+  /** Alias of the cluster; undefined means any cluster. */
   readonly cluster: string | undefined;
   readonly origin: string;
-  /** One function for one method, however often it is decorated. */
+  /** Calls the method. Several decorators of one method share this function. */
   readonly invoke: (record: DltRecord) => unknown;
 }

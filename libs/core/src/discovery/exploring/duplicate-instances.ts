@@ -10,7 +10,7 @@ export function firstOfEachClass<T extends Hosted>(inspections: readonly T[]): r
   return groupBy(inspections, ({ host }) => host.type).map(([first]) => first!);
 }
 
-/** Each instance of a class would handle every record once more. */
+/** Reports classes with several instances, because each instance would handle every record again. */
 export function duplicateInstances(inspections: readonly Hosted[]): readonly string[] {
   return groupBy(inspections, ({ host }) => host.type)
     .filter((group) => group.length > 1)
@@ -20,12 +20,15 @@ export function duplicateInstances(inspections: readonly Hosted[]): readonly str
     });
 }
 
-/** One decides what becomes of a dead letter; told of it may be many. */
+/**
+ * Reports bindings with several @DltHandler methods, because only one can decide about a dead
+ * letter. Several @DltAlert methods are allowed.
+ */
 export function duplicateDltHandlers(handlers: readonly DltHandlerDefinition[]): readonly string[] {
   return groupByBinding(handlers)
     .filter((group) => group.length > 1)
     .map(
       (group) =>
-        `Binding '${group[0]!.binding}' has ${group.length} handlers of dead letters: ${group.map(({ origin }) => origin).join(', ')}. Leave one.`,
+        `Binding '${group[0]!.binding}' has ${group.length} handlers of dead letters: ${group.map(({ origin }) => origin).join(', ')}. Remove all but one.`,
     );
 }

@@ -1,30 +1,38 @@
 import { normaliseEventType } from '../decorators/event-type.js';
 import type { HandlerDefinition } from './handler-definition.js';
 
-type Claim = Pick<HandlerDefinition, 'binding' | 'cluster' | 'type' | 'form' | 'origin'>;
+type HandlerClaim = Pick<HandlerDefinition, 'binding' | 'cluster' | 'type' | 'form' | 'origin'>;
 
-interface ClusterClaim {
+interface BindingClaim {
   readonly binding: string | undefined;
   readonly cluster: string | undefined;
 }
 
-/** Handlers of one binding that cannot work side by side. */
-export function handlerConflicts(handlers: readonly Claim[]): readonly string[] {
-  const found = groupByBinding(handlers).flatMap((claims) => [
+/**
+ * Reports handlers of one binding that exclude each other: two for the same event type, or record
+ * and batch handlers.
+ */
+export function handlerConflicts(handlers: readonly HandlerClaim[]): readonly string[] {
+  const conflicts = groupByBinding(handlers).flatMap((claims) => [
     ...duplicateClaims(claims),
     ...mixedForms(claims),
   ]);
-  return [...new Set(found)];
+  return [...new Set(conflicts)];
 }
 
-/** What names no cluster means its binding wherever that is: it stands beside what names one. */
-export function groupByBinding<T extends ClusterClaim>(
+/**
+ * Groups by binding and cluster. A claim without a cluster applies to the binding on every cluster,
+ * so it is added to each group.
+ */
+export function groupByBinding<T extends BindingClaim>(
   claims: readonly T[],
 ): readonly (readonly T[])[] {
-  return groupBy(claims, ({ binding }) => binding).flatMap((named) => {
-    const clusters = new Set(named.flatMap(({ cluster }) => cluster ?? []));
-    if (clusters.size === 0) return [named];
-    return [...clusters].map((each) => named.filter(({ cluster }) => (cluster ?? each) === each));
+  return groupBy(claims, ({ binding }) => binding).flatMap((ofBinding) => {
+    const clusters = new Set(ofBinding.flatMap(({ cluster }) => cluster ?? []));
+    if (clusters.size === 0) return [ofBinding];
+    return [...clusters].map((each) =>
+      ofBinding.filter(({ cluster }) => (cluster ?? each) === each),
+    );
   });
 }
 
@@ -42,23 +50,23 @@ export function groupBy<T>(
   return [...groups.values()];
 }
 
-function duplicateClaims(claims: readonly Claim[]): readonly string[] {
+function duplicateClaims(claims: readonly HandlerClaim[]): readonly string[] {
   return groupBy(claims, ({ type }) => type && normaliseEventType(type))
     .filter((group) => group.length > 1)
     .map((group) => {
       const { binding, type } = group[0]!;
       const what = type === undefined ? 'all other types' : `type '${type}'`;
-      return `Binding '${binding}' has ${group.length} handlers for ${what}: ${origins(group)}. A record goes to one handler; leave one, or give each a type of its own.`;
+      return `Binding '${binding}' has ${group.length} handlers for ${what}: ${origins(group)}. A record goes to one handler: remove all but one, or give each its own type.`;
     });
 }
 
-function mixedForms(claims: readonly Claim[]): readonly string[] {
+function mixedForms(claims: readonly HandlerClaim[]): readonly string[] {
   if (new Set(claims.map(({ form }) => form)).size < 2) return [];
   return [
     `Binding '${claims[0]!.binding}' has handlers of records and of batches: ${origins(claims)}. Use either @EventHandler or @EventHandler.Batch for all of them.`,
   ];
 }
 
-function origins(claims: readonly Claim[]): string {
+function origins(claims: readonly HandlerClaim[]): string {
   return claims.map(({ origin }) => origin).join(', ');
 }

@@ -29,8 +29,8 @@ class CatchAll {
   }
 }
 
-describe('handlers are found', () => {
-  it('on providers, with all the decorator says', async () => {
+describe('HandlerExplorer', () => {
+  it('finds handlers on providers, with the options of the decorator', async () => {
     const { handlers } = await explore({ providers: [OrderHandlers] });
     expect(handlers).toEqual([
       expect.objectContaining({
@@ -44,13 +44,13 @@ describe('handlers are found', () => {
     ]);
   });
 
-  it('and are called on their instance', async () => {
+  it('calls them on their instance', async () => {
     const { handlers } = await explore({ providers: [OrderHandlers] });
     await deliver(handlers[0]!, recordOf(7));
     expect(handled).toEqual([['orders', 7]]);
   });
 
-  it('on controllers', async () => {
+  it('finds handlers on controllers', async () => {
     @Controller()
     class Orders extends CatchAll {}
     const { handlers, hosts, app } = await explore({ controllers: [Orders] });
@@ -58,7 +58,7 @@ describe('handlers are found', () => {
     expect(hosts).toEqual([{ instance: app.get(Orders), module: 'RootTestModule' }]);
   });
 
-  it('where they are inherited', async () => {
+  it('finds inherited handlers', async () => {
     class Child extends OrderHandlers {
       override readonly name = 'child';
     }
@@ -67,14 +67,14 @@ describe('handlers are found', () => {
     expect(handled).toEqual([['child', 1]]);
   });
 
-  it('but not where an undecorated method overrides them, as Nest reads all its decorators', async () => {
+  it('ignores an undecorated method that overrides a handler, as Nest does', async () => {
     class Child extends OrderHandlers {
       override onPlaced(): void {}
     }
     expect((await explore({ providers: [Child] })).handlers).toEqual([]);
   });
 
-  it('several on one method, in the order in which they are written', async () => {
+  it('finds several handlers on one method, in the order of the source', async () => {
     class Both {
       @EventHandler('orders', { type: 'A' })
       @EventHandler('returns', { type: 'B' })
@@ -88,7 +88,7 @@ describe('handlers are found', () => {
     expect(hosts).toHaveLength(1);
   });
 
-  it('of slices', async () => {
+  it('finds batch handlers', async () => {
     class Slices {
       @EventHandler.Batch('orders')
       handle(records: readonly EventRecord[], contexts: readonly unknown[]): void {
@@ -101,7 +101,7 @@ describe('handlers are found', () => {
     expect(handled).toEqual([[2, 0]]);
   });
 
-  it('and getters of providers are left alone', async () => {
+  it('does not call getters of providers', async () => {
     class Touchy extends CatchAll {
       get explodes(): never {
         throw new Error('touched');
@@ -110,27 +110,27 @@ describe('handlers are found', () => {
     expect((await explore({ providers: [Touchy] })).handlers).toHaveLength(1);
   });
 
-  it('and plain values, null and functions are passed over', async () => {
+  it('skips plain values, null and functions', async () => {
     const values = [null, undefined, 'text', 7, () => 1, Object.create(null), { handle: () => 1 }];
     const providers = values.map((useValue, index) => ({ provide: `value-${index}`, useValue }));
     expect((await explore({ providers })).handlers).toEqual([]);
   });
 });
 
-describe('one instance counts once', () => {
+describe('HandlerExplorer with several providers of one class', () => {
   it.each([
     ['an alias', [CatchAll, { provide: 'ALIAS', useExisting: CatchAll }]],
     [
-      'a factory that gives the same instance',
+      'a factory that returns the same instance',
       [CatchAll, { provide: 'MADE', useFactory: (it: CatchAll) => it, inject: [CatchAll] }],
     ],
-  ])('whatever leads to it: %s', async (_name, providers) => {
+  ])('counts an instance with several tokens once: %s', async (_name, providers) => {
     const { handlers, hosts } = await explore({ providers });
     expect(handlers).toHaveLength(1);
     expect(hosts).toHaveLength(1);
   });
 
-  it('whatever module leads to it', async () => {
+  it('counts an instance in several modules once', async () => {
     const instance = new CatchAll();
     const provider = { provide: CatchAll, useValue: instance };
     const { handlers, hosts } = await explore({
@@ -143,14 +143,14 @@ describe('one instance counts once', () => {
     expect(hosts).toEqual([{ instance, module: 'One' }]);
   });
 
-  it('and belongs to the module that has its class, not to that of an alias', async () => {
+  it('assigns an instance to the module of its class, not to that of an alias', async () => {
     const owner = moduleNamed('Owner', { providers: [CatchAll], exports: [CatchAll] });
     const alias = { provide: 'ALIAS', useExisting: CatchAll };
     const { hosts } = await explore({ imports: [owner], providers: [alias] });
     expect(hosts.map(({ module }) => module)).toEqual(['Owner']);
   });
 
-  it('but two instances of one class stop the start, and both modules are named', async () => {
+  it('refuses two instances of one class, and names both modules', async () => {
     const problems = await problemsOf({
       imports: [
         moduleNamed('One', { providers: [CatchAll] }),
@@ -162,7 +162,7 @@ describe('one instance counts once', () => {
     ]);
   });
 
-  it('and so do two request-scoped providers of one class', async () => {
+  it('refuses two request-scoped providers of one class', async () => {
     @Injectable({ scope: Scope.REQUEST })
     class Scoped extends CatchAll {}
     const problems = await problemsOf({
@@ -175,7 +175,7 @@ describe('one instance counts once', () => {
   });
 });
 
-describe('a class with @HandlesEvents', () => {
+describe('A class with @HandlesEvents', () => {
   @HandlesEvents('orders', { concurrency: 2 })
   class PasswordChanged {
     getEventType(): string {
@@ -196,7 +196,7 @@ describe('a class with @HandlesEvents', () => {
     expect(handled).toEqual([[{ user: 1 }, 'orders']]);
   });
 
-  it('must name one, have both methods and live as long as the application', async () => {
+  it('must name a type, have both methods and be a singleton', async () => {
     @HandlesEvents('orders')
     class Nameless extends PasswordChanged {
       override getEventType(): string {
@@ -216,15 +216,17 @@ describe('a class with @HandlesEvents', () => {
     class Scoped extends PasswordChanged {}
     const problems = await problemsOf({ providers: [Nameless, Failing, Half, Scoped] });
     expect(problems).toEqual([
-      expect.stringContaining('Nameless.getEventType() gave no name'),
+      expect.stringContaining(
+        "Nameless.getEventType() must return the name of a type, but returned ''.",
+      ),
       expect.stringContaining('Failing.getEventType() threw: Error: not yet'),
       expect.stringContaining('has no method getEventType and handleEvent'),
-      expect.stringContaining('Scoped in RootTestModule is made for one record'),
+      expect.stringContaining('Scoped in RootTestModule is created per record'),
     ]);
   });
 });
 
-describe('what concerns dead letters', () => {
+describe('Handlers of dead letters', () => {
   class Letters {
     @DltHandler('orders')
     onDead(record: DltRecord): void {
@@ -238,7 +240,7 @@ describe('what concerns dead letters', () => {
   }
   const letter = { originalTopic: 'orders' } as DltRecord;
 
-  it('is found on methods', async () => {
+  it('are found on methods', async () => {
     const { dltHandlers, dltAlerts, hosts } = await explore({ providers: [Letters] });
     expect(dltHandlers.map(({ binding }) => binding)).toEqual(['orders']);
     expect(dltAlerts.map(({ binding }) => binding)).toEqual([undefined, 'orders']);
@@ -251,7 +253,7 @@ describe('what concerns dead letters', () => {
     ]);
   });
 
-  it('is found on classes, request-scoped ones too', async () => {
+  it('are found on classes, also on request-scoped ones', async () => {
     @Injectable({ scope: Scope.REQUEST })
     @DltHandler('orders')
     class Handler {
@@ -264,7 +266,7 @@ describe('what concerns dead letters', () => {
     expect(handled).toEqual([letter]);
   });
 
-  it('must have its method, and one handler per binding', async () => {
+  it('must have the method, and only one handler per binding', async () => {
     class Mute {}
     (DltAlert() as (type: object) => void)(Mute);
     class Second {

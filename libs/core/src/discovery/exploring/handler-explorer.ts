@@ -11,7 +11,7 @@ import {
   duplicateInstances,
 } from './duplicate-instances.js';
 
-/** An instance that holds handlers, for as long as the application lives. */
+/** A singleton that holds handlers. */
 export interface DiscoveredHost {
   readonly instance: object;
   readonly module: string;
@@ -21,15 +21,18 @@ export interface Discovered {
   readonly handlers: readonly HandlerDefinition[];
   readonly dltHandlers: readonly DltHandlerDefinition[];
   readonly dltAlerts: readonly DltHandlerDefinition[];
-  /** Without those that are made for one record. */
+  /** Singletons only; hosts that are created per record are left out. */
   readonly hosts: readonly DiscoveredHost[];
-  /** Of all hosts, as Nest's container knows them. */
+  /** Ids of all hosts in Nest's container. */
   readonly hostIds: readonly string[];
-  /** Where there are any, the start is refused. What is wrong is among the rest as far as it is known. */
+  /**
+   * Errors that stop the start. A handler with an error is still listed as far as it is known, so
+   * that its binding is validated, too.
+   */
   readonly problems: readonly string[];
 }
 
-/** Finds the decorated methods of all providers and controllers, the inherited ones included. */
+/** Finds the decorated methods of all providers and controllers, including inherited methods. */
 @Injectable()
 export class HandlerExplorer {
   constructor(
@@ -38,12 +41,12 @@ export class HandlerExplorer {
     @Inject(ModuleRef) private readonly moduleRef: ModuleRef,
   ) {}
 
-  /** Constructs nothing. */
+  /** Inspects classes and existing instances without creating any. */
   explore(): Discovered {
     const inspections = this.#hosts().flatMap((host) => this.#inspect(host));
     const handlers = inspections.flatMap((inspection) => inspection.handlers);
     const dltHandlers = inspections.flatMap((inspection) => inspection.dltHandlers);
-    // Two instances of one class have the same handlers: to say so once is enough.
+    // Instances of one class have the same handlers, so conflicts are searched in one of them only.
     const ofClasses = firstOfEachClass(inspections);
     const problems = [
       ...inspections.flatMap((inspection) => inspection.problems),

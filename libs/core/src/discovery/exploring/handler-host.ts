@@ -3,24 +3,24 @@ import { ContextIdFactory, ModuleRef, type ContextId, type DiscoveryService } fr
 
 type InstanceWrapper = ReturnType<DiscoveryService['getProviders']>[number];
 
-interface KnownHost {
-  /** The class that was instantiated. */
+interface HostIdentity {
+  /** Class of the instance. */
   readonly type: Type<unknown>;
   readonly prototype: Readonly<{ [member: string]: unknown }>;
   readonly module: string;
-  /** Under which Nest finds the enhancers of the host. */
+  /** Key of the module in which Nest finds the enhancers of the host. */
   readonly moduleKey: string;
   readonly id: string;
 }
 
-/** One instance for the whole life of the application. */
-export interface StaticHost extends KnownHost {
+/** A singleton. */
+export interface StaticHost extends HostIdentity {
   readonly kind: 'static';
   readonly instance: object;
 }
 
-/** A request-scoped or transient provider: each call makes an instance, none exists before. */
-export interface ScopedHost extends KnownHost {
+/** A request-scoped or transient provider. Each call creates an instance; none exists before. */
+export interface ScopedHost extends HostIdentity {
   readonly kind: 'scoped';
   resolve(request: object): Promise<ScopedInstance>;
 }
@@ -32,7 +32,10 @@ export interface ScopedInstance {
 
 export type HandlerHost = StaticHost | ScopedHost;
 
-/** The providers and controllers of an application, each instance once however many tokens lead to it. */
+/**
+ * Returns the providers and controllers of an application. An instance with several tokens is
+ * returned once.
+ */
 export function findHosts(wrappers: readonly InstanceWrapper[]): readonly HandlerHost[] {
   const hosts = new Map<object, HandlerHost>();
   for (const wrapper of classesFirst(wrappers)) {
@@ -43,7 +46,10 @@ export function findHosts(wrappers: readonly InstanceWrapper[]): readonly Handle
   return [...hosts.values()];
 }
 
-/** An alias or a factory may live elsewhere; the enhancers are in the module that has the class. */
+/**
+ * Sorts classes before aliases and factories, because the enhancers are in the module that provides
+ * the class.
+ */
 function classesFirst(wrappers: readonly InstanceWrapper[]): readonly InstanceWrapper[] {
   return [
     ...wrappers.filter(({ isNotMetatype }) => !isNotMetatype),
@@ -60,20 +66,24 @@ function hostOf(wrapper: InstanceWrapper): HandlerHost | undefined {
 function staticHost(wrapper: InstanceWrapper): StaticHost | undefined {
   const instance: unknown = wrapper.instance;
   if (typeof instance !== 'object' || instance === null) return undefined;
-  const known = knownHost(wrapper, Object.getPrototypeOf(instance));
-  return known && { ...known, kind: 'static', instance };
+  const identity = identityOf(wrapper, Object.getPrototypeOf(instance));
+  return identity && { ...identity, kind: 'static', instance };
 }
 
-/** What a scoped factory makes is unknown until it runs: only classes can be looked at. */
+/** Describes scoped classes only. The result of a scoped factory is unknown until it runs. */
 function scopedHost(wrapper: InstanceWrapper): ScopedHost | undefined {
   if (wrapper.isNotMetatype) return undefined;
-  const known = knownHost(wrapper, (wrapper.metatype as Type<unknown>).prototype);
+  const identity = identityOf(wrapper, (wrapper.metatype as Type<unknown>).prototype);
   return (
-    known && { ...known, kind: 'scoped', resolve: (request) => resolveScoped(wrapper, request) }
+    identity && {
+      ...identity,
+      kind: 'scoped',
+      resolve: (request) => resolveScoped(wrapper, request),
+    }
   );
 }
 
-function knownHost(wrapper: InstanceWrapper, prototype: unknown): KnownHost | undefined {
+function identityOf(wrapper: InstanceWrapper, prototype: unknown): HostIdentity | undefined {
   const { id, host: module } = wrapper;
   if (typeof prototype !== 'object' || prototype === null || prototype === Object.prototype) {
     return undefined;
@@ -82,14 +92,14 @@ function knownHost(wrapper: InstanceWrapper, prototype: unknown): KnownHost | un
   if (typeof type !== 'function' || module === undefined) return undefined;
   return {
     type: type as Type<unknown>,
-    prototype: prototype as KnownHost['prototype'],
+    prototype: prototype as HostIdentity['prototype'],
     module: module.name,
     moduleKey: module.token,
     id,
   };
 }
 
-/** As Nest's router does for a request. What handlers inject as REQUEST is the record with its context. */
+/** Resolves an instance as Nest's router does for a request. REQUEST is the record with its context. */
 async function resolveScoped(wrapper: InstanceWrapper, request: object): Promise<ScopedInstance> {
   const contextId = ContextIdFactory.getByRequest(request);
   const moduleRef = wrapper.host?.getProviderByKey<ModuleRef>(ModuleRef).instance;

@@ -1,4 +1,5 @@
 import type { NestContainer } from '@nestjs/core';
+import { formatValue } from '../../config/reading/format-value.js';
 import { HandlerDiscoveryException } from '../../errors/handler-errors.js';
 import {
   DLT_PLACES,
@@ -22,7 +23,7 @@ import { foreignParameters } from '../decorators/parameters.js';
 
 const EVENT_TYPE_HANDLER_METHODS = ['getEventType', 'handleEvent'];
 
-/** Everything that one provider or controller declares, and what is wrong with it. */
+/** Collects the handlers that one provider or controller declares, and their errors. */
 export class HostInspection {
   readonly handlers: HandlerDefinition[] = [];
   readonly dltHandlers: DltHandlerDefinition[] = [];
@@ -78,23 +79,26 @@ export class HostInspection {
     options: EventHandlerOptions,
   ): void {
     const origin = this.#origin(method);
-    const wrong = [
+    const problems = [
       ...optionProblems(binding, options),
       ...foreignParameters(this.host.type, method),
       ...missingEnhancers(this.container, this.host, method),
     ];
-    this.problems.push(...wrong.map((problem) => `${origin}: ${problem}`));
+    this.problems.push(...problems.map((problem) => `${origin}: ${problem}`));
     const description = describeHandler(binding, form, origin, options);
-    if (wrong.length > 0) {
-      this.#addWrong(description);
+    if (problems.length > 0) {
+      this.#addInvalid(description);
       return;
     }
     const invokeWith = (scope: EnhancerScope) => this.#invoke(method, form, scope);
     this.handlers.push({ ...description, invoke: invokeWith('local'), invokeWith });
   }
 
-  /** What it says about its binding is looked at all the same. Nobody calls it: the start is refused. */
-  #addWrong(description: HandlerDescription): void {
+  /**
+   * Adds a handler with an error, so that the properties of its binding are still validated. It is
+   * never called, because the start fails.
+   */
+  #addInvalid(description: HandlerDescription): void {
     if (isName(description.binding))
       this.handlers.push({ ...description, invoke: () => undefined });
   }
@@ -111,13 +115,16 @@ export class HostInspection {
       : (records, contexts) => call([records[0]!, contexts[0]!]);
   }
 
-  /** They have no instance outside of a request: a guard that never ran would seem to have agreed. */
+  /**
+   * Refuses request-scoped global enhancers, which have no instance here: a guard that never runs
+   * would let every record pass.
+   */
   #refuseScopedGlobals(method: string, scope: EnhancerScope): void {
     if (scope === 'local' || this.host.kind === 'scoped') return;
     const kinds = scopedGlobals(this.container);
     if (kinds.length === 0) return;
     throw new HandlerDiscoveryException([
-      `${this.#origin(method)}: its binding says enhancers: 'all', but the application has request-scoped or transient global ${kinds.join(' and ')}, which Nest makes for controllers only. Make them singletons, or ${this.host.type.name} request-scoped, or use enhancers: 'local'.`,
+      `${this.#origin(method)}: its binding has enhancers: 'all', but the application has request-scoped or transient global ${kinds.join(' and ')}, which Nest creates for controllers only. Make them singletons, or ${this.host.type.name} request-scoped, or use enhancers: 'local'.`,
     ]);
   }
 
@@ -125,16 +132,19 @@ export class HostInspection {
     const origin = this.#origin(method);
     const target = role === 'handler' ? this.dltHandlers : this.dltAlerts;
     for (const declaration of declared) {
-      const wrong = dltProblems(role, declaration);
-      this.problems.push(...wrong.map((problem) => `${origin}: ${problem}`));
-      if (wrong.length > 0) continue;
+      const problems = dltProblems(role, declaration);
+      this.problems.push(...problems.map((problem) => `${origin}: ${problem}`));
+      if (problems.length > 0) continue;
       const invoke = this.#dltCalls.get(method) ?? this.#dltCall(method);
       this.#dltCalls.set(method, invoke);
       target.push({ ...declaration, origin, invoke });
     }
   }
 
-  /** Dead letters are no records of the binding: enhancers and parameter decorators stay out. */
+  /**
+   * Calls the method directly: a dead letter is not a record of the binding, so enhancers and
+   * parameter decorators do not apply.
+   */
   #dltCall(method: string): DltHandlerDefinition['invoke'] {
     const { host } = this;
     if (host.kind === 'static') return (record) => callMethod(host.instance, method, record);
@@ -154,19 +164,21 @@ export class HostInspection {
     if (!this.#hasMethods(`@HandlesEvents('${binding}')`, EVENT_TYPE_HANDLER_METHODS)) return;
     if (host.kind === 'scoped') {
       this.problems.push(
-        `${host.type.name} in ${host.module} is made for one record, but it must tell its event type at start. Make it a singleton, or use @EventHandler('${binding}', { type }).`,
+        `${host.type.name} in ${host.module} is created per record, but its event type must be known at startup. Make it a singleton, or use @EventHandler('${binding}', { type }).`,
       );
       return;
     }
-    return this.#askEventType(host.instance);
+    return this.#callGetEventType(host.instance);
   }
 
-  #askEventType(instance: object): string | undefined {
+  #callGetEventType(instance: object): string | undefined {
     const { name } = this.host.type;
     try {
       const type = callMethod(instance, 'getEventType');
       if (typeof type === 'string' && type !== '') return type;
-      this.problems.push(`${name}.getEventType() gave no name of a type, but ${typeof type}.`);
+      this.problems.push(
+        `${name}.getEventType() must return the name of a type, but returned ${formatValue(type)}.`,
+      );
     } catch (error) {
       this.problems.push(`${name}.getEventType() threw: ${String(error)}`);
     }

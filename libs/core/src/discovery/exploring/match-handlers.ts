@@ -2,38 +2,41 @@ import type { DltHandlerDefinition } from './dlt-handler-definition.js';
 import type { HandlerDefinition } from './handler-definition.js';
 import { nearestName } from '../../model/nearest-name.js';
 
-/** A binding that is configured. */
+/** A configured binding. */
 export interface KnownBinding {
   readonly name: string;
   readonly cluster: string;
 }
 
 export interface MatchOptions {
-  /** Whether a binding may have no handler. Default `'fail'`. */
+  /** Decides what happens to a binding without a handler. Default `'fail'`. */
   readonly bindingsWithoutHandler?: 'fail' | 'allow';
 }
 
-type Wanted = Pick<HandlerDefinition, 'binding' | 'cluster' | 'origin'>;
+type HandlerTarget = Pick<HandlerDefinition, 'binding' | 'cluster' | 'origin'>;
 
-/** What does not fit between the bindings that are configured and the handlers that were found. */
+/** Returns the mismatches between configured bindings and discovered handlers. */
 export function matchHandlers(
   bindings: readonly KnownBinding[],
-  handlers: readonly Wanted[],
+  handlers: readonly HandlerTarget[],
   { bindingsWithoutHandler = 'fail' }: MatchOptions = {},
 ): readonly string[] {
   const unmatchedHandlers = handlers.flatMap((handler) => unmatchedReason(bindings, handler));
   if (bindingsWithoutHandler === 'allow') return unmatchedHandlers;
-  const idle = bindings.filter((binding) => handlersOf(binding, handlers).length === 0);
+  const withoutHandler = bindings.filter((binding) => handlersOf(binding, handlers).length === 0);
   return [
     ...unmatchedHandlers,
-    ...idle.map(
+    ...withoutHandler.map(
       ({ name }) =>
-        `Binding '${name}' has no handler. Write a method with @EventHandler('${name}') in a provider or controller, or take the binding out; where it is only published to, set bindingsWithoutHandler: 'allow'.`,
+        `Binding '${name}' has no handler. Write a method with @EventHandler('${name}') in a provider or controller, or remove the binding. If the application only publishes to it, set bindingsWithoutHandler: 'allow'.`,
     ),
   ];
 }
 
-/** The same for what is for dead letters. One that names a cluster as well may be for a binding that is registered later. */
+/**
+ * Returns the mismatches of dead-letter handlers. A handler that names a cluster may be for a
+ * binding that is registered at run time.
+ */
 export function matchDltHandlers(
   bindings: readonly KnownBinding[],
   aliases: readonly string[],
@@ -44,7 +47,7 @@ export function matchDltHandlers(
     ...(binding === undefined || cluster !== undefined || names.includes(binding)
       ? []
       : [
-          `${origin} is for dead letters of binding '${binding}', ${notConfigured(binding, names)} One that is registered later is named with its cluster: { cluster: 'default' }.`,
+          `${origin} is for dead letters of binding '${binding}', ${notConfigured(binding, names)} For a binding that is registered at run time, name its cluster, too: { cluster: 'default' }.`,
         ]),
     ...(cluster === undefined || aliases.includes(cluster)
       ? []
@@ -54,7 +57,7 @@ export function matchDltHandlers(
   ]);
 }
 
-/** Whether the dead letters of this binding are meant. */
+/** Returns a filter for the handlers that take the dead letters of this binding. */
 export function appliesTo({
   name,
   cluster,
@@ -62,7 +65,7 @@ export function appliesTo({
   return (found) => (found.binding ?? name) === name && (found.cluster ?? cluster) === cluster;
 }
 
-/** The handlers that a binding gets its records handled by. */
+/** Returns the handlers of a binding. */
 export function handlersOf<T extends Pick<HandlerDefinition, 'binding' | 'cluster'>>(
   { name, cluster }: KnownBinding,
   handlers: readonly T[],
@@ -72,15 +75,21 @@ export function handlersOf<T extends Pick<HandlerDefinition, 'binding' | 'cluste
   );
 }
 
-function unmatchedReason(bindings: readonly KnownBinding[], handler: Wanted): readonly string[] {
-  const named = bindings.filter(({ name }) => name === handler.binding);
-  const meant = named.filter(({ cluster }) => (handler.cluster ?? cluster) === cluster);
-  if (named.length === 0) return [unknownBinding(bindings, handler)];
-  if (meant.length === 0) return [unknownCluster(named, handler)];
+function unmatchedReason(
+  bindings: readonly KnownBinding[],
+  handler: HandlerTarget,
+): readonly string[] {
+  const sameName = bindings.filter(({ name }) => name === handler.binding);
+  const matching = sameName.filter(({ cluster }) => (handler.cluster ?? cluster) === cluster);
+  if (sameName.length === 0) return [unknownBinding(bindings, handler)];
+  if (matching.length === 0) return [unknownCluster(sameName, handler)];
   return [];
 }
 
-function unknownBinding(bindings: readonly KnownBinding[], { binding, origin }: Wanted): string {
+function unknownBinding(
+  bindings: readonly KnownBinding[],
+  { binding, origin }: HandlerTarget,
+): string {
   const names = [...new Set(bindings.map(({ name }) => name))];
   return `${origin} handles binding '${binding}', ${notConfigured(binding, names)}`;
 }
@@ -91,8 +100,8 @@ function notConfigured(name: string, known: readonly string[]): string {
   return `which is not configured. ${nearest === undefined ? all : `Did you mean '${nearest}'?`}`;
 }
 
-function unknownCluster(named: readonly KnownBinding[], handler: Wanted): string {
-  return `${handler.origin} handles binding '${handler.binding}' of cluster '${handler.cluster}', but it is on ${clusters(named)}.`;
+function unknownCluster(sameName: readonly KnownBinding[], handler: HandlerTarget): string {
+  return `${handler.origin} handles binding '${handler.binding}' of cluster '${handler.cluster}', but it is on ${clusters(sameName)}.`;
 }
 
 function clusters(bindings: readonly KnownBinding[]): string {

@@ -1,6 +1,9 @@
 import { DeclarationList } from '../decorators/declaration-list.js';
 
-/** A decorator where nothing can be called. It is kept, so that the start can report all of them at once. */
+/**
+ * Decorators on members that cannot be called. They are collected, so that the start reports all of
+ * them at once.
+ */
 const misplaced = new DeclarationList<string>('misplaced');
 
 export type DecoratedMember = (
@@ -9,7 +12,10 @@ export type DecoratedMember = (
   descriptor?: PropertyDescriptor,
 ) => void;
 
-/** The decorated method; undefined, and a note on its class, where the member is not one. */
+/**
+ * Returns the decorated method. If the member is no method, notes the mistake on its class and
+ * returns undefined.
+ */
 export function decoratedMethod(
   decorator: string,
   target: object,

@@ -13,19 +13,19 @@ import {
   PARAMETERS_KEY,
 } from './nest-metadata.js';
 
-describe("the keys of Nest's decorators are still those", () => {
+describe("The metadata keys of Nest's decorators", () => {
   it.each([
     ['guard', UseGuards({ canActivate: () => true })],
     ['interceptor', UseInterceptors({ intercept: (_context, next) => next.handle() })],
     ['pipe', UsePipes({ transform: (value: unknown) => value })],
     ['filter', UseFilters({ catch: () => undefined })],
-  ] as const)('of a %s', (kind, decorate) => {
+  ] as const)('are unchanged for a %s', (kind, decorate) => {
     class Probe {}
     decorate(Probe);
     expect(Reflect.getOwnMetadataKeys(Probe)).toEqual([ENHANCER_KEYS[kind]]);
   });
 
-  it('of parameters', () => {
+  it('are unchanged for parameters', () => {
     class Probe {
       handle(): void {}
     }

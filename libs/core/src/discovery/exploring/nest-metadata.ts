@@ -1,5 +1,5 @@
 /**
- * Where Nest's own decorators leave what they say. These keys are no part of its public surface;
+ * Metadata keys of Nest's own enhancer decorators. They are not part of Nest's public API, so
  * nest-metadata.spec.ts compares them with the real decorators.
  */
 export const ENHANCER_KEYS = Object.freeze({
@@ -9,11 +9,14 @@ export const ENHANCER_KEYS = Object.freeze({
   filter: '__exceptionFilters__',
 });
 
-/** Nest makes instances of pipe classes only for what it finds under its own key. */
+/**
+ * Key of Nest's parameter metadata. The bus uses the same key, because Nest instantiates only the
+ * pipe classes that it finds there.
+ */
 export const PARAMETERS_KEY = '__routeArguments__';
 
-/** Part of the name under which `createParamDecorator` files a parameter. */
+/** Part of the name under which `createParamDecorator` stores a parameter. */
 export const CUSTOM_PARAMETER = '__customRouteArgs__';
 
-/** The number of `@Body()`: pipes are told `type: 'body'`, so that a ValidationPipe looks at the payload. */
+/** The number of `@Body()`. Pipes then get `type: 'body'`, so that a ValidationPipe validates the payload. */
 export const BODY_PARAMETER = 3;

@@ -1,7 +1,7 @@
 import type { DltDeclaration, DltRole } from '../decorators/dlt-decorators.js';
 import type { EventHandlerOptions } from '../decorators/handler-options.js';
 
-/** What the compiler would have said: JavaScript and casts come here too. */
+/** Checks at run time what the compiler checks, because JavaScript and casts get past the compiler. */
 export function optionProblems(
   binding: unknown,
   { type, payload, filter }: { readonly [K in keyof EventHandlerOptions]: unknown },
@@ -18,7 +18,7 @@ export function optionProblems(
   return problems;
 }
 
-/** The same for `@DltHandler` and `@DltAlert`: the one decides about a binding, the other may hear of all. */
+/** Checks `@DltHandler`, which needs a binding, and `@DltAlert`, which may be for all bindings. */
 export function dltProblems(
   role: DltRole,
   { binding, cluster }: { readonly [K in keyof DltDeclaration]: unknown },

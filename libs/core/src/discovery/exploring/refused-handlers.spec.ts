@@ -6,8 +6,8 @@ class CatchAll {
   onAny(): void {}
 }
 
-describe('what cannot work stops the start, all of it at once', () => {
-  it('two handlers of one type, with and without the suffix', async () => {
+describe('HandlerExplorer', () => {
+  it('refuses two handlers of one type, with and without the suffix', async () => {
     class Rivals {
       @EventHandler('orders', { type: 'OrderPlaced' })
       one(): void {}
@@ -21,7 +21,7 @@ describe('what cannot work stops the start, all of it at once', () => {
     ]);
   });
 
-  it('but types are told apart by case and by binding', async () => {
+  it('accepts types that differ by case, and equal types of different bindings', async () => {
     class Neighbours {
       @EventHandler('orders', { type: 'placed' })
       @EventHandler('orders', { type: 'Placed' })
@@ -31,7 +31,7 @@ describe('what cannot work stops the start, all of it at once', () => {
     expect((await explore({ providers: [Neighbours] })).handlers).toHaveLength(3);
   });
 
-  it('two handlers of everything', async () => {
+  it('refuses two handlers of all types', async () => {
     class Other {
       @EventHandler('orders')
       any(): void {}
@@ -41,7 +41,7 @@ describe('what cannot work stops the start, all of it at once', () => {
     ]);
   });
 
-  it('handlers of records and of batches on one binding', async () => {
+  it('refuses record and batch handlers on one binding', async () => {
     class Mixed {
       @EventHandler('orders', { type: 'A' })
       one(): void {}
@@ -56,19 +56,22 @@ describe('what cannot work stops the start, all of it at once', () => {
   it.each([
     ['a cluster', EventHandler('orders', { cluster: 'default' }), '2 handlers for all other types'],
     ['a cluster and batches', EventHandler.Batch('orders', { cluster: 'default' }), 'of batches'],
-  ])('one binding with and without its cluster named: %s', async (_what, withCluster, message) => {
-    class Named {
-      @EventHandler('orders')
-      any(): void {}
-      @withCluster
-      other(): void {}
-    }
-    expect(await problemsOf({ providers: [Named] })).toContainEqual(
-      expect.stringContaining(message),
-    );
-  });
+  ])(
+    'refuses conflicting handlers even if only one of them names the cluster: %s',
+    async (_what, withCluster, message) => {
+      class Named {
+        @EventHandler('orders')
+        any(): void {}
+        @withCluster
+        other(): void {}
+      }
+      expect(await problemsOf({ providers: [Named] })).toContainEqual(
+        expect.stringContaining(message),
+      );
+    },
+  );
 
-  it('but bindings of several clusters are told apart', async () => {
+  it('accepts handlers of one binding name on different clusters', async () => {
     class Neighbours {
       @EventHandler('orders', { cluster: 'eu' })
       @EventHandler('orders', { cluster: 'us' })
@@ -77,7 +80,7 @@ describe('what cannot work stops the start, all of it at once', () => {
     expect((await explore({ providers: [Neighbours] })).handlers).toHaveLength(2);
   });
 
-  it('decorators on what is no method of the instance', async () => {
+  it('refuses decorators on members that are no instance methods', async () => {
     const decorate = EventHandler('orders') as (...place: unknown[]) => void;
     class Misplaced {
       static build(): void {}
@@ -97,7 +100,7 @@ describe('what cannot work stops the start, all of it at once', () => {
     ]);
   });
 
-  it('options that are not what the compiler would have let pass', async () => {
+  it('refuses options that the compiler would not have accepted', async () => {
     class Wrong {
       @EventHandler('', { type: '', filter: 'x' as never, payload: 7 as never })
       handle(): void {}
@@ -111,7 +114,7 @@ describe('what cannot work stops the start, all of it at once', () => {
     ]);
   });
 
-  it('and one message lists everything', async () => {
+  it('lists several problems in one message', async () => {
     class Rival {
       @EventHandler('orders')
       any(): void {}

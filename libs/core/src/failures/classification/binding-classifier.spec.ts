@@ -3,12 +3,15 @@ import { BatchProcessingException } from '../../errors/handler-errors.js';
 import { pg } from '../faults/recorded-errors.spec-support.js';
 import { ExceptionRoutingDecision } from '../../model/outcomes/exception-routing-decision.js';
 import type { ExceptionClassifier } from '../../model/extension-points/handler-interfaces.js';
-import type { FailedOutcome } from '../../model/outcomes/outcome.js';
+import type { Failure } from '../../model/outcomes/failed-outcome.js';
 import { recordingLogger } from '../../pipeline/pipeline.spec-support.js';
 import { classifierOf } from './binding-classifier.js';
 
 const boom = new Error('boom');
-const failed = (error: Error, ending: FailedOutcome['ending'] = 'exhausted') => ({ error, ending });
+const failed = (error: Error, reason: Failure['reason'] = 'retry-exhausted') => ({
+  error,
+  reason,
+});
 const answering = (answer: unknown): ExceptionClassifier => ({ classify: () => answer as never });
 const pausing = answering(ExceptionRoutingDecision.pauseContainer());
 const deadLetter = { decision: ExceptionRoutingDecision.deadLetter() };
@@ -80,12 +83,12 @@ describe('The classifier of a binding', () => {
 
 describe('No call is worth making first', () => {
   const { classifier } = classifierFor();
-  it.each<[string, Error, FailedOutcome['ending'], boolean]>([
-    ['where it goes to the dead letters', pg('23505'), 'exhausted', true],
-    ['where the calls ended for good', boom, 'permanent', true],
-    ['else it is', boom, 'exhausted', false],
-  ])('%s', (_, error, ending, isPermanent) => {
-    expect(classifier.classify(failed(error, ending), 0).isPermanent).toBe(isPermanent);
+  it.each<[string, Error, Failure['reason'], boolean]>([
+    ['where it goes to the dead letters', pg('23505'), 'retry-exhausted', true],
+    ['where the calls ended for good', boom, 'bad-message', true],
+    ['else it is', boom, 'retry-exhausted', false],
+  ])('%s', (_, error, reason, isPermanent) => {
+    expect(classifier.classify(failed(error, reason), 0).isPermanent).toBe(isPermanent);
   });
 });
 

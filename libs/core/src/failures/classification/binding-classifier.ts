@@ -1,10 +1,11 @@
 import type { DriverLogger } from '@nest-event-bus/broker';
 import type { ResolvedBinding } from '../../config/resolving/resolved-binding.js';
 import { unwrapBatchError } from '../faults/bad-messages.js';
+import type { FaultRule } from '../faults/fault.js';
 import { textOf } from '../faults/thrown.js';
 import { ExceptionRouting } from '../../model/outcomes/exception-routing.js';
 import type { ExceptionClassifier } from '../../model/extension-points/handler-interfaces.js';
-import type { FailedOutcome } from '../../model/outcomes/outcome.js';
+import type { Failure } from '../../model/outcomes/failed-outcome.js';
 import { toRoutingDecision } from './to-routing-decision.js';
 import { DefaultExceptionClassifier, type Classification } from './default-exception-classifier.js';
 
@@ -13,57 +14,57 @@ export interface FailureClassification extends Classification {
   readonly isPermanent: boolean;
 }
 
+/** Looks up the rule that says what caused an error. The router passes it, so that rules are evaluated once per failure. */
+export type FaultLookup = () => FaultRule | undefined;
+
 /** Says where a failed record of its binding goes. Never throws. */
 export interface BindingClassifier {
   classify(
-    failed: Pick<FailedOutcome, 'error' | 'ending'>,
+    failed: Pick<Failure, 'error' | 'reason'>,
     currentTier: number,
+    faultRule?: FaultLookup,
   ): FailureClassification;
 }
 
-/** That of the binding, else that of the application, else the library's. */
+/** The binding's own classifier, else that of the application, else the library's. */
 export function classifierOf(
   binding: Pick<ResolvedBinding, 'name' | 'retry' | 'exceptionRouting' | 'classifier'>,
   globalClassifier: ExceptionClassifier | undefined,
   logger: DriverLogger,
 ): BindingClassifier {
-  const own = new DefaultExceptionClassifier(binding, logger);
+  const library = new DefaultExceptionClassifier(binding, logger);
   const given = binding.classifier ?? globalClassifier;
-  const classification = given
-    ? new GuardedClassifier(binding.name, given, own, logger)
-    : { classify: (error: Error) => own.classification(error) };
   return Object.freeze({
-    classify({ error, ending }: Pick<FailedOutcome, 'error' | 'ending'>, currentTier: number) {
-      const { decision, isExplicit } = classification.classify(error, currentTier);
+    classify(
+      { error, reason }: Pick<Failure, 'error' | 'reason'>,
+      currentTier: number,
+      faultRule?: FaultLookup,
+    ) {
+      const { decision, isExplicit } =
+        (given && answerOf(given, error, currentTier, { binding: binding.name, logger })) ??
+        library.classification(error, faultRule);
       const isPermanent =
-        ending === 'permanent' || decision.routing === ExceptionRouting.DEAD_LETTER;
+        reason === 'bad-message' || decision.routing === ExceptionRouting.DEAD_LETTER;
       return { decision, isExplicit, isPermanent };
     },
   });
 }
 
-/** A classifier of the application, and ours for the time when it fails. */
-class GuardedClassifier {
-  constructor(
-    private readonly binding: string,
-    private readonly given: ExceptionClassifier,
-    private readonly own: DefaultExceptionClassifier,
-    private readonly logger: DriverLogger,
-  ) {}
-
-  classify(error: Error, currentTier: number): Classification {
-    try {
-      const answer: unknown = this.given.classify(unwrapBatchError(error), currentTier);
-      return { decision: toRoutingDecision(answer), isExplicit: true };
-    } catch (failure) {
-      this.logger.error(
-        'An ExceptionClassifier failed: the default one decides about this record',
-        {
-          binding: this.binding,
-          error: textOf(failure),
-        },
-      );
-      return this.own.classification(error);
-    }
+/** undefined if the classifier of the application fails: then the library's decides. */
+function answerOf(
+  classifier: ExceptionClassifier,
+  error: Error,
+  currentTier: number,
+  { binding, logger }: { readonly binding: string; readonly logger: DriverLogger },
+): Classification | undefined {
+  try {
+    const answer: unknown = classifier.classify(unwrapBatchError(error), currentTier);
+    return { decision: toRoutingDecision(answer), isExplicit: true };
+  } catch (failure) {
+    logger.error('An ExceptionClassifier failed: the default one decides about this record', {
+      binding,
+      error: textOf(failure),
+    });
+    return undefined;
   }
 }

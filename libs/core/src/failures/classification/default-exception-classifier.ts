@@ -10,6 +10,7 @@ import type {
 } from '../../config/resolving/resolved-binding.js';
 import { RetryableResultException } from '../../errors/result-errors.js';
 import { NonRetryableException, RetryableException } from '../../errors/retry-errors.js';
+import type { FaultRule } from '../faults/fault.js';
 import { ruleFor } from '../faults/fault-of.js';
 import { isBadMessage, unwrapBatchError } from '../faults/bad-messages.js';
 import { ExceptionRoutingDecision } from '../../model/outcomes/exception-routing-decision.js';
@@ -62,12 +63,15 @@ export class DefaultExceptionClassifier implements ExceptionClassifier {
     return this.classification(error).decision;
   }
 
-  classification(thrown: Error): Classification {
+  classification(
+    thrown: Error,
+    faultRule = (): FaultRule | undefined => ruleFor(unwrapBatchError(thrown)),
+  ): Classification {
     const error = unwrapBatchError(thrown);
     const route = this.#closest(this.#routes, error);
     if (route) return route;
     if (isBadMessage(error)) return DEAD_LETTER;
-    return this.#closest(this.#lists, error) ?? this.#byFault(error);
+    return this.#closest(this.#lists, error) ?? this.#byFault(faultRule());
   }
 
   /** Of several that are equally close, the first. */
@@ -83,8 +87,7 @@ export class DefaultExceptionClassifier implements ExceptionClassifier {
     return closest;
   }
 
-  #byFault(error: Error): Classification {
-    const rule = ruleFor(error);
+  #byFault(rule: FaultRule | undefined): Classification {
     if (rule?.fault === 'message') return DEAD_LETTER;
     return rule?.isExtended ? this.#extended : NEXT_TIER;
   }

@@ -1,7 +1,7 @@
 import type { RecordHeader } from '@nest-event-bus/broker';
 import { EVENTBUS_HEADERS, tierHeaders } from '../../model/records/event-bus-headers.js';
 import { isTierHeader } from '../../model/records/tier-history.js';
-import type { FailureReport } from '../report/failure-report.js';
+import type { FailureReport } from '../../model/outcomes/failure-report.js';
 import type { DeserializationFailure } from '../../model/records/dlt-record.js';
 import { headersOf, type DeadLetterHop, type Hop, type RetryHop } from './header-profile.js';
 

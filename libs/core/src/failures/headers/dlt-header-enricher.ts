@@ -1,5 +1,5 @@
 import type { HeaderProfileName } from '../../config/properties/dlt-properties.js';
-import type { FailureReport } from '../report/failure-report.js';
+import type { FailureReport } from '../../model/outcomes/failure-report.js';
 import type { DeadLetterHop, HeaderProfile } from './header-profile.js';
 import { HEADER_PROFILES, originalHeaders, writtenProfiles } from './header-profiles.js';
 import {

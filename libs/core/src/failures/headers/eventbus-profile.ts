@@ -1,6 +1,6 @@
 import { EVENTBUS_HEADERS, tierHeaders } from '../../model/records/event-bus-headers.js';
-import type { TierFailureRecord } from '../../model/records/tier-failure-record.js';
-import type { FailureReport } from '../report/failure-report.js';
+import type { TierFailureRecord } from '../../model/records/tier-history.js';
+import type { FailureReport } from '../../model/outcomes/failure-report.js';
 import { isEventBusHeader } from './control-headers.js';
 import {
   headersOf,

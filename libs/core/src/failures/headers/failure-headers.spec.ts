@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import type { RecordHeader } from '@nest-event-bus/broker';
 import type { HeaderProfileName } from '../../config/properties/dlt-properties.js';
-import { readRetryHistory } from '../../model/records/retry-trail.js';
-import type { FailureReport } from '../report/failure-report.js';
+import { readRetryHistory } from '../../model/records/retry-history.js';
+import type { FailureReport } from '../../model/outcomes/failure-report.js';
 import {
   headers,
   recordOf,

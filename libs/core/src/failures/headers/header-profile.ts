@@ -1,7 +1,7 @@
 import type { RecordHeader } from '@nest-event-bus/broker';
 import type { HeaderProfileName } from '../../config/properties/dlt-properties.js';
 import type { DltCause, DltReason } from '../../model/records/dlt-record.js';
-import type { FailureReport } from '../report/failure-report.js';
+import type { FailureReport } from '../../model/outcomes/failure-report.js';
 
 /** Where a record goes with its story. `at` is when it is written there: milliseconds since 1970. */
 export type Hop = RetryHop | DeadLetterHop;

@@ -1,5 +1,5 @@
 import type { RecordHeader } from '@nest-event-bus/broker';
-import type { FailureReport } from '../report/failure-report.js';
+import type { FailureReport } from '../../model/outcomes/failure-report.js';
 import {
   headers,
   recordOf,

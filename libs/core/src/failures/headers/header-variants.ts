@@ -1,6 +1,6 @@
 import type { RecordHeader } from '@nest-event-bus/broker';
 import type { DeserializationFailure } from '../../model/records/dlt-record.js';
-import type { FailureReport } from '../report/failure-report.js';
+import type { FailureReport } from '../../model/outcomes/failure-report.js';
 import { controlHeaders } from './control-headers.js';
 import type { HeaderProfile, Hop } from './header-profile.js';
 import { originalHeaders, writtenProfiles } from './header-profiles.js';

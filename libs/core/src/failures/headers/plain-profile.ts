@@ -1,4 +1,4 @@
-import type { FailureReport } from '../report/failure-report.js';
+import type { FailureReport } from '../../model/outcomes/failure-report.js';
 import { headersOf, type HeaderProfile, type Hop } from './header-profile.js';
 
 export const PLAIN_HEADERS = Object.freeze({

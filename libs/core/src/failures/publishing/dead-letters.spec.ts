@@ -2,7 +2,7 @@ import { Deferred, VirtualRuntime } from '@nest-event-bus/broker/runtime';
 import type { DltRecord } from '../../model/records/dlt-record.js';
 import type { DltStrategy } from '../../model/outcomes/dlt-strategy.js';
 import { DeadLetters, type DltListener } from './dead-letters.js';
-import type { FailureReport } from '../report/failure-report.js';
+import type { FailureReport } from '../../model/outcomes/failure-report.js';
 
 const described = { originalTopic: 'orders', dltReason: 'NON_RETRYABLE' } as DltRecord;
 const report = { record: { topic: 'orders', partition: 0, offset: 0 } } as FailureReport;

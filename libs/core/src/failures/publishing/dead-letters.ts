@@ -2,11 +2,12 @@ import type { DriverLogger } from '@nest-event-bus/broker';
 import { within, type Runtime } from '@nest-event-bus/broker/runtime';
 import type { ResolvedBinding } from '../../config/resolving/resolved-binding.js';
 import type { PendingAlerts } from '../../model/states/pending-alerts.js';
-import type { DltCause, DltReason, DltRecord } from '../../model/records/dlt-record.js';
+import type { DeadLetterReason } from '../../model/outcomes/destination.js';
+import type { DltRecord } from '../../model/records/dlt-record.js';
 import { DltStrategy } from '../../model/outcomes/dlt-strategy.js';
 import type { DltVerdict } from '../../model/extension-points/handler-interfaces.js';
 import type { DltPublisher } from './dlt-publisher.js';
-import type { FailureReport } from '../report/failure-report.js';
+import type { FailureReport } from '../../model/outcomes/failure-report.js';
 
 /** A function of the user that is given dead letters. */
 export interface DltListener {
@@ -31,11 +32,6 @@ const MAX_ANSWERS = 1_000;
 
 export type DeadLetterResult = 'stored' | 'discarded';
 
-interface Letter {
-  readonly reason: DltReason;
-  readonly cause: DltCause;
-}
-
 /** As many alerts may be under way; a storm of dead letters must not fill the memory with them. */
 const MAX_ALERTS = 100;
 
@@ -59,13 +55,13 @@ export class DeadLetters implements PendingAlerts {
   /** Rejects with DltPublishException: then nobody has the record but its own topic. */
   async accept(
     report: FailureReport,
-    letter: Letter,
+    reason: DeadLetterReason,
     signal: AbortSignal,
   ): Promise<DeadLetterResult> {
     const { strategy } = this.parts.binding.dlt;
-    if (strategy === DltStrategy.CUSTOM && (await this.#isDiscarded(report, letter)))
+    if (strategy === DltStrategy.CUSTOM && (await this.#isDiscarded(report, reason)))
       return 'discarded';
-    const written = await this.parts.publisher.publish(report, letter, signal);
+    const written = await this.parts.publisher.publish(report, reason, signal);
     this.#mustBeStored.delete(recordNameOf(report));
     if (strategy === DltStrategy.ALERT_AND_STORE)
       for (const alert of this.parts.alerts) this.#startAlert(alert, written);
@@ -73,10 +69,10 @@ export class DeadLetters implements PendingAlerts {
   }
 
   /** Only the word itself discards: whatever else a handler does, the record is stored. */
-  async #isDiscarded(report: FailureReport, letter: Letter): Promise<boolean> {
+  async #isDiscarded(report: FailureReport, reason: DeadLetterReason): Promise<boolean> {
     const name = recordNameOf(report);
     if (this.#mustBeStored.has(name)) return false;
-    const record = this.parts.publisher.describe(report, letter);
+    const record = this.parts.publisher.describe(report, reason);
     const verdicts = await Promise.all(
       this.parts.handlers.map((handler) => this.#ask(handler, record)),
     );

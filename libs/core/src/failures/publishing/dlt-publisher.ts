@@ -1,16 +1,11 @@
 import { DltPublishException } from '../../errors/publish-errors.js';
-import type { DltCause, DltReason, DltRecord } from '../../model/records/dlt-record.js';
+import type { DeadLetterReason } from '../../model/outcomes/destination.js';
+import type { DltRecord } from '../../model/records/dlt-record.js';
 import { dltRecordOf } from '../report/dlt-record-of.js';
-import type { FailureReport } from '../report/failure-report.js';
+import type { FailureReport } from '../../model/outcomes/failure-report.js';
 import { DltHeaderEnricher } from '../headers/dlt-header-enricher.js';
 import type { DeadLetterHop } from '../headers/header-profile.js';
 import { failureMessage, RecordWriter, type RecordWriterParts } from './record-writer.js';
-
-/** Why a record is given up. */
-export interface DeadLetterReason {
-  readonly reason: DltReason;
-  readonly cause: DltCause;
-}
 
 /** The one place that writes to the dead-letter topic of a binding. */
 export class DltPublisher {

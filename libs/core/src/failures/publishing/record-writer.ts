@@ -8,7 +8,7 @@ import {
 } from '@nest-event-bus/broker';
 import { within, type Runtime } from '@nest-event-bus/broker/runtime';
 import type { ResolvedBinding } from '../../config/resolving/resolved-binding.js';
-import type { FailureReport } from '../report/failure-report.js';
+import type { FailureReport } from '../../model/outcomes/failure-report.js';
 import type { HeaderVariant } from '../headers/header-variants.js';
 import type { PublishProblemTracker } from './publish-problem-tracker.js';
 

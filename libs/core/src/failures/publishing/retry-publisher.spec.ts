@@ -1,11 +1,11 @@
 import { RetryPublishException } from '../../errors/publish-errors.js';
-import { readRetryHistory } from '../../model/records/retry-trail.js';
+import { readRetryHistory } from '../../model/records/retry-history.js';
 import { PublishingTestBed } from './publishers.spec-support.js';
 import { RecordTooLargeForRetryError, RetryPublisher } from './retry-publisher.js';
 import { headers, recordOf, storyOf } from '../report/failure-report-samples.spec-support.js';
 
 const RETRY = 'orders.events.retry-1';
-const TO = { tier: { number: 1, topic: RETRY }, delivery: 2 };
+const TO = { kind: 'retry', tier: 1, topic: RETRY, delivery: 2 } as const;
 
 let testBed: PublishingTestBed;
 

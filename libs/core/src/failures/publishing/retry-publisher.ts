@@ -1,6 +1,6 @@
-import type { ResolvedTier } from '../../config/resolving/resolved-binding.js';
 import { RetryPublishException } from '../../errors/publish-errors.js';
-import type { FailureReport } from '../report/failure-report.js';
+import type { RetryDestination } from '../../model/outcomes/destination.js';
+import type { FailureReport } from '../../model/outcomes/failure-report.js';
 import type { RetryHop } from '../headers/header-profile.js';
 import { RetryHeaderEnricher } from '../headers/retry-header-enricher.js';
 import {
@@ -16,12 +16,6 @@ export class RecordTooLargeForRetryError extends Error {
     super(`The record does not fit into retry topic '${topic}'. ${cause.message}`, { cause });
     this.name = new.target.name;
   }
-}
-
-export interface RetryTarget {
-  readonly tier: Pick<ResolvedTier, 'number' | 'topic'>;
-  /** Within that tier, from 1. */
-  readonly delivery: number;
 }
 
 /** The one place that writes to the retry topics of a binding. */
@@ -43,11 +37,11 @@ export class RetryPublisher {
    */
   async publish(
     report: FailureReport,
-    { tier: { number, topic }, delivery }: RetryTarget,
+    { tier, topic, delivery }: RetryDestination,
     signal?: AbortSignal,
   ): Promise<void> {
     const at = this.#parts.runtime.now();
-    const hop: RetryHop = { kind: 'retry', tier: number, delivery, at };
+    const hop: RetryHop = { kind: 'retry', tier, delivery, at };
     const variants = this.#headers.variants(report, hop);
     try {
       await this.#writer.write({ topic, report, at, variants, signal });

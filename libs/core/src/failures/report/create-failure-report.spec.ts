@@ -5,8 +5,12 @@ import {
   PayloadValidationException,
   UnknownEventTypeException,
 } from '../../errors/handler-errors.js';
-import type { Delivery } from '../../model/outcomes/delivery.js';
-import type { FailedOutcome } from '../../model/outcomes/outcome.js';
+import type { Failure } from '../../model/outcomes/failed-outcome.js';
+import {
+  aDelivery,
+  aRememberedFailure,
+  type GivenDelivery,
+} from '../../model/outcomes/outcomes.spec-support.js';
 import { headers, recordOf } from './failure-report-samples.spec-support.js';
 import { createFailureReport, type FailureReportSource } from './create-failure-report.js';
 
@@ -16,8 +20,8 @@ const NOW = 1_700_000_009_000;
 const dlt = { exceptionDetail: 'full' } as FailureReportSource['binding']['dlt'];
 
 interface Given {
-  readonly delivery?: Partial<Delivery>;
-  readonly failed?: Partial<FailedOutcome>;
+  readonly delivery?: GivenDelivery;
+  readonly failed?: Partial<Failure>;
   readonly tier?: number;
   readonly dlt?: object;
 }
@@ -25,15 +29,14 @@ interface Given {
 const tell = ({ delivery, failed, tier = 0, ...given }: Given = {}) =>
   createFailureReport({
     binding: { name: 'orders', groupId: 'shop', dlt: { ...dlt, ...given.dlt } },
-    delivery: {
-      record: recordOf(),
-      redeliveries: 0,
-      receivedAt: 0,
-      sessionIndex: 0,
-      signal: new AbortController().signal,
-      ...delivery,
+    delivery: aDelivery({ record: recordOf(), ...delivery }),
+    failed: {
+      kind: 'failed',
+      reason: 'retry-exhausted',
+      error: new Timeout('slow'),
+      attempts: 3,
+      ...failed,
     },
-    failed: { kind: 'failed', error: new Timeout('slow'), attempts: 3, ...failed },
     tier,
     runtime: { now: () => NOW },
   });
@@ -99,34 +102,33 @@ describe('the report of a failure on the main topic', () => {
       8,
       3,
     ],
-    ['one for each, where only the failures are known', { redeliveries: 9, failures: 2 }, 1, 3, 3],
-    ['one for each redelivery, where no more is known', { redeliveries: 2 }, 1, 3, 3],
-    ['a record that could not be prepared as tried once', { redeliveries: 0 }, undefined, 1, 1],
+    ['a record that could not be prepared as tried once', { redeliveries: 0 }, 1, 1, 1],
     ['no call where none was made', { redeliveries: 0 }, 0, 0, 1],
-  ])('counts %s', (_, delivery, attempts, total, deliveries) => {
-    const report = tell({ delivery, failed: { attempts } });
+  ])('counts %s', (_, history, attempts, total, deliveries) => {
+    const report = tell({ delivery: { history }, failed: { attempts } });
     expect(report).toMatchObject({ totalAttempts: total, delivery: deliveries });
     expect(report.tierHistory).toMatchObject([{ attempts: total }]);
   });
 });
 
 describe('the first failure', () => {
-  const failureSummary = { since: 1_000, fingerprint: 'varied' };
+  const lastFailure = aRememberedFailure({ firstFailureAt: 1_000, fingerprint: 'varied' });
 
   it('is that of the first call of this delivery', () => {
-    expect(tell({ failed: { failedSince: 5_000 } })).toMatchObject({
+    expect(tell({ failed: { firstFailedAt: 5_000 } })).toMatchObject({
       firstFailureAt: 5_000,
       failedAt: NOW,
     });
   });
 
   it('is one before it in its place', () => {
-    const delivery = { redeliveries: 1, failureSummary };
-    expect(tell({ delivery, failed: { failedSince: 5_000 } }).firstFailureAt).toBe(1_000);
+    const delivery = { history: { redeliveries: 1, lastFailure } };
+    expect(tell({ delivery, failed: { firstFailedAt: 5_000 } }).firstFailureAt).toBe(1_000);
   });
 
   it('is one in the topics before', () => {
-    const delivery = { record: inTier2(), failureSummary: { ...failureSummary, since: 3_000 } };
+    const later = { ...lastFailure, firstFailureAt: 3_000 };
+    const delivery = { record: inTier2(), history: { lastFailure: later } };
     expect(tell({ tier: 2, delivery }).firstFailureAt).toBe(2_000);
   });
 });
@@ -140,7 +142,7 @@ describe('a record that could not be read', () => {
       ...options,
     });
   const told = (error: Error, options: object = {}) =>
-    tell({ failed: { error, attempts: undefined }, dlt: options }).deserialization;
+    tell({ failed: { error, attempts: 1 }, dlt: options }).deserialization;
 
   it('says which part, as what, with which error, and why in words of ours', () => {
     expect(told(unreadable())).toEqual({
@@ -209,7 +211,8 @@ describe('the report of a failure in a retry topic', () => {
   });
 
   it('takes a record that stayed in its place for no further delivery of the tier', () => {
-    const delivery = { record: inTier2(), redeliveries: 5, failures: 4, calls: 4 };
+    const history = { redeliveries: 5, failures: 4, calls: 4 };
+    const delivery = { record: inTier2(), history };
     expect(tell({ tier: 2, delivery })).toMatchObject({ delivery: 2, totalAttempts: 14 });
   });
 });
@@ -254,7 +257,7 @@ describe('a poison record', () => {
 
   it('is none because somebody gave it up', () => {
     const error = new DeadLetterRequestedException('no such customer');
-    expect(tell({ failed: { error, ending: 'given-up' } }).isPoison).toBe(false);
+    expect(tell({ failed: { error, reason: 'handler-gave-up' } }).isPoison).toBe(false);
   });
 
   it('is nobody of whose earlier failures nothing is known', () => {
@@ -267,10 +270,14 @@ describe('a poison record', () => {
 
   it('is one that failed in its place, in the same way each time', () => {
     const delivery = (earlier: string | undefined) => ({
-      redeliveries: 2,
-      failures: 2,
-      calls: 2,
-      ...(earlier !== undefined && { failureSummary: { since: 1_000, fingerprint: earlier } }),
+      history: {
+        redeliveries: 2,
+        failures: 2,
+        calls: 2,
+        ...(earlier !== undefined && {
+          lastFailure: aRememberedFailure({ fingerprint: earlier }),
+        }),
+      },
     });
     const failed = { attempts: 1 };
     const report = (earlier?: string) => tell({ delivery: delivery(earlier), failed });
@@ -281,8 +288,11 @@ describe('a poison record', () => {
   });
 
   it('is none that failed in its place as it had not failed in the topics before', () => {
-    const failureSummary = { since: 1_000, fingerprint: fingerprint() };
-    const delivery = { record: inTier2('0123456789abcdef'), redeliveries: 1, failureSummary };
+    const lastFailure = aRememberedFailure({ fingerprint: fingerprint() });
+    const delivery = {
+      record: inTier2('0123456789abcdef'),
+      history: { redeliveries: 1, lastFailure },
+    };
     const report = tell({ tier: 2, delivery, failed: { attempts: 1 } });
     expect(report).toMatchObject({ fingerprint: 'varied', isPoison: false });
   });
@@ -298,7 +308,7 @@ describe('a poison record', () => {
       }),
     ],
   ])('%s', (_, error) => {
-    expect(tell({ failed: { error, attempts: undefined } }).isPoison).toBe(true);
+    expect(tell({ failed: { error, attempts: 1 } }).isPoison).toBe(true);
   });
 });
 

@@ -1,134 +1,143 @@
+import { createHash } from 'node:crypto';
+import type { BrokerRecord } from '@nest-event-bus/broker';
 import type { Runtime } from '@nest-event-bus/broker/runtime';
 import type { ResolvedBinding } from '../../config/resolving/resolved-binding.js';
 import {
   DeadLetterRequestedException,
   DeserializationException,
 } from '../../errors/handler-errors.js';
-import { isBadMessage, unwrapBatchError } from '../faults/bad-messages.js';
 import type { Delivery } from '../../model/outcomes/delivery.js';
-import type { FailedOutcome } from '../../model/outcomes/outcome.js';
-import { readRetryHistory, type RetryHistory } from '../../model/records/retry-trail.js';
-import type { TierFailureRecord } from '../../model/records/tier-failure-record.js';
-import { deserializationFailureOf } from './deserialization-failure.js';
-import { describeError, TEXT_LIMITS } from './error-description.js';
-import type { FailureReport } from './failure-report.js';
-import { fingerprintOf, VARIED } from './fingerprint.js';
+import type { Failure } from '../../model/outcomes/failed-outcome.js';
+import type {
+  ErrorDescription,
+  FailureReport,
+  RememberedFailure,
+} from '../../model/outcomes/failure-report.js';
+import type { DeserializationFailure } from '../../model/records/dlt-record.js';
+import { readRetryHistory, type RetryHistory } from '../../model/records/retry-history.js';
+import { UNKNOWN_CLASS, type TierFailureRecord } from '../../model/records/tier-history.js';
+import { isBadMessage, unwrapBatchError } from '../faults/bad-messages.js';
+import { describeError, TEXT_LIMITS } from './describe-error.js';
 import { limitedText } from './limited-text.js';
 
 export interface FailureReportSource {
   readonly binding: Pick<ResolvedBinding, 'name' | 'groupId' | 'dlt'>;
   readonly delivery: Delivery;
-  readonly failed: FailedOutcome;
+  readonly failed: Failure;
   /** Where the delivery came from: 0 is the main topic. */
   readonly tier: number;
   readonly runtime: Pick<Runtime, 'now'>;
 }
 
-/** What is to be told of a delivery that failed: its own part, and what the record's headers say of the ones before. */
-export function createFailureReport({
-  binding,
-  delivery,
-  failed,
-  tier,
-  runtime,
-}: FailureReportSource): FailureReport {
-  const { record } = delivery;
-  const trail = readRetryHistory(record, tier);
+/** Replaces the fingerprint if a record failed in several ways. */
+export const VARIED = 'varied';
+
+/**
+ * Reports a failed delivery: its own part, what the headers of the record say of earlier tiers, and
+ * what the lane knows of earlier deliveries. Calls `dlt.redact`, so it is made once per failure.
+ */
+export function createFailureReport(source: FailureReportSource): FailureReport {
+  const { binding, delivery, failed, tier, runtime } = source;
+  const { record, history } = delivery;
+  const earlier = readRetryHistory(record, tier);
   const error = unwrapBatchError(failed.error);
   const description = describeError(error, binding.dlt);
   const failedAt = runtime.now();
-  const attempts = attemptsOf(delivery, failed);
+  const calls = history.calls + failed.attempts;
   return {
     binding: binding.name,
     groupId: binding.groupId,
     record,
-    originalTopic: trail.original.topic,
-    originalPartition: trail.original.partition,
-    originalOffset: trail.original.offset,
-    originalTimestamp: trail.originalTimestamp,
+    originalTopic: earlier.original.topic,
+    originalPartition: earlier.original.partition,
+    originalOffset: earlier.original.offset,
+    originalTimestamp: earlier.originalTimestamp,
     tier,
-    delivery: deliveryInTier(delivery, trail),
-    totalAttempts: trail.totalAttempts + attempts,
+    // In a tier each delivery is a hop of its own. A record that stays in its place there is no new one.
+    delivery: tier === 0 ? history.failures + 1 : earlier.delivery,
+    totalAttempts: earlier.totalAttempts + calls,
     firstFailureAt:
-      trail.firstFailureAt ?? delivery.failureSummary?.since ?? failed.failedSince ?? failedAt,
+      earlier.firstFailureAt ??
+      history.lastFailure?.firstFailureAt ??
+      failed.firstFailedAt ??
+      failedAt,
     failedAt,
     description,
     tierHistory: [
-      ...trail.tierHistory.map(limitedEntry),
+      ...earlier.tierHistory.map(limitedEntry),
       {
         tier,
         exceptionClass: description.className,
         exhaustedAt: failedAt,
-        attempts: trail.attemptsInTier + attempts,
+        attempts: earlier.attemptsInTier + calls,
       },
     ].toSorted((one, other) => one.tier - other.tier),
-    ...compareWithEarlier({
-      error,
-      failed,
-      fingerprint: fingerprintOf(description),
-      trail,
-      delivery,
-    }),
-    replayCount: trail.replayCount,
+    ...compareWithEarlier(source, error, description, earlier),
+    replayCount: earlier.replayCount,
     ...(error instanceof DeserializationException && {
-      deserialization: deserializationFailureOf(error, binding.dlt),
+      deserialization: deserializationFailureOf(error, description, binding.dlt),
     }),
   };
 }
 
-/** Whoever wrote it into the headers. */
+/** The same failure at a later time, when its record is written at last. Nothing is described again. */
+export function renewReport(
+  report: RememberedFailure,
+  record: BrokerRecord,
+  runtime: Pick<Runtime, 'now'>,
+): FailureReport {
+  const failedAt = runtime.now();
+  const tierHistory = report.tierHistory.map((entry) =>
+    entry.tier === report.tier ? { ...entry, exhaustedAt: failedAt } : entry,
+  );
+  return { ...report, record, failedAt, tierHistory };
+}
+
+/** Any producer may have written the headers that it was read from. */
 function limitedEntry(entry: TierFailureRecord): TierFailureRecord {
   return { ...entry, exceptionClass: limitedText(entry.exceptionClass, TEXT_LIMITS.className) };
 }
 
-/** The delivery within its tier, from 1. In a tier each hop is one; what stays in its place there is no new one. */
-export function deliveryInTier(
-  { failures, redeliveries }: Delivery,
-  { tier, delivery }: Pick<RetryHistory, 'tier' | 'delivery'>,
-): number {
-  return tier === 0 ? (failures ?? redeliveries) + 1 : delivery;
-}
-
-/** As intake counts: a record that could not be prepared for a call was tried once all the same. */
-function attemptsOf(
-  { redeliveries, failures = redeliveries, calls = failures }: Delivery,
-  { attempts = 1 }: FailedOutcome,
-): number {
-  return calls + attempts;
-}
-
-interface Likeness {
-  readonly error: Error;
-  readonly failed: FailedOutcome;
-  readonly fingerprint: string;
-  readonly trail: RetryHistory;
-  readonly delivery: Delivery;
-}
-
-/** Whether it failed as it did before: in the topics behind it, and in its place. */
-function compareWithEarlier({
-  error,
-  failed,
-  fingerprint,
-  trail,
-  delivery,
-}: Likeness): Pick<FailureReport, 'fingerprint' | 'isPoison'> {
-  const { failureSummary: failedBefore } = delivery;
-  const calls = attemptsOf(delivery, failed);
-  const before = [trail.fingerprint, failedBefore?.fingerprint];
-  const isAnother = before.some((one) => one !== undefined && one !== fingerprint);
-  const hasVaried = isAnother || failed.hasVaried === true;
-  const isKnownOfTopics = trail.totalAttempts === 0 || trail.fingerprint !== undefined;
-  const isKnownOfPlace = calls === (failed.attempts ?? 1) || failedBefore !== undefined;
-  const isAlwaysTheSame =
-    isKnownOfTopics && isKnownOfPlace && !hasVaried && trail.totalAttempts + calls > 1;
+/** Compares with the failures in earlier topics, and with those in the same place. */
+function compareWithEarlier(
+  { delivery: { history }, failed }: FailureReportSource,
+  error: Error,
+  description: ErrorDescription,
+  earlier: RetryHistory,
+): Pick<FailureReport, 'fingerprint' | 'isPoison'> {
+  const fingerprint = fingerprintOf(description);
+  const others = [earlier.fingerprint, history.lastFailure?.fingerprint];
+  const hasVaried =
+    failed.hasVaried === true ||
+    others.some((other) => other !== undefined && other !== fingerprint);
+  const knowsEarlierTopics = earlier.totalAttempts === 0 || earlier.fingerprint !== undefined;
+  const knowsThisPlace = history.calls === 0 || history.lastFailure !== undefined;
+  const totalAttempts = earlier.totalAttempts + history.calls + failed.attempts;
+  const isAlwaysTheSame = knowsEarlierTopics && knowsThisPlace && !hasVaried && totalAttempts > 1;
+  // A decision to give the record up is no way in which calls fail.
+  const isGivenUp = error instanceof DeadLetterRequestedException;
   return {
     fingerprint: hasVaried ? VARIED : fingerprint,
-    isPoison: isBadMessage(error) || (isAlwaysTheSame && !isGivenUp(error)),
+    isPoison: isBadMessage(error) || (isAlwaysTheSame && !isGivenUp),
   };
 }
 
-/** Somebody's decision is no way in which calls failed. */
-function isGivenUp(error: Error): boolean {
-  return error instanceof DeadLetterRequestedException;
+/** Short, and the same wherever the error happens. Made of the description, so that redacted text is not in it. */
+function fingerprintOf({ className, message = '' }: ErrorDescription): string {
+  return createHash('sha256').update(`${className}\n${message}`).digest('hex').slice(0, 16);
+}
+
+/** The reason is written only if the whole message of the error may be. */
+function deserializationFailureOf(
+  { format = UNKNOWN_CLASS, reason }: DeserializationException,
+  { causeClassName = UNKNOWN_CLASS }: ErrorDescription,
+  { exceptionDetail, redact }: ResolvedBinding['dlt'],
+): DeserializationFailure {
+  const isWritten = reason !== undefined && exceptionDetail === 'full' && redact === undefined;
+  return {
+    part: 'value',
+    format: limitedText(format, TEXT_LIMITS.className),
+    exceptionClass: causeClassName,
+    ...(isWritten && { reason: limitedText(reason, TEXT_LIMITS.message) }),
+  };
 }

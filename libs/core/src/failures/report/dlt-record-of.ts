@@ -1,7 +1,7 @@
 import type { RecordHeader } from '@nest-event-bus/broker';
 import type { HeaderProfileName } from '../../config/properties/dlt-properties.js';
 import type { DltRecord } from '../../model/records/dlt-record.js';
-import type { FailureReport } from './failure-report.js';
+import type { FailureReport } from '../../model/outcomes/failure-report.js';
 import type { DeadLetterHop } from '../headers/header-profile.js';
 import { HEADER_PROFILES, originalHeaders } from '../headers/header-profiles.js';
 

@@ -1,5 +1,5 @@
 import type { BrokerRecord, RecordHeader } from '@nest-event-bus/broker';
-import type { FailureReport } from './failure-report.js';
+import type { FailureReport } from '../../model/outcomes/failure-report.js';
 
 /** `[['trace', 'a'], ['trace', 'b']]` as headers. */
 export const headers = (

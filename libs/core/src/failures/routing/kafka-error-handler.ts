@@ -3,7 +3,7 @@ import type { Runtime } from '@nest-event-bus/broker/runtime';
 import type { ErrorRedaction, ExceptionDetail } from '../../config/properties/dlt-properties.js';
 import { DltPublishException } from '../../errors/publish-errors.js';
 import { headerText } from '../../model/records/header-text.js';
-import { describeError } from '../report/error-description.js';
+import { describeError } from '../report/describe-error.js';
 import { headersOf } from '../headers/header-profile.js';
 import { PLAIN_HEADERS, plainProfile } from '../headers/plain-profile.js';
 

@@ -1,9 +1,14 @@
 import type { BrokerRecord } from '@nest-event-bus/broker';
 import type { Delivery } from '../../model/outcomes/delivery.js';
 import {
+  aDelivery,
+  aFailure,
+  aRememberedFailure,
+  type GivenDelivery,
+} from '../../model/outcomes/outcomes.spec-support.js';
+import {
   handedBack,
   succeeded,
-  type FailedOutcome,
   type Outcome,
   type RecordProcessor,
 } from '../../model/outcomes/outcome.js';
@@ -11,7 +16,7 @@ import { routed } from './routed-processor.js';
 import { recordOf } from '../report/failure-report-samples.spec-support.js';
 import type { RetryTopicFilter } from '../retry-topics/retry-topic-filter.js';
 
-const bad: FailedOutcome = { kind: 'failed', error: new Error('bad') };
+const bad = aFailure({ reason: 'retry-exhausted', error: new Error('bad') });
 const retried: Outcome = { kind: 'retried', tier: 1, delivery: 1 };
 const lettered: Outcome = { kind: 'dead-lettered', reason: 'MANUAL', cause: 'operator' };
 
@@ -23,7 +28,11 @@ const router = {
     routes.push(record.offset);
     return record.offset >= 90 ? bad : retried;
   },
-  applyDecision: async (): Promise<Outcome> => lettered,
+  routeWithoutCall: async ({ record, history }: Delivery): Promise<Outcome> => {
+    if (history.decision) return lettered;
+    routes.push(record.offset);
+    return record.offset >= 90 ? bad : retried;
+  },
 };
 
 const entrance = {
@@ -31,14 +40,13 @@ const entrance = {
   dueAt: ({ offset }: BrokerRecord) => offset * 1_000,
 } as RetryTopicFilter;
 
-const delivery = (offset: number, given: Partial<Delivery> = {}, partition = 0): Delivery => ({
-  record: recordOf({ offset, partition }),
-  redeliveries: 0,
-  receivedAt: 0,
-  sessionIndex: 0,
-  signal: new AbortController().signal,
-  ...given,
-});
+const delivery = (offset: number, given: GivenDelivery = {}, partition = 0): Delivery =>
+  aDelivery({ record: recordOf({ offset, partition }), ...given });
+
+const pendingWrite = {
+  destination: { kind: 'retry', tier: 1, topic: 'orders.retry-1', delivery: 1 },
+  report: aRememberedFailure(),
+} as const;
 
 beforeEach(() => {
   handled = [];
@@ -80,14 +88,14 @@ describe('One record after the other', () => {
   });
 
   it('one that could not be written is seen to again without its handler', async () => {
-    expect(await processor(() => succeeded).process(delivery(1, { pendingRouting: bad }))).toBe(
-      retried,
-    );
+    expect(
+      await processor(() => succeeded).process(delivery(1, { history: { pendingWrite } })),
+    ).toBe(retried);
     expect([handled, routes]).toEqual([[], [1]]);
   });
 
   it('one that was decided about does not reach its handler', async () => {
-    const decided = delivery(1, { decision: 'dead-letter', pendingRouting: bad });
+    const decided = delivery(1, { history: { decision: 'dead-letter', pendingWrite } });
     expect(await processor(() => succeeded).process(decided)).toBe(lettered);
     expect(handled).toEqual([]);
   });
@@ -178,10 +186,10 @@ describe('A slice', () => {
     const slice = [
       delivery(1),
       delivery(2, {}, 99),
-      delivery(3, { pendingRouting: bad }),
+      delivery(3, { history: { pendingWrite } }),
       delivery(4),
       delivery(5),
-      delivery(95, { pendingRouting: bad }),
+      delivery(95, { history: { pendingWrite } }),
       delivery(96),
     ];
     expect(await stretchesOf(inner, slice)).toEqual([

@@ -1,12 +1,18 @@
+import { needsNoCall } from '../../model/outcomes/delivery-history.js';
 import type { Delivery } from '../../model/outcomes/delivery.js';
-import { isFinal, type Outcome, type RecordProcessor } from '../../model/outcomes/outcome.js';
+import {
+  handedBack,
+  isFinal,
+  type Outcome,
+  type RecordProcessor,
+} from '../../model/outcomes/outcome.js';
 import type { FailureRouter } from './failure-router.js';
 import type { RetryTopicFilter } from '../retry-topics/retry-topic-filter.js';
 
 export interface RoutedProcessorParts {
   /** What handles the records. */
   readonly inner: RecordProcessor;
-  readonly router: Pick<FailureRouter, 'route' | 'applyDecision'>;
+  readonly router: Pick<FailureRouter, 'route' | 'routeWithoutCall'>;
   /** Of a retry topic. */
   readonly entrance?: RetryTopicFilter;
 }
@@ -32,7 +38,7 @@ export function routed({ inner, router, entrance }: RoutedProcessorParts): Recor
 class RoutedProcessor {
   constructor(
     private readonly inner: RecordProcessor,
-    private readonly router: Pick<FailureRouter, 'route' | 'applyDecision'>,
+    private readonly router: Pick<FailureRouter, 'route' | 'routeWithoutCall'>,
     private readonly entrance: RetryTopicFilter | undefined,
   ) {}
 
@@ -45,17 +51,13 @@ class RoutedProcessor {
   }
 
   /** Not to be handled, or handled before and not written to where it belongs. */
-  isForRouterAlone({ record, decision, pendingRouting: unrouted }: Delivery): boolean {
-    return (
-      decision !== undefined || unrouted !== undefined || this.entrance?.isForeign(record) === true
-    );
+  isForRouterAlone({ record, history }: Delivery): boolean {
+    return needsNoCall(history) || this.entrance?.isForeign(record) === true;
   }
 
   withoutHandler(delivery: Delivery): Outcome | Promise<Outcome> {
     if (this.entrance?.isForeign(delivery.record)) return foreign;
-    return delivery.decision === undefined
-      ? this.router.route(delivery, delivery.pendingRouting!)
-      : this.router.applyDecision(delivery, delivery.decision);
+    return this.router.routeWithoutCall(delivery) ?? handedBack;
   }
 
   finish(delivery: Delivery, outcome: Outcome): Outcome | Promise<Outcome> {

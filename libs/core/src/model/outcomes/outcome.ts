@@ -1,7 +1,7 @@
 import type { BrokerRecord, OutgoingRecord } from '@nest-event-bus/broker';
 import type { Delivery } from './delivery.js';
 import type { DltCause, DltReason } from '../records/dlt-record.js';
-import type { FailureSummary } from './failed-before.js';
+import type { FailedOutcome } from './failed-outcome.js';
 
 /** What became of a delivery. `failed` and `handed-back` keep the watermark where it is; the others let it pass. */
 export type Outcome =
@@ -18,46 +18,6 @@ export type Outcome =
 interface WithOutputs {
   readonly outputs?: readonly OutgoingRecord[];
 }
-
-export interface FailedOutcome {
-  readonly kind: 'failed';
-  readonly error: Error;
-  /** Calls of the handler in this delivery, or tries to prepare the record for one. Left out for a bad message, which came to none. */
-  readonly attempts?: number;
-  readonly ending?: FailureEnding;
-  /** Its calls did not all fail in the same way: they differ in the name or the message of the error. */
-  readonly hasVaried?: boolean;
-  /** When the first of them failed: milliseconds since 1970. Left out where that is now. */
-  readonly failedSince?: number;
-  /** For the next delivery, where the record stays in its place. */
-  readonly failureSummary?: FailureSummary;
-  /** Until the record is delivered again. Left out where intake's own backoff decides. */
-  readonly delayMs?: number;
-  /**
-   * It could not be written to where it belongs: that is tried again, and the handler is not
-   * called for it. The failure by which it was to leave.
-   */
-  readonly pendingRouting?: FailedOutcome;
-  /** Its partition waits until somebody decides what becomes of the record. */
-  readonly until?: 'decided';
-}
-
-/** Why the handler is not called once more in this delivery. */
-export type FailureEnding =
-  /** All calls that `retry.tier0` grants were made. */
-  | 'exhausted'
-  /** The message is bad: no call can ever help. */
-  | 'permanent'
-  /** Outside a whitelist, or refused by a guard: nobody says that no call can help, but none is made. */
-  | 'not-retried'
-  /** The next wait would take longer than maxPollIntervalMs leaves. */
-  | 'over-budget'
-  /** `retry.mode: 'seek'`: more calls are left, each by a delivery of its own. */
-  | 'delivered-again'
-  /** No call was made at all. */
-  | 'circuit-open'
-  /** The handler gave the record up: `ctx.deadLetter(reason)`. */
-  | 'given-up';
 
 export const succeeded: Outcome = Object.freeze({ kind: 'succeeded' });
 

@@ -1,5 +1,5 @@
 import type { RecordHeader } from '@nest-event-bus/broker';
-import type { TierFailureRecord } from './tier-failure-record.js';
+import type { TierFailureRecord } from './tier-history.js';
 
 export const DLT_REASONS = ['RETRIES_EXHAUSTED', 'NON_RETRYABLE', 'MANUAL'] as const;
 

@@ -2,7 +2,14 @@ import type { RecordHeader } from '@nest-event-bus/broker';
 import { tierHeaders } from './event-bus-headers.js';
 import { headerCount } from './header-number.js';
 import { headerText } from './header-text.js';
-import type { TierFailureRecord } from './tier-failure-record.js';
+
+/** The failures of a record in one tier; tier 0 is the main topic. */
+export interface TierFailureRecord {
+  readonly tier: number;
+  readonly exceptionClass: string;
+  readonly exhaustedAt: number;
+  readonly attempts: number;
+}
 
 /** In the place of a class that no header names. */
 export const UNKNOWN_CLASS = 'unknown';

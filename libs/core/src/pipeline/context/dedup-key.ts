@@ -1,6 +1,6 @@
 import type { BrokerRecord } from '@nest-event-bus/broker';
 import type { OriginalPosition } from '../../model/records/original-position.js';
-import { readRetryHistory } from '../../model/records/retry-trail.js';
+import { readRetryHistory } from '../../model/records/retry-history.js';
 
 /** Where the record was first written: a copy in a retry topic has the key of the original. */
 export function dedupKeyOf(record: BrokerRecord, tier: number): string {

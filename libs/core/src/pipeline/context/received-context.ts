@@ -6,7 +6,7 @@ import { DeadLetterRequestedException } from '../../errors/handler-errors.js';
 import { TransactionException } from '../../errors/transaction-errors.js';
 import { handedBack, succeeded, type Outcome } from '../../model/outcomes/outcome.js';
 import type { RecordTransaction } from '../../model/records/record-transaction.js';
-import { readRetryHistory } from '../../model/records/retry-trail.js';
+import { readRetryHistory } from '../../model/records/retry-history.js';
 import { dedupKeyOf } from './dedup-key.js';
 import type { EventTypeSource } from '../decoding/event-type-source.js';
 import { copyRecord } from './copy-record.js';
@@ -63,7 +63,8 @@ export class ReceivedContext implements EventContext {
 
   /** What was handed back is no attempt. In a tier each hop is a delivery, and its record tells of those before. */
   get attempt(): DeliveryAttempt {
-    const { record, redeliveries, failures = redeliveries, calls = failures } = this.#delivery;
+    const { record, history } = this.#delivery;
+    const { failures, calls } = history;
     const { tier } = this.#source;
     const call = this.#call;
     if (tier === 0) return { call, delivery: failures + 1, tier, total: calls + call };
@@ -111,7 +112,12 @@ export class ReceivedContext implements EventContext {
   deadLetter(reason = 'The handler gave the record up.'): void {
     const error = new DeadLetterRequestedException(reason);
     const attempts = this.#call;
-    this.#setOutcome('deadLetter()', { kind: 'failed', error, attempts, ending: 'given-up' });
+    this.#setOutcome('deadLetter()', {
+      kind: 'failed',
+      reason: 'handler-gave-up',
+      error,
+      attempts,
+    });
   }
 
   handBack({ delayMs }: { readonly delayMs?: number } = {}): void {

@@ -72,7 +72,7 @@ describe('a record', () => {
 
 describe('a context', () => {
   it('says where the record came from and how often it was tried', () => {
-    const { context } = receive({ type: 'OrderPlaced', redeliveries: 2 });
+    const { context } = receive({ type: 'OrderPlaced', history: { failures: 2, calls: 2 } });
     expect(context).toMatchObject({
       binding: 'orders',
       cluster: 'default',
@@ -83,7 +83,7 @@ describe('a context', () => {
   });
 
   it('does not take for an attempt what was handed back, and counts calls over all deliveries', () => {
-    const delivery = { ...deliveryOf({ redeliveries: 5 }), failures: 2, calls: 6 };
+    const delivery = deliveryOf({ history: { redeliveries: 5, failures: 2, calls: 6 } });
     const { context } = receive({}, delivery);
     expect(context.attempt).toEqual({ call: 1, delivery: 3, tier: 0, total: 7 });
   });
@@ -185,7 +185,7 @@ describe('what a handler says of its record', () => {
       message: 'no such customer',
     }) as unknown,
     attempts: 1,
-    ending: 'given-up',
+    reason: 'handler-gave-up',
   };
 
   it.each<[string, 'auto' | 'manual', (context: EventContext) => unknown, unknown]>([

@@ -145,7 +145,7 @@ describe('a record with Avro in it', () => {
       kind: 'failed',
       error: client.trouble,
       attempts: 0,
-      ending: 'delivered-again',
+      reason: 'redeliver',
     });
     client.trouble = undefined;
     expect(await processor.process(deliveryOf({ value: avro(6) }))).toEqual({ kind: 'succeeded' });

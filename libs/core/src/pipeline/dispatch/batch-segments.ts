@@ -58,6 +58,5 @@ function belongs(prepared: Prepared, handler: ReadyRecord['handler'] | undefined
 
 function hasFailedBefore(prepared: Prepared): boolean {
   if (!isReady(prepared)) return false;
-  const { redeliveries, failures = redeliveries } = prepared.delivery;
-  return failures > 0;
+  return prepared.delivery.history.failures > 0;
 }

@@ -5,7 +5,7 @@ import { handedBack, type Outcome } from '../../model/outcomes/outcome.js';
 import type { ReadyRecord } from './preparation.js';
 import { isPromiseLike } from '../is-promise-like.js';
 import { outcomeSetBeforeThrow } from './outcome-set-before-throw.js';
-import { failedWith, toError } from '../to-error.js';
+import { toError } from '../to-error.js';
 
 /** Calls the handler of all these records once. Never throws. */
 export function invokeBatch(
@@ -48,7 +48,7 @@ function outcomesAfterReturn(batch: readonly ReadyRecord[], answer: unknown): re
       throwIfFailed(results[index]);
       return ready.context.outcomeAfterReturn();
     } catch (error) {
-      return outcomeSetBeforeThrow(ready, error) ?? failedWith(error);
+      return outcomeSetBeforeThrow(ready, error) ?? callFailed(error);
     }
   });
 }
@@ -66,7 +66,7 @@ function outcomesAfterThrow(batch: readonly ReadyRecord[], error: unknown): read
   const failedIndex = failedIndexOf(batch, error);
   if (failedIndex === undefined) return outcomesWithoutFailedIndex(batch, error);
   return batch.map((ready, index) => {
-    if (index === failedIndex) return outcomeSetBeforeThrow(ready, error) ?? failedWith(error);
+    if (index === failedIndex) return outcomeSetBeforeThrow(ready, error) ?? callFailed(error);
     return index < failedIndex ? ready.context.outcomeAfterReturn() : ownOutcomeOrHandedBack(ready);
   });
 }
@@ -83,7 +83,7 @@ function outcomesWithoutFailedIndex(
   const first = outcomes.indexOf(handedBack);
   return outcomes.map((outcome, index) =>
     index === first
-      ? { kind: 'failed', error: toError(error), ending: 'delivered-again', delayMs: 0 }
+      ? { kind: 'failed', reason: 'unattributed', error: toError(error), attempts: 1, delayMs: 0 }
       : outcome,
   );
 }
@@ -96,4 +96,8 @@ function failedIndexOf(batch: readonly ReadyRecord[], error: unknown): number | 
   if (batch.length === 1) return 0;
   const index = error instanceof BatchProcessingException ? error.failedIndex : -1;
   return Number.isInteger(index) && index >= 0 && index < batch.length ? index : undefined;
+}
+
+function callFailed(thrown: unknown): Outcome {
+  return { kind: 'failed', reason: 'call-failed', error: toError(thrown), attempts: 1 };
 }

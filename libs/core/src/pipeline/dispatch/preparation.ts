@@ -10,7 +10,8 @@ import {
 import type { Delivery } from '../../model/outcomes/delivery.js';
 import type { Deserializer } from '../../model/extension-points/deserializer.js';
 import type { EventRecord } from '../../model/records/event-record.js';
-import type { FailedOutcome, Outcome } from '../../model/outcomes/outcome.js';
+import type { FailedOutcome } from '../../model/outcomes/failed-outcome.js';
+import type { Outcome } from '../../model/outcomes/outcome.js';
 import { eventTypeSource, type EventTypeSource } from '../decoding/event-type-source.js';
 import { UnreadableValueError } from '../decoding/unreadable-value-error.js';
 import { HandlerTable } from './handler-table.js';
@@ -143,7 +144,7 @@ export class Preparation implements ContextSource {
   ): FailedOutcome {
     const cause = toError(thrown);
     if (cause instanceof EventBusException && cause.retriable)
-      return { kind: 'failed', error: cause, attempts: 0, ending: 'delivered-again' };
+      return { kind: 'failed', reason: 'redeliver', error: cause, attempts: 0 };
     const format = this.#deserializer.name;
     const reason = cause instanceof UnreadableValueError ? cause.message : undefined;
     const why = reason === undefined ? '' : `: ${reason}`;

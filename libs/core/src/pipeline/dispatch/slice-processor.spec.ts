@@ -19,7 +19,7 @@ const failedWith = (error: unknown) => ({
   kind: 'failed',
   error,
   attempts: 1,
-  ending: 'exhausted',
+  reason: 'retry-exhausted',
 });
 
 let calls: unknown[][];
@@ -45,7 +45,9 @@ const three = [{ value: 1 }, { value: 2 }, { value: 3 }];
 
 describe('a handler of slices', () => {
   it('is called once with all records, at once where nothing is asynchronous', () => {
-    const outcomes = processorOf([batchHandler(keep)]).processSlice!(three.map(deliveryOf));
+    const outcomes = processorOf([batchHandler(keep)]).processSlice!(
+      three.map((each) => deliveryOf(each)),
+    );
     expect(outcomes).toEqual([succeeded, succeeded, succeeded]);
     expect(calls).toEqual([[1, 2, 3]]);
   });
@@ -97,7 +99,7 @@ describe('where a handler of slices fails', () => {
     ['names a fraction', new BatchProcessingException(0.5, 'half')],
   ])('and %s: nothing is taken as done, and nobody is to blame yet', async (_what, error) => {
     expect(await outcomesOf([batchHandler(() => Promise.reject(error))], three)).toEqual([
-      { kind: 'failed', error, ending: 'delivered-again', delayMs: 0 },
+      { kind: 'failed', reason: 'unattributed', error, attempts: 1, delayMs: 0 },
       handedBack,
       handedBack,
     ]);
@@ -108,7 +110,10 @@ describe('where a handler of slices fails', () => {
       calls.push(records.map(({ value }) => value));
       if (records.some(({ value }) => value === 2)) throw new Error('boom');
     });
-    const again = three.map((record, index) => ({ ...record, redeliveries: index === 0 ? 1 : 0 }));
+    const again = three.map((record, index) => ({
+      ...record,
+      history: { failures: index === 0 ? 1 : 0 },
+    }));
     expect((await outcomesOf([handler], again)).map(({ kind }) => kind)).toEqual([
       'succeeded',
       'failed',
@@ -123,7 +128,9 @@ describe('where a handler of slices fails', () => {
       if (records.some(({ value }) => value === 2)) throw new Error('boom');
     });
     const processor = processorOf([handler]);
-    const slice = three.map((record, index) => deliveryOf({ ...record, redeliveries: +!index }));
+    const slice = three.map((record, index) =>
+      deliveryOf({ ...record, history: { failures: +!index } }),
+    );
     for (const from of [0, 1, 2]) await processor.processSlice!(slice.slice(from));
     expect(calls).toEqual([[1], [2], [3]]);
   });
@@ -139,12 +146,17 @@ describe('where a handler of slices fails', () => {
     const four = [...three, { value: 4 }];
     const kinds = async (error: Error) =>
       (await outcomesOf([stopping(error)], four)).map((outcome) =>
-        outcome.kind === 'failed' ? outcome.ending : outcome.kind,
+        outcome.kind === 'failed' ? outcome.reason : outcome.kind,
       );
-    expect(await kinds(stopped)).toEqual(['succeeded', 'exhausted', 'discarded', 'given-up']);
+    expect(await kinds(stopped)).toEqual([
+      'succeeded',
+      'retry-exhausted',
+      'discarded',
+      'handler-gave-up',
+    ]);
     // Nobody knows where: the first that is not done with is delivered again, alone.
     const nowhere = await kinds(new Error('boom'));
-    expect(nowhere).toEqual(['discarded', 'delivered-again', 'discarded', 'given-up']);
+    expect(nowhere).toEqual(['discarded', 'unattributed', 'discarded', 'handler-gave-up']);
   });
 
   it('a record that it hands back comes again; those that it handled besides are done', async () => {
@@ -179,7 +191,7 @@ describe('where a handler of slices answers with results', () => {
   it('one result speaks for all: which record it was is to be found out', async () => {
     expect(await kinds(success())).toEqual(['succeeded', 'succeeded', 'succeeded']);
     expect(await answering(retryable('down'))).toMatchObject([
-      { kind: 'failed', ending: 'delivered-again' },
+      { kind: 'failed', reason: 'unattributed' },
       handedBack,
       handedBack,
     ]);
@@ -217,12 +229,12 @@ describe('a slice that takes several calls', () => {
     const paused = new AbortController();
     const processor = processorOf([batchHandler(keep, { payload: isSlow })]);
     const outcomes = processor.processSlice!(
-      three.map((given) => ({ ...deliveryOf(given), waitSignal: paused.signal })),
+      three.map((given) => deliveryOf(given, { waitSignal: paused.signal })),
     );
     paused.abort();
     expect(await outcomes).toEqual([]);
     expect(calls).toEqual([]);
-    const one = { ...deliveryOf({ value: 1 }), waitSignal: paused.signal };
+    const one = deliveryOf({ value: 1 }, { waitSignal: paused.signal });
     expect(await processor.process(one)).toEqual(handedBack);
     expect(calls).toEqual([]);
   });
@@ -235,7 +247,12 @@ describe('records that never reach the handler', () => {
     const outcomes = await outcomesOf([batchHandler(keep)], [{ value: 1 }, broken, { value: 3 }]);
     expect(outcomes).toEqual([
       succeeded,
-      { kind: 'failed', error: expect.objectContaining({ code: 'DESERIALIZATION' }) as unknown },
+      {
+        kind: 'failed',
+        reason: 'not-called',
+        attempts: 1,
+        error: expect.objectContaining({ code: 'DESERIALIZATION' }) as unknown,
+      },
       handedBack,
     ]);
     expect(calls).toEqual([[1]]);

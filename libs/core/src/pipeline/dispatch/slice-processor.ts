@@ -3,7 +3,6 @@ import { handedBack, type Outcome, type RecordProcessor } from '../../model/outc
 import type { HandlerStep } from './handler-step.js';
 import type { Prepared, Preparation } from './preparation.js';
 import { isPromiseLike } from '../is-promise-like.js';
-import { isCancelled } from '../resilience/delivery-retry.js';
 import type { PreparationRetry } from '../resilience/preparation-retry.js';
 import { callNext, wholeSlice, type SliceRest } from './batch-segments.js';
 
@@ -69,7 +68,7 @@ export class SliceProcessor implements RecordProcessor {
       prepared.map((each, index) => this.#prepareLater(slice[index]!, each)),
     );
     // That may take its time, and a pause promises that nothing reaches a handler after it.
-    if (slice[0] && isCancelled(slice[0])) return [];
+    if (slice[0] && slice[0].isCancelled) return [];
     return this.#call(slice, wholeSlice(ready));
   }
 

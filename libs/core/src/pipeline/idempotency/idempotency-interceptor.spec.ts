@@ -3,6 +3,7 @@ import { EVENTBUS_DEFAULTS } from '../../config/defaults.js';
 import type { ResolvedIdempotency } from '../../config/resolving/resolved-binding.js';
 import { BatchProcessingException } from '../../errors/handler-errors.js';
 import type { Delivery } from '../../model/outcomes/delivery.js';
+import type { GivenDelivery } from '../../model/outcomes/outcomes.spec-support.js';
 import type { EventContext } from '../../model/records/event-context.js';
 import type { EventRecord } from '../../model/records/event-record.js';
 import type {
@@ -78,8 +79,8 @@ function withIdempotency(
   return processorOf(handlers, { binding: bindingOf({ idempotency, retry }), runtime, logger });
 }
 
-const at = (offset: number, more: DeliveredRecord = {}): Delivery =>
-  deliveryOf({ offset, ...more });
+const at = (offset: number, more: DeliveredRecord = {}, rest: GivenDelivery = {}): Delivery =>
+  deliveryOf({ offset, ...more }, rest);
 
 async function done<T>(work: T | Promise<T>): Promise<T> {
   const result = Promise.resolve(work);
@@ -173,7 +174,7 @@ describe('A record that comes twice', () => {
 
 describe('A record whose handler has not succeeded', () => {
   it.each<[string, () => unknown, object]>([
-    ['fails', () => Promise.reject(new Error('no')), { kind: 'failed', ending: 'exhausted' }],
+    ['fails', () => Promise.reject(new Error('no')), { kind: 'failed', reason: 'retry-exhausted' }],
     [
       'is given back',
       (context?: unknown) => (context as EventContext).handBack({ delayMs: 7 }),
@@ -182,7 +183,7 @@ describe('A record whose handler has not succeeded', () => {
     [
       'is given up',
       (context?: unknown) => (context as EventContext).deadLetter('no'),
-      { kind: 'failed', ending: 'given-up' },
+      { kind: 'failed', reason: 'handler-gave-up' },
     ],
   ])('because it %s is free at once, and not marked', async (_what, act, outcome) => {
     handle = (_record, context) => (act as (context: EventContext) => unknown)(context);
@@ -219,7 +220,7 @@ describe('A record whose handler has not succeeded', () => {
     const stop = new AbortController();
     const answer = new Deferred<ClaimAnswer>();
     store.trouble.claim = () => answer.promise;
-    const outcome = withIdempotency().process({ ...at(1), waitSignal: stop.signal });
+    const outcome = withIdempotency().process(at(1, {}, { waitSignal: stop.signal }));
     stop.abort();
     answer.resolve('new');
     expect(await outcome).toEqual({ kind: 'handed-back' });
@@ -257,7 +258,7 @@ describe('A record without a key', () => {
     const processor = withIdempotency({ key: { header: 'message-id' } });
     expect(await processor.process(at(1))).toMatchObject({
       kind: 'failed',
-      ending: 'permanent',
+      reason: 'bad-message',
       attempts: 0,
       error: { code: 'IDEMPOTENCY_KEY' },
     });
@@ -281,7 +282,7 @@ describe('While the store is down', () => {
   const waiting = {
     kind: 'failed',
     attempts: 0,
-    ending: 'delivered-again',
+    reason: 'redeliver',
     error: { code: 'IDEMPOTENCY_STORE', retriable: true },
   };
 
@@ -529,7 +530,7 @@ describe('A slice with records that were handled before', () => {
     const stop = new AbortController();
     const answer = new Deferred<ClaimAnswer>();
     store.trouble.claim = () => answer.promise;
-    const outcomes = slice([{ ...at(1), waitSignal: stop.signal }, at(2)]);
+    const outcomes = slice([at(1, {}, { waitSignal: stop.signal }), at(2)]);
     stop.abort();
     answer.resolve('new');
     expect(await outcomes).toEqual(['handed-back', 'handed-back']);

@@ -1,7 +1,6 @@
 import { handedBack, isFinal, type Outcome } from '../../model/outcomes/outcome.js';
 import type { HandlerStep, RecordSource, SliceCall } from '../dispatch/handler-step.js';
 import type { ReadyRecord } from '../dispatch/preparation.js';
-import { isCancelled } from '../resilience/delivery-retry.js';
 import {
   RecordClaims,
   alreadyProcessed,
@@ -34,9 +33,7 @@ export class IdempotencyInterceptor implements HandlerStep {
     const claim = await this.#claims.claim(key, ready);
     if (claim.kind !== 'claimed') return claim;
     // A claim takes its time, and a pause promises that nothing reaches a handler after it.
-    const outcome = isCancelled(ready.delivery)
-      ? handedBack
-      : await this.next.invoke(ready, source);
+    const outcome = ready.delivery.isCancelled ? handedBack : await this.next.invoke(ready, source);
     return this.#claims.settle(claim, outcome);
   }
 
@@ -74,7 +71,7 @@ export class IdempotencyInterceptor implements HandlerStep {
     call: SliceCall,
   ): readonly Outcome[] | Promise<readonly Outcome[]> {
     const [head] = slice;
-    if (!head || isCancelled(head.delivery)) return [];
+    if (!head || head.delivery.isCancelled) return [];
     return this.next.invokeSlice(slice, call);
   }
 

@@ -1,7 +1,8 @@
 import type { Runtime } from '@nest-event-bus/broker/runtime';
 import type { ResolvedBinding } from '../../config/resolving/resolved-binding.js';
 import type { IdempotencyStore } from '../../model/extension-points/idempotency-store.js';
-import { succeeded, type FailedOutcome, type Outcome } from '../../model/outcomes/outcome.js';
+import type { FailedOutcome } from '../../model/outcomes/failed-outcome.js';
+import { succeeded, type Outcome } from '../../model/outcomes/outcome.js';
 import type { ReadyRecord } from '../dispatch/preparation.js';
 import { toError } from '../to-error.js';
 import { createRecordKeys, type RecordKeys } from './record-key.js';
@@ -66,7 +67,7 @@ export class RecordClaims {
     try {
       return this.#keys(ready);
     } catch (error) {
-      return { kind: 'failed', error: toError(error), attempts: 0, ending: 'permanent' };
+      return { kind: 'failed', reason: 'bad-message', error: toError(error), attempts: 0 };
     }
   }
 
@@ -158,5 +159,5 @@ export class RecordClaims {
 
 /** No call of the handler has failed: the record is delivered again here, and goes to no other topic. */
 function storeUnavailable(error: unknown): FailedOutcome {
-  return { kind: 'failed', error: toError(error), attempts: 0, ending: 'delivered-again' };
+  return { kind: 'failed', reason: 'redeliver', error: toError(error), attempts: 0 };
 }

@@ -11,7 +11,7 @@ import { EVENTBUS_HEADERS } from '../../model/records/event-bus-headers.js';
 import type { EventRecord } from '../../model/records/event-record.js';
 import { headerText } from '../../model/records/header-text.js';
 import { EVENTBUS_POSITION, headerPosition } from '../../model/records/original-position.js';
-import { isReplay } from '../../model/records/retry-trail.js';
+import { isReplay } from '../../model/records/retry-history.js';
 import { positionKey } from '../context/dedup-key.js';
 import type { ReadyRecord } from '../dispatch/preparation.js';
 import { isPromiseLike } from '../is-promise-like.js';

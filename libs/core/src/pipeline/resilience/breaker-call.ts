@@ -50,8 +50,8 @@ export function callResultOf(outcome: Outcome): CallResult {
     case 'handed-back':
       return 'ignored';
     case 'failed': {
-      const { ending, error } = outcome;
-      const isIgnored = ending === 'permanent' || ending === 'given-up';
+      const { reason, error } = outcome;
+      const isIgnored = reason === 'bad-message' || reason === 'handler-gave-up';
       return isIgnored || error instanceof HandlerRefusedException ? 'ignored' : 'failed';
     }
   }

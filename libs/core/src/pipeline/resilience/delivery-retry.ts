@@ -2,7 +2,8 @@ import { sleep, type Runtime } from '@nest-event-bus/broker/runtime';
 import type { IRetryContext } from 'cockatiel';
 import { read, textOf } from '../../failures/faults/thrown.js';
 import type { Delivery } from '../../model/outcomes/delivery.js';
-import { handedBack, type FailedOutcome } from '../../model/outcomes/outcome.js';
+import type { Failure } from '../../model/outcomes/failed-outcome.js';
+import { handedBack } from '../../model/outcomes/outcome.js';
 import { toError } from '../to-error.js';
 import { StopRetrying } from './stop-retrying.js';
 import { DeliveryPolicy } from './delivery-policy.js';
@@ -25,22 +26,22 @@ export class DeliveryRetry extends DeliveryPolicy<IRetryContext> {
   /** Rejects with StopRetrying. `attempt` counts from 1. */
   async execute<T>(
     call: (context: IRetryContext) => PromiseLike<T> | T,
-    signal: AbortSignal = waitSignalOf(this.delivery),
+    signal: AbortSignal = this.delivery.waitSignal,
   ): Promise<T> {
     let firstWay: string | undefined;
     let hasVaried = false;
-    let failedSince: number | undefined;
+    let firstFailedAt: number | undefined;
     for (let attempt = 1; ; attempt++) {
       try {
         return await call({ attempt, signal });
       } catch (thrown) {
         if (thrown instanceof StopRetrying) throw thrown;
         const error = toError(thrown);
-        failedSince ??= this.runtime.now();
+        firstFailedAt ??= this.runtime.now();
         firstWay ??= failureSignature(error);
         hasVaried ||= failureSignature(error) !== firstWay;
         await this.#waitFor(attempt, error, signal, {
-          ...(attempt > 1 && { failedSince }),
+          ...(attempt > 1 && { firstFailedAt }),
           ...(hasVaried && { hasVaried }),
         });
       }
@@ -51,7 +52,7 @@ export class DeliveryRetry extends DeliveryPolicy<IRetryContext> {
     call: number,
     error: Error,
     signal: AbortSignal,
-    history: Pick<FailedOutcome, 'failedSince' | 'hasVaried'>,
+    history: Pick<Failure, 'firstFailedAt' | 'hasVaried'>,
   ): Promise<void> {
     const { config, delivery, runtime } = this;
     // What a handler throws because its work was called off is no failure.
@@ -91,22 +92,9 @@ export function failedCall({
   return {
     judgement: config.judge(error),
     call,
-    failures: delivery.failures ?? delivery.redeliveries,
-    elapsedMs: elapsedMsOf(delivery, runtime),
+    failures: delivery.history.failures,
+    // By the monotonic clock: a clock that is set while a handler runs must not end its retries.
+    elapsedMs: runtime.monotonic() - delivery.readySince,
     chance: runtime.random(),
   };
-}
-
-/** A clock that is set while a handler runs must not end its retries. */
-function elapsedMsOf({ receivedAt, readySince }: Delivery, runtime: Runtime): number {
-  return readySince === undefined ? runtime.now() - receivedAt : runtime.monotonic() - readySince;
-}
-
-/** For who does not wait but only looks: a signal would cost more than the look. */
-export function isCancelled(delivery: Delivery): boolean {
-  return delivery.isCancelled ?? waitSignalOf(delivery).aborted;
-}
-
-export function waitSignalOf({ waitSignal, signal }: Delivery): AbortSignal {
-  return waitSignal ?? signal;
 }

@@ -58,7 +58,7 @@ describe('A handler that returns a result instead of throwing', () => {
       kind: 'failed',
       error: { message: 'the order is locked', cause: { message: 'lock' } },
       attempts: 3,
-      ending: 'exhausted',
+      reason: 'retry-exhausted',
     });
     expect(outcome.kind === 'failed' && outcome.error).toBeInstanceOf(RetryableResultException);
     expect(calls()).toBe(3);
@@ -74,7 +74,7 @@ describe('A handler that returns a result instead of throwing', () => {
     expect(outcome).toMatchObject({
       kind: 'failed',
       error: { message: 'no such customer' },
-      ending: 'permanent',
+      reason: 'bad-message',
     });
     expect(outcome.kind === 'failed' && outcome.error).toBeInstanceOf(ErrorResultException);
     expect(calls()).toBe(1);
@@ -85,7 +85,7 @@ describe('A handler that returns a result instead of throwing', () => {
     const better = worldOf((call) => (call === 1 ? retryable : ConsumerResult.success()));
     expect(await better.process()).toEqual({ kind: 'succeeded' });
     const worse = worldOf((call) => (call === 1 ? retryable : error));
-    expect(await worse.process()).toMatchObject({ attempts: 2, ending: 'permanent' });
+    expect(await worse.process()).toMatchObject({ attempts: 2, reason: 'bad-message' });
   });
 
   it.each([ConsumerResult.success(), undefined, { kind: 'error' }, 'error'])(

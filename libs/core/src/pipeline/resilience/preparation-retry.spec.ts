@@ -3,6 +3,7 @@ import type { ErrorMatcher } from '../../config/error-matching/error-matcher.js'
 import type { EventHandlerOptions } from '../../discovery/decorators/handler-options.js';
 import type { StandardSchema } from '../../discovery/decorators/payload-type.js';
 import type { Delivery } from '../../model/outcomes/delivery.js';
+import { aDelivery, type GivenDelivery } from '../../model/outcomes/outcomes.spec-support.js';
 import type { EventContext } from '../../model/records/event-context.js';
 import type { EventRecord } from '../../model/records/event-record.js';
 import type { Outcome } from '../../model/outcomes/outcome.js';
@@ -86,7 +87,7 @@ function worldOf(
   const slices = processorOf([batched(options)], parts);
   return {
     breaker,
-    process: (delivery: Partial<Delivery> = {}) => done(processor.process(now(delivery))),
+    process: (delivery: GivenDelivery = {}) => done(processor.process(now(delivery))),
     processSlice: (slice: readonly Delivery[]) => done(slices.processSlice!(slice)),
   };
 }
@@ -97,12 +98,13 @@ const batched = (options: EventHandlerOptions) =>
     options,
   );
 
-const now = (delivery: Partial<Delivery> = {}, value: unknown = 1): Delivery => ({
-  ...deliveryOf({ value }),
-  signal: new AbortController().signal,
-  receivedAt: runtime.now(),
-  ...delivery,
-});
+const now = (delivery: GivenDelivery = {}, value: unknown = 1): Delivery =>
+  aDelivery({
+    record: deliveryOf({ value }).record,
+    receivedAt: runtime.now(),
+    readySince: runtime.monotonic(),
+    ...delivery,
+  });
 
 async function done<T>(work: T | Promise<T>): Promise<T> {
   const result = Promise.resolve(work);
@@ -121,7 +123,7 @@ describe.each(ways)('a record for which %s cannot reach what it asks', (_, optio
 
   it('fails once all that retry.tier0 grants is used up', async () => {
     answers = [reset, reset, reset, reset];
-    const failure = { kind: 'failed', error: reset, attempts: 3, ending: 'exhausted' };
+    const failure = { kind: 'failed', error: reset, attempts: 3, reason: 'retry-exhausted' };
     expect(await worldOf(options).process()).toMatchObject(failure);
     expect(asked).toHaveLength(3);
     expect(handled).toEqual([]);
@@ -130,9 +132,11 @@ describe.each(ways)('a record for which %s cannot reach what it asks', (_, optio
   it("is delivered again with retry.mode 'seek', as often", async () => {
     answers = [reset, reset];
     const { process } = worldOf(options, { mode: 'seek' });
-    const again = { kind: 'failed', attempts: 1, ending: 'delivered-again', delayMs: 100 };
+    const again = { kind: 'failed', attempts: 1, reason: 'redeliver', delayMs: 100 };
     expect(await process()).toMatchObject(again);
-    expect(await process({ failures: 2 })).toMatchObject({ ending: 'exhausted' });
+    expect(await process({ history: { failures: 2 } })).toMatchObject({
+      reason: 'retry-exhausted',
+    });
     expect(asked).toHaveLength(2);
   });
 
@@ -148,7 +152,7 @@ describe.each(ways)('a record for which %s cannot reach what it asks', (_, optio
   it('fails at once where the error is not to be retried', async () => {
     answers = [reset];
     const outcome = await worldOf(options, { nonRetryable: [{ code: 'ECONNRESET' }] }).process();
-    expect(outcome).toMatchObject({ kind: 'failed', attempts: 1, ending: 'permanent' });
+    expect(outcome).toMatchObject({ kind: 'failed', attempts: 1, reason: 'bad-message' });
   });
 
   it('says nothing to the circuit, which is about its handler', async () => {
@@ -165,10 +169,10 @@ describe.each(ways)('a record for which %s cannot reach what it asks', (_, optio
     const { processSlice } = worldOf(options);
     const slice = [1, 2, 3].map((value) => now({}, value));
     expect(await processSlice(slice)).toEqual([succeeded]);
-    const failure = { kind: 'failed', error: reset, ending: 'delivered-again', delayMs: 100 };
+    const failure = { kind: 'failed', error: reset, reason: 'redeliver', delayMs: 100 };
     expect(await processSlice(slice.slice(1))).toMatchObject([failure]);
     expect(handled).toEqual([[1]]);
-    expect(await processSlice([now({ failures: 1 }, 2)])).toEqual([succeeded]);
+    expect(await processSlice([now({ history: { failures: 1 } }, 2)])).toEqual([succeeded]);
     expect(handled).toEqual([[1], [2]]);
   });
 });
@@ -193,7 +197,7 @@ describe('a bad message', () => {
   it('that shows only once the database answers has no further try', async () => {
     answers = [reset, false];
     const outcome = await failed({ payload: asking }, 1);
-    expect(outcome).toMatchObject({ ending: 'permanent', error: { code: 'PAYLOAD_VALIDATION' } });
+    expect(outcome).toMatchObject({ reason: 'bad-message', error: { code: 'PAYLOAD_VALIDATION' } });
     expect(asked).toHaveLength(2);
   });
 });

@@ -7,7 +7,11 @@ import {
   PayloadValidationException,
 } from '../../errors/handler-errors.js';
 import { SchemaRegistryUnavailableException } from '../../errors/schema-registry-errors.js';
-import type { Delivery } from '../../model/outcomes/delivery.js';
+import {
+  aDelivery,
+  aFailure,
+  type GivenDelivery,
+} from '../../model/outcomes/outcomes.spec-support.js';
 import type { EventContext } from '../../model/records/event-context.js';
 import type { EventRecord } from '../../model/records/event-record.js';
 import type { Outcome } from '../../model/outcomes/outcome.js';
@@ -23,7 +27,6 @@ import {
   Unlucky,
 } from '../pipeline.spec-support.js';
 import type { ReadyRecord } from '../dispatch/preparation.js';
-import { failedWith } from '../to-error.js';
 import { CircuitBreakerConfigFactory } from './circuit-breaker-config-factory.js';
 import { ResilienceDecorator } from './resilience-decorator.js';
 import { SlidingCircuitBreaker } from './sliding-circuit-breaker.js';
@@ -71,20 +74,17 @@ function worldOf(handle: Handle, given: Given = {}) {
   const processor = processorOf([call], { binding, resilience, runtime, logger });
   const outcomes: Outcome[] = [];
   /** Begins with the record; its outcome will be in `outcomes`. */
-  const begin = (delivery: Partial<Delivery> = {}): void => {
-    const { record, redeliveries, sessionIndex } = deliveryOf({ value: { ids: [1, 2] } });
-    const whole = {
-      record,
-      redeliveries,
-      sessionIndex,
+  const begin = (delivery: GivenDelivery = {}): void => {
+    const whole = aDelivery({
+      record: deliveryOf({ value: { ids: [1, 2] } }).record,
       receivedAt: runtime.now(),
-      signal: new AbortController().signal,
+      readySince: runtime.monotonic(),
       ...delivery,
-    };
+    });
     void Promise.resolve(processor.process(whole)).then((outcome) => outcomes.push(outcome));
   };
   /** Lets all waits go by. */
-  const process = async (delivery: Partial<Delivery> = {}): Promise<Outcome> => {
+  const process = async (delivery: GivenDelivery = {}): Promise<Outcome> => {
     begin(delivery);
     await runtime.advance(100_000);
     return outcomes.pop()!;
@@ -127,7 +127,7 @@ describe('a handler that succeeds', () => {
 
   it('after failures has succeeded, and each call knows its number', async () => {
     const { process, calls, attempts } = worldOf(failingTimes(2));
-    expect(await process({ redeliveries: 4, failures: 1, calls: 3 })).toEqual({
+    expect(await process({ history: { redeliveries: 4, failures: 1, calls: 3 } })).toEqual({
       kind: 'succeeded',
     });
     expect(calls).toEqual([0, 100, 300]);
@@ -148,15 +148,15 @@ describe('a handler that fails is called again', () => {
       kind: 'failed',
       error: boom,
       attempts: 5,
-      failedSince: expect.any(Number),
-      ending: 'exhausted',
+      firstFailedAt: expect.any(Number),
+      reason: 'retry-exhausted',
     });
     expect(calls).toEqual([0, 10, 40, 130, 330]);
   });
 
   it('and so is one that rejects', async () => {
     const { process, calls } = worldOf(() => Promise.reject(boom));
-    expect(await process()).toMatchObject({ error: boom, attempts: 3, ending: 'exhausted' });
+    expect(await process()).toMatchObject({ error: boom, attempts: 3, reason: 'retry-exhausted' });
     expect(calls).toEqual([0, 100, 300]);
   });
 
@@ -168,7 +168,7 @@ describe('a handler that fails is called again', () => {
       },
     };
     const { process, calls } = worldOf(() => rejecting, { circuit: {} });
-    expect(await process()).toMatchObject({ error: boom, attempts: 3, ending: 'exhausted' });
+    expect(await process()).toMatchObject({ error: boom, attempts: 3, reason: 'retry-exhausted' });
     expect(calls).toEqual([0, 100, 300]);
   });
 
@@ -203,7 +203,7 @@ describe('a handler that fails is called again', () => {
         },
       });
     const outcome = await failingWith(broken(), broken(), broken());
-    expect(outcome).toMatchObject({ attempts: 3, ending: 'exhausted' });
+    expect(outcome).toMatchObject({ attempts: 3, reason: 'retry-exhausted' });
   });
 
   it('with the value as it was sent, whatever the call before did to it', async () => {
@@ -248,8 +248,8 @@ describe('a handler that fails is called again', () => {
   it.each<[number, string, (context: EventContext) => void, object]>([
     [1, 'acknowledged', (context) => context.acknowledge(), { kind: 'discarded' }],
     [2, 'acknowledged', (context) => context.acknowledge(), { kind: 'discarded' }],
-    [1, 'given up', (context) => context.deadLetter(), { ending: 'given-up', attempts: 1 }],
-    [2, 'given up', (context) => context.deadLetter(), { ending: 'given-up', attempts: 2 }],
+    [1, 'given up', (context) => context.deadLetter(), { reason: 'handler-gave-up', attempts: 1 }],
+    [2, 'given up', (context) => context.deadLetter(), { reason: 'handler-gave-up', attempts: 2 }],
   ])(
     'but not once call %i has %s its record, and the circuit does not count that',
     async (last, _word, say, expected) => {
@@ -268,17 +268,27 @@ describe('a handler that fails is called again', () => {
   );
 
   it.each<[string, Given, Error, string]>([
-    ['the message is bad', {}, new PayloadValidationException('bad', []), 'permanent'],
-    ['the rules say so', {}, Object.assign(new Error(), { code: '23505' }), 'permanent'],
-    ['it is named as not retryable', { nonRetryable: ['TypeError'] }, new TypeError(), 'permanent'],
-    ['it is outside the whitelist', { retryable: [RangeError] }, new TypeError(), 'not-retried'],
-    ['a guard refuses', {}, new HandlerRefusedException('no'), 'not-retried'],
-    ['one call is all there is', { tier0: { maxAttempts: 1 } }, boom, 'exhausted'],
-  ])('but not when %s', async (_why, given, error, ending) => {
+    ['the message is bad', {}, new PayloadValidationException('bad', []), 'bad-message'],
+    ['the rules say so', {}, Object.assign(new Error(), { code: '23505' }), 'bad-message'],
+    [
+      'it is named as not retryable',
+      { nonRetryable: ['TypeError'] },
+      new TypeError(),
+      'bad-message',
+    ],
+    [
+      'it is outside the whitelist',
+      { retryable: [RangeError] },
+      new TypeError(),
+      'retry-exhausted',
+    ],
+    ['a guard refuses', {}, new HandlerRefusedException('no'), 'retry-exhausted'],
+    ['one call is all there is', { tier0: { maxAttempts: 1 } }, boom, 'retry-exhausted'],
+  ])('but not when %s', async (_why, given, error, reason) => {
     const { process, calls } = worldOf(() => {
       throw error;
     }, given);
-    expect(await process()).toEqual({ kind: 'failed', error, attempts: 1, ending });
+    expect(await process()).toEqual({ kind: 'failed', error, attempts: 1, reason });
     expect(calls).toEqual([0]);
   });
 
@@ -287,10 +297,10 @@ describe('a handler that fails is called again', () => {
       tier0: { maxAttempts: 9 },
       maxPollIntervalMs: 1_000,
     });
-    const polledAt = { receivedAt: runtime.now() - 300 };
+    const polledAt = { readySince: runtime.monotonic() - 300 };
     expect(await process(polledAt)).toMatchObject({
       attempts: 3,
-      ending: 'over-budget',
+      reason: 'budget-exceeded',
       error: boom,
     });
     expect(calls).toEqual([0, 100, 300]);
@@ -300,18 +310,18 @@ describe('a handler that fails is called again', () => {
     const slowly: Handle = () =>
       new Promise((_, reject) => void world.runtime.setTimer(() => reject(boom), 250));
     const world = worldOf(slowly, { tier0: { maxAttempts: 9 }, maxPollIntervalMs: 1_000 });
-    expect(await world.process()).toMatchObject({ attempts: 2, ending: 'over-budget' });
+    expect(await world.process()).toMatchObject({ attempts: 2, reason: 'budget-exceeded' });
   });
 });
 
 describe("with mode 'seek' a delivery is one call", () => {
   it.each([
-    [0, { ending: 'delivered-again', delayMs: 100 }],
-    [1, { ending: 'delivered-again', delayMs: 200 }],
-    [2, { ending: 'exhausted' }],
+    [0, { reason: 'redeliver', delayMs: 100 }],
+    [1, { reason: 'redeliver', delayMs: 200 }],
+    [2, { reason: 'retry-exhausted' }],
   ])('after %i failures', async (failures, rest) => {
     const { process, calls } = worldOf(failing, { mode: 'seek' });
-    const outcome = await process({ redeliveries: failures + 7, failures });
+    const outcome = await process({ history: { redeliveries: failures + 7, failures } });
     expect(outcome).toEqual({ kind: 'failed', error: boom, attempts: 1, ...rest });
     expect(calls).toHaveLength(1);
   });
@@ -349,7 +359,9 @@ describe('a wait between calls', () => {
     const waiting = new AbortController();
     waiting.abort(revoked);
     const { process } = worldOf(failing, { tier0: { maxAttempts: 1 } });
-    expect(await process({ waitSignal: waiting.signal })).toMatchObject({ ending: 'exhausted' });
+    expect(await process({ waitSignal: waiting.signal })).toMatchObject({
+      reason: 'retry-exhausted',
+    });
   });
 
   it('called off in the very moment in which it ends, is followed by no call', async () => {
@@ -427,7 +439,7 @@ describe('a wait between calls', () => {
       signal: new AbortController().signal,
     });
     await runtime.advance(1_000);
-    expect(await outcome).toMatchObject({ error: outage, attempts: 2, ending: 'delivered-again' });
+    expect(await outcome).toMatchObject({ error: outage, attempts: 2, reason: 'redeliver' });
   });
 
   it('listens to the signal of the work where there is no other', async () => {
@@ -510,7 +522,7 @@ describe('breaker(retry(handler))', () => {
       {
         kind: 'failed',
         attempts: 0,
-        ending: 'circuit-open',
+        reason: 'circuit-open',
         error: { code: 'CIRCUIT_BREAKER_OPEN', binding: 'orders', retriable: true },
       },
     ]);
@@ -593,7 +605,7 @@ describe('breaker(retry(handler))', () => {
     const { processor, breaker } = worldOf(failing, { circuit });
     const outcome = await processor.process(deliveryOf({ value: Buffer.from('{') }));
     expect(outcome).toMatchObject({ kind: 'failed', error: { code: 'DESERIALIZATION' } });
-    expect(outcome).not.toHaveProperty('attempts');
+    expect(outcome).toMatchObject({ reason: 'not-called', attempts: 1 });
     expect(breaker.figures.calls).toBe(0);
   });
 
@@ -624,7 +636,7 @@ describe('a handler of slices', () => {
     const resilience = new ResilienceDecorator({ binding, breaker, runtime, logger });
     const processor = processorOf([batchHandler(handle)], { binding, resilience, runtime, logger });
     const three = [0, 1, 2].map((offset) =>
-      deliveryOf({ offset, redeliveries: offset === 1 ? 1 : 0 }),
+      deliveryOf({ offset, history: { failures: offset === 1 ? 1 : 0 } }),
     );
     const process = async (signal = new AbortController().signal) =>
       processor.processSlice!(three.map((delivery) => ({ ...delivery, signal })));
@@ -636,7 +648,7 @@ describe('a handler of slices', () => {
     const { process, breaker } = sliceWorld(() => Promise.reject(stopped));
     expect(await process()).toEqual([
       { kind: 'succeeded' },
-      { kind: 'failed', error: stopped, attempts: 1, ending: 'delivered-again', delayMs: 200 },
+      { kind: 'failed', error: stopped, attempts: 1, reason: 'redeliver', delayMs: 200 },
       { kind: 'handed-back' },
     ]);
     expect(breaker.figures).toEqual({ calls: 1, failures: 1, slow: 0 });
@@ -651,7 +663,7 @@ describe('a handler of slices', () => {
 
   it('until its calls are used up', async () => {
     const { process } = sliceWorld(() => Promise.reject(stopped), { maxAttempts: 2 });
-    expect((await process())[1]).toMatchObject({ ending: 'exhausted' });
+    expect((await process())[1]).toMatchObject({ reason: 'retry-exhausted' });
   });
 
   it.each([
@@ -668,7 +680,9 @@ describe('a handler of slices', () => {
       const slice = errors.map(
         (_, offset) => ({ delivery: deliveryOf({ offset }) }) as ReadyRecord,
       );
-      await resilience.invokeSlice(slice, () => errors.map((error) => failedWith(error)));
+      await resilience.invokeSlice(slice, () =>
+        errors.map((error) => aFailure({ reason: 'call-failed', error })),
+      );
       expect(breaker.figures.failures).toBe(failures);
     },
   );

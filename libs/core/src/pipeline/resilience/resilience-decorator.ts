@@ -4,12 +4,8 @@ import { wrap, type IRetryContext } from 'cockatiel';
 import { CircuitBreakerOpenException } from '../../errors/circuit-errors.js';
 import { throwIfFailed } from '../../errors/result-errors.js';
 import type { Delivery } from '../../model/outcomes/delivery.js';
-import {
-  handedBack,
-  succeeded,
-  type FailedOutcome,
-  type Outcome,
-} from '../../model/outcomes/outcome.js';
+import type { FailedOutcome } from '../../model/outcomes/failed-outcome.js';
+import { handedBack, succeeded, type Outcome } from '../../model/outcomes/outcome.js';
 import type { HandlerStep, RecordSource, SliceCall } from '../dispatch/handler-step.js';
 import type { ReadyRecord } from '../dispatch/preparation.js';
 import { isPromiseLike } from '../is-promise-like.js';
@@ -17,7 +13,7 @@ import { outcomeSetBeforeThrow } from '../dispatch/outcome-set-before-throw.js';
 import { failedWith } from '../to-error.js';
 import { BreakerCall, callResultOf } from './breaker-call.js';
 import { StopRetrying } from './stop-retrying.js';
-import { DeliveryRetry, failedCall, waitSignalOf } from './delivery-retry.js';
+import { DeliveryRetry, failedCall } from './delivery-retry.js';
 import {
   withSeekMode,
   RetryConfigFactory,
@@ -147,7 +143,7 @@ export class ResilienceDecorator implements HandlerStep {
       return callAgain(delivery, source, attempt, signal);
     };
     try {
-      return await policy.execute(call, waitSignalOf(delivery));
+      return await policy.execute(call, delivery.waitSignal);
     } catch (error) {
       return error instanceof StopRetrying
         ? this.#withCircuitBreakerDelay(error.outcome)
@@ -174,13 +170,15 @@ export class ResilienceDecorator implements HandlerStep {
     if (delivery.signal.aborted) return handedBack;
     const { error } = failed;
     // Whoever gave it knows more than the error tells.
-    if (failed.ending !== undefined) return failed;
+    if (failed.reason !== 'call-failed') return failed;
     const config = this.#sliceRetry;
     const decision = decideRetry(
       config,
       failedCall({ config, delivery, runtime: this.#runtime, error, call: 1 }),
     );
-    return decision.kind === 'end' ? failedOutcomeOf(error, 1, decision) : failedWith(error);
+    return decision.kind === 'end'
+      ? failedOutcomeOf(error, 1, decision)
+      : { kind: 'failed', reason: 'redeliver', error, attempts: 1, delayMs: decision.waitMs };
   }
 
   /**
@@ -198,7 +196,7 @@ export class ResilienceDecorator implements HandlerStep {
   #circuitOpenOutcome(): Outcome {
     if (this.#breaker?.automaticPauseOnOpen) return retryWhileOpen;
     const error = new CircuitBreakerOpenException(this.#binding);
-    return { kind: 'failed', error, attempts: 0, ending: 'circuit-open' };
+    return { kind: 'failed', reason: 'circuit-open', error, attempts: 0 };
   }
 }
 

@@ -102,30 +102,30 @@ describe('the waits between calls', () => {
 
 describe('after a call that failed', () => {
   const again = (waitMs: number): RetryDecision => ({ kind: 'call-again', waitMs });
-  const end = (ending: string, rest: object = {}) => ({ kind: 'end', ending, ...rest });
+  const end = (reason: string, rest: object = {}) => ({ kind: 'end', reason, ...rest });
 
   it.each<[string, Partial<FailedCall>, object]>([
     ['the first of three', {}, again(100)],
     ['the second of three', { call: 2 }, again(200)],
-    ['the last', { call: 3 }, end('exhausted')],
+    ['the last', { call: 3 }, end('retry-exhausted')],
     ['in a later delivery: its calls are counted anew', { failures: 5 }, again(100)],
-    ['of a bad message', { judgement: 'permanent' }, end('permanent')],
-    ['outside a whitelist', { judgement: 'not-retried' }, end('not-retried')],
-    ['by a guard', { judgement: 'refused' }, end('not-retried')],
+    ['of a bad message', { judgement: 'permanent' }, end('bad-message')],
+    ['outside a whitelist', { judgement: 'not-retried' }, end('retry-exhausted')],
+    ['by a guard', { judgement: 'refused' }, end('retry-exhausted')],
   ])('%s', (_case, given, decision) => {
     expect(decideRetry(configOf(), failed(given))).toEqual(decision);
   });
 
   it('there is none more where one is granted', () => {
-    expect(decideRetry(configOf({ maxAttempts: 1 }), failed())).toEqual(end('exhausted'));
+    expect(decideRetry(configOf({ maxAttempts: 1 }), failed())).toEqual(end('retry-exhausted'));
   });
 
   it.each<[string, Partial<FailedCall>, object]>([
     ['the wait fits to the millisecond', { elapsedMs: 600 }, again(100)],
-    ['the wait would end too late', { elapsedMs: 601 }, end('over-budget')],
+    ['the wait would end too late', { elapsedMs: 601 }, end('budget-exceeded')],
     ['a wait shortened by chance fits', { elapsedMs: 640, chance: 0.8 }, again(60)],
-    ['the time is over already', { elapsedMs: 5_000 }, end('over-budget')],
-    ['it was the last anyway', { elapsedMs: 5_000, call: 3 }, end('exhausted')],
+    ['the time is over already', { elapsedMs: 5_000 }, end('budget-exceeded')],
+    ['it was the last anyway', { elapsedMs: 5_000, call: 3 }, end('retry-exhausted')],
   ])(
     '70 %% of maxPollIntervalMs from the poll on are not exceeded: %s',
     (_case, given, decision) => {
@@ -137,19 +137,19 @@ describe('after a call that failed', () => {
   it('the time that the next call is expected to take must fit, too', () => {
     const config = configOf({}, 'in-line', { maxPollIntervalMs: 1_000, expectedProcessingMs: 300 });
     expect(decideRetry(config, failed({ elapsedMs: 300 }))).toEqual(again(100));
-    expect(decideRetry(config, failed({ elapsedMs: 301 }))).toEqual(end('over-budget'));
+    expect(decideRetry(config, failed({ elapsedMs: 301 }))).toEqual(end('budget-exceeded'));
   });
 
   it.each<[string, Partial<FailedCall>, object]>([
-    ['the first', {}, end('delivered-again', { delayMs: 100 })],
-    ['the second', { failures: 1 }, end('delivered-again', { delayMs: 200 })],
-    ['the third and last', { failures: 2 }, end('exhausted')],
-    ['one beyond', { failures: 9 }, end('exhausted')],
-    ['of a bad message', { judgement: 'permanent' }, end('permanent')],
+    ['the first', {}, end('redeliver', { delayMs: 100 })],
+    ['the second', { failures: 1 }, end('redeliver', { delayMs: 200 })],
+    ['the third and last', { failures: 2 }, end('retry-exhausted')],
+    ['one beyond', { failures: 9 }, end('retry-exhausted')],
+    ['of a bad message', { judgement: 'permanent' }, end('bad-message')],
     [
       'with the slice over its time, since nothing sleeps',
       { elapsedMs: 9e9 },
-      end('delivered-again', { delayMs: 100 }),
+      end('redeliver', { delayMs: 100 }),
     ],
   ])("with mode 'seek' each delivery is one call: %s", (_case, given, decision) => {
     expect(decideRetry(configOf({}, 'seek'), failed(given))).toEqual(decision);

@@ -1,4 +1,4 @@
-import type { FailedOutcome, FailureEnding } from '../../model/outcomes/outcome.js';
+import type { Failure } from '../../model/outcomes/failed-outcome.js';
 import type { ErrorJudgement } from './error-judge.js';
 import type { RetryConfig } from './retry-config-factory.js';
 
@@ -7,7 +7,7 @@ export type RetryDecision = { readonly kind: 'call-again'; readonly waitMs: numb
 
 export interface RetryEnd {
   readonly kind: 'end';
-  readonly ending: FailureEnding;
+  readonly reason: 'retry-exhausted' | 'budget-exceeded' | 'bad-message' | 'redeliver';
   readonly delayMs?: number;
 }
 
@@ -26,10 +26,10 @@ export interface FailedCall {
 export function decideRetry(config: RetryConfig, failed: FailedCall): RetryDecision {
   switch (failed.judgement) {
     case 'permanent':
-      return { kind: 'end', ending: 'permanent' };
+      return { kind: 'end', reason: 'bad-message' };
     case 'refused':
     case 'not-retried':
-      return { kind: 'end', ending: 'not-retried' };
+      return { kind: 'end', reason: 'retry-exhausted' };
     case 'retryable':
       return config.mode === 'seek' ? decideSeek(config, failed) : decideInLine(config, failed);
   }
@@ -38,8 +38,8 @@ export function decideRetry(config: RetryConfig, failed: FailedCall): RetryDecis
 /** One call for each delivery; intake makes the wait, and others of the partition are not held up by a sleep. */
 function decideSeek(config: RetryConfig, { failures, chance }: FailedCall): RetryDecision {
   const call = failures + 1;
-  if (call >= config.maxAttempts) return { kind: 'end', ending: 'exhausted' };
-  return { kind: 'end', ending: 'delivered-again', delayMs: config.waitAfter(call, chance) };
+  if (call >= config.maxAttempts) return { kind: 'end', reason: 'retry-exhausted' };
+  return { kind: 'end', reason: 'redeliver', delayMs: config.waitAfter(call, chance) };
 }
 
 /**
@@ -47,17 +47,17 @@ function decideSeek(config: RetryConfig, { failures, chance }: FailedCall): Retr
  * duration is the sum of the waits, which they cannot exceed, so the clock decides alone.
  */
 function decideInLine(config: RetryConfig, { call, elapsedMs, chance }: FailedCall): RetryDecision {
-  if (call >= config.maxAttempts) return { kind: 'end', ending: 'exhausted' };
+  if (call >= config.maxAttempts) return { kind: 'end', reason: 'retry-exhausted' };
   const waitMs = config.waitAfter(call, chance);
   const isAffordable = elapsedMs + waitMs + config.expectedProcessingMs <= config.limitMs;
-  return isAffordable ? { kind: 'call-again', waitMs } : { kind: 'end', ending: 'over-budget' };
+  return isAffordable ? { kind: 'call-again', waitMs } : { kind: 'end', reason: 'budget-exceeded' };
 }
 
 export function failedOutcomeOf(
   error: Error,
   attempts: number,
-  { ending, delayMs }: RetryEnd,
-): FailedOutcome {
-  const failure = { kind: 'failed', error, attempts, ending } as const;
+  { reason, delayMs }: RetryEnd,
+): Failure {
+  const failure = { kind: 'failed', reason, error, attempts } as const;
   return delayMs === undefined ? failure : { ...failure, delayMs };
 }

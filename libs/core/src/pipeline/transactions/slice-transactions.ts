@@ -99,7 +99,7 @@ function reportHandlerReturned(
   handled: readonly HandledRecord[],
   trouble: Error | undefined,
 ): void {
-  for (const { delivery } of handled) delivery.onHandlerReturned?.(trouble);
+  for (const { delivery } of handled) delivery.onHandlerReturned(trouble);
 }
 
 function nextOffsetOf({ record }: Delivery): OffsetCommit {
@@ -126,8 +126,8 @@ function commitFailed(cause: unknown, isBadOutput: boolean): Outcome {
     { cause },
   );
   return isBadOutput
-    ? { kind: 'failed', error, attempts: 1, ending: 'permanent' }
-    : { kind: 'failed', error, attempts: 0, ending: 'delivered-again' };
+    ? { kind: 'failed', reason: 'bad-message', error, attempts: 1 }
+    : { kind: 'failed', reason: 'redeliver', error, attempts: 0 };
 }
 
 function isInvalidOutput(error: unknown): boolean {

@@ -6,7 +6,6 @@ import {
   type Outcome,
   type RecordProcessor,
 } from '../../model/outcomes/outcome.js';
-import { waitSignalOf } from '../resilience/delivery-retry.js';
 import type { HandledRecord, SliceTransactions } from './slice-transactions.js';
 
 /** A transaction costs some journeys to the brokers: handlers that are quick share one, a slow one has its own. */
@@ -39,7 +38,7 @@ export class TransactionalProcessor implements RecordProcessor {
   async processSlice(slice: readonly Delivery[]): Promise<readonly Outcome[]> {
     const handled = await this.#handle(slice);
     // Those behind them have no handler either, until they are given to one.
-    for (const delivery of slice.slice(handled.length)) delivery.onHandlerReturned?.();
+    for (const delivery of slice.slice(handled.length)) delivery.onHandlerReturned();
     return this.transactions.settle(handled);
   }
 
@@ -48,7 +47,7 @@ export class TransactionalProcessor implements RecordProcessor {
     const handled: HandledRecord[] = [];
     const since = this.runtime.monotonic();
     // It ends for all of a slice at once.
-    const calledOff = slice[0] && waitSignalOf(slice[0]);
+    const calledOff = slice[0] && slice[0].waitSignal;
     while (handled.length < slice.length) {
       if (calledOff?.aborted) break;
       const outcomes = await this.#handleNext(slice, handled.length);

@@ -1,7 +1,7 @@
 import { JvmProcess, jvmFlags } from './jvm-process.js';
 import type { KafkaJars } from './kafka-jars.js';
 
-/** One broker's JVM. */
+/** The JVM of one broker. */
 export class BrokerProcess extends JvmProcess {
   constructor(jars: KafkaJars, folder: string) {
     super(folder, [

@@ -1,8 +1,8 @@
 import { kafkaRecipe } from '../kafka-server-options.js';
 import { brokerSettings, testSettings, toProperties } from './broker-settings.js';
 
-describe('the settings of a test broker', () => {
-  it('are these, on one broker', () => {
+describe('brokerSettings', () => {
+  it('configures one broker', () => {
     expect(testSettings(kafkaRecipe({}))).toEqual({
       'auto.create.topics.enable': 'false',
       'offsets.topic.replication.factor': '1',
@@ -24,7 +24,7 @@ describe('the settings of a test broker', () => {
     });
   });
 
-  it('keep what is acknowledged twice, on three brokers', () => {
+  it('requires two in-sync replicas on three brokers', () => {
     expect(testSettings(kafkaRecipe({ brokers: 3 }))).toMatchObject({
       'offsets.topic.replication.factor': '3',
       'transaction.state.log.replication.factor': '3',
@@ -36,18 +36,18 @@ describe('the settings of a test broker', () => {
     });
   });
 
-  it('leave groups as they are in stock when asked to', () => {
+  it('keeps the stock group settings on request', () => {
     const names = Object.keys(testSettings(kafkaRecipe({ stockGroupSettings: true })));
     expect(names.filter((name) => name.startsWith('group.'))).toEqual([]);
     expect(names).toContain('broker.session.timeout.ms');
   });
 
-  it('give way to those of the recipe', () => {
+  it('lets settings of the recipe take precedence', () => {
     const settings = { 'min.insync.replicas': '3', 'message.max.bytes': '1000' };
     expect(testSettings(kafkaRecipe({ brokers: 3, settings }))).toMatchObject(settings);
   });
 
-  it('advertise the proxy instead of the port behind it', () => {
+  it('advertises the proxy instead of the port behind it', () => {
     const ports = { plain: 1, controller: 2, proxied: { broker: 3, proxy: 4 } };
     const layout = {
       id: 0,
@@ -64,7 +64,7 @@ describe('the settings of a test broker', () => {
     });
   });
 
-  it('are written so that Java reads backslashes back', () => {
+  it('escapes backslashes for Java', () => {
     expect(toProperties({ a: 'b', regex: '\\d' })).toBe('a=b\nregex=\\\\d\n');
   });
 });

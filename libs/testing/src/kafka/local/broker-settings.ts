@@ -5,14 +5,14 @@ import { securitySettings } from './security-settings.js';
 export interface NodeLayout {
   readonly id: number;
   readonly ports: BrokerPorts;
-  /** Every node's controller port, by node id. */
+  /** The controller port of every node, by node id. */
   readonly controllers: readonly number[];
   readonly dataFolder: string;
-  /** Where the certificates lie, if any are needed. */
+  /** The folder of the certificates, if any are needed. */
   readonly certificateFolder: string;
 }
 
-/** All settings of one broker; those of the recipe win. */
+/** Returns all settings of one broker; settings of the recipe take precedence. */
 export function brokerSettings(layout: NodeLayout, recipe: KafkaRecipe): Record<string, string> {
   return {
     ...nodeSettings(layout),
@@ -23,10 +23,10 @@ export function brokerSettings(layout: NodeLayout, recipe: KafkaRecipe): Record<
   };
 }
 
-/** What a test broker needs, wherever it runs. */
+/** Returns the settings of a test broker, independent of its source. */
 export function testSettings(recipe: KafkaRecipe): Record<string, string> {
   return {
-    // A client that asks for a topic by mistake must hear so.
+    // A client that requests a topic by mistake must get an error.
     'auto.create.topics.enable': 'false',
     ...replicationSettings(recipe.brokers),
     ...failureDetectionSettings,
@@ -54,7 +54,10 @@ function rackSetting(rack: string | undefined): Record<string, string> {
   return rack === undefined ? {} : { 'broker.rack': rack };
 }
 
-/** With fewer in-sync replicas a record that was acknowledged could truly be lost, and a test would blame us. */
+/**
+ * Requires two of three in-sync replicas. With fewer, an acknowledged record could be lost, and a
+ * test would report a false error.
+ */
 function replicationSettings(brokers: number): Record<string, string> {
   const replicas = String(brokers);
   const inSync = brokers === 1 ? '1' : '2';
@@ -69,14 +72,17 @@ function replicationSettings(brokers: number): Record<string, string> {
   };
 }
 
-/** How soon the cluster notices that a broker died: the stock 9 s and 30 s are waits without a lesson. */
+/** Detects a dead broker sooner than the stock 9 s and 30 s, to save waiting time in tests. */
 const failureDetectionSettings = {
   'broker.session.timeout.ms': '2000',
   'broker.heartbeat.interval.ms': '500',
   'replica.lag.time.max.ms': '3000',
 };
 
-/** Stock: 3 s for each new group, and 6 s at least until a killed member is noticed. */
+/**
+ * Replaces the stock settings: 3 s for each new group, and at least 6 s until a killed member is
+ * noticed.
+ */
 const groupSettings = {
   'group.initial.rebalance.delay.ms': '0',
   'group.min.session.timeout.ms': '500',

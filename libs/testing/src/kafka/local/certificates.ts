@@ -12,8 +12,8 @@ const QUICK_JVM = ['-J-XX:+UseSerialGC', '-J-XX:TieredStopAtLevel=1'];
 export const missingKeytool = 'no "keytool" in JAVA_HOME or PATH to make certificates with';
 
 /**
- * Makes the brokers' certificate and a client's in a folder, each its own authority. Node cannot make certificates;
- * keytool comes with every Java that runs a broker.
+ * Creates the certificates of the brokers and of a client in a folder, each self-signed. Node
+ * cannot create certificates, so keytool is used, which is part of every Java that runs a broker.
  */
 export async function makeCertificates(folder: string): Promise<Certificates> {
   await Promise.all([
@@ -26,7 +26,7 @@ export async function makeCertificates(folder: string): Promise<Certificates> {
   };
 }
 
-/** What a broker needs to use them. */
+/** Returns the broker settings for the certificates. */
 export function certificateSettings(folder: string): Record<string, string> {
   return {
     'ssl.keystore.type': 'PKCS12',

@@ -8,9 +8,9 @@ import type { KafkaJars } from './kafka-jars.js';
 import { LocalKafka } from './local-kafka.js';
 
 /**
- * Gives the jars with an archive of the classes that a broker loads, which saves 40 % of the processor time of a start.
- * A broker must run and end once to write it, so that is done when the jars are new. A JVM that cannot write one leaves
- * an empty file, so that nobody tries again.
+ * Adds an archive of the classes that a broker loads, which saves 40 % of the processor time of a
+ * start. A broker must run and end once to write the archive, so this is done once per download. A
+ * JVM that cannot write one leaves an empty file, so that it is not tried again.
  */
 export async function withClassArchive(runtime: Runtime, jars: KafkaJars): Promise<KafkaJars> {
   const archive = join(jars.folder, 'classes.jsa');
@@ -20,7 +20,7 @@ export async function withClassArchive(runtime: Runtime, jars: KafkaJars): Promi
 }
 
 async function writeArchive(runtime: Runtime, jars: KafkaJars, archive: string): Promise<void> {
-  // Several processes may do this at once: each writes its own file, and the last one stays.
+  // Concurrent processes write a file of their own each, and the last one stays.
   const own = `${archive}.${runtime.uuid()}`;
   try {
     const archiving = { ...jars, jvmFlags: [`-XX:ArchiveClassesAtExit=${own}`] };
@@ -32,7 +32,7 @@ async function writeArchive(runtime: Runtime, jars: KafkaJars, archive: string):
     await kafka.shutDown(0);
   } catch (error) {
     if (!(error instanceof KafkaStartError)) throw error;
-    // This JVM does not know the flag: the brokers that follow start without an archive.
+    // The JVM does not support the flag: later brokers start without an archive.
   }
   if (!exists(own)) await writeFile(own, '');
   await rename(own, archive);

@@ -35,7 +35,7 @@ function executableAt(path: string): string | undefined {
     accessSync(path, constants.X_OK);
     return path;
   } catch {
-    // Absent or not ours to run: both mean "not here".
+    // A missing file and a file without permission are treated alike.
     return undefined;
   }
 }

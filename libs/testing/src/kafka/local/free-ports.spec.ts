@@ -6,7 +6,7 @@ describe('onFreePorts', () => {
   const portsOf = (seed: number, count: number) =>
     onFreePorts(new VirtualRuntime({ seed }), count, (ports) => Promise.resolve(ports));
 
-  it('gives as many different ports as asked for, below those of outgoing connections', async () => {
+  it('returns as many different ports as requested, below those of outgoing connections', async () => {
     const ports = await portsOf(1, 12);
     expect(new Set(ports).size).toBe(12);
     for (const port of ports) {
@@ -15,7 +15,7 @@ describe('onFreePorts', () => {
     }
   });
 
-  it('passes over a port on which somebody listens', async () => {
+  it('skips a port on which another process listens', async () => {
     const [first = 0] = await portsOf(2, 1);
     const server = await listenOn(first);
     try {
@@ -26,7 +26,7 @@ describe('onFreePorts', () => {
   });
 
   it.each(['listen EADDRINUSE: 127.0.0.1', 'java.net.BindException: Address already in use'])(
-    'tries other ports when one was taken meanwhile: %s',
+    'tries other ports if one was taken meanwhile: %s',
     async (message) => {
       const tried: (readonly number[])[] = [];
       const result = await onFreePorts(new VirtualRuntime(), 2, (ports) => {
@@ -38,7 +38,7 @@ describe('onFreePorts', () => {
     },
   );
 
-  it('gives up after the third time', async () => {
+  it('stops after the third attempt', async () => {
     let tries = 0;
     const trying = onFreePorts(new VirtualRuntime(), 1, () => {
       tries++;
@@ -48,7 +48,7 @@ describe('onFreePorts', () => {
     expect(tries).toBe(3);
   });
 
-  it('does not try again after another failure', async () => {
+  it('does not retry after another failure', async () => {
     let tries = 0;
     const trying = onFreePorts(new VirtualRuntime(), 1, () => {
       tries++;

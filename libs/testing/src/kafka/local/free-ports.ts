@@ -2,15 +2,16 @@ import { createServer } from 'node:net';
 import type { Runtime } from '@nest-event-bus/broker/runtime';
 
 /**
- * Below the range from which systems take ports for outgoing connections (32768 and up on Linux, 49152 elsewhere):
- * a client that knocks at a killed broker's port must not be given that very port and end up talking to itself.
+ * Ports below the range that systems use for outgoing connections (32768 and up on Linux, 49152
+ * elsewhere). Otherwise a client that reconnects to the port of a killed broker could get the same
+ * port as its own, and would be connected to itself.
  */
 const FIRST_PORT = 20_000;
 const PORTS = 12_000;
 
 const ATTEMPTS = 3;
 
-/** Uses ports on which nobody listened a moment ago; with others, when one was taken in that moment. */
+/** Calls `use` with free ports, and retries with others if one of them was taken meanwhile. */
 export async function onFreePorts<T>(
   runtime: Runtime,
   count: number,
@@ -26,7 +27,7 @@ export async function onFreePorts<T>(
   }
 }
 
-/** As Node says it, and as Java does. */
+/** Recognises the error messages of Node and of Java. */
 function saysPortTaken(error: unknown): boolean {
   return /EADDRINUSE|Address already in use/.test(String(error));
 }

@@ -10,7 +10,10 @@ type State =
   | { readonly kind: 'down' }
   | { readonly kind: 'up' | 'frozen'; readonly child: ChildProcess; readonly exited: Deferred };
 
-/** A JVM that serves a test and cannot outlive it. Its folder holds settings, data and log, and survives a kill. */
+/**
+ * A JVM for a test, which ends with the test process. Its folder contains settings, data and log,
+ * and survives a kill.
+ */
 export class JvmProcess {
   #state: State = { kind: 'down' };
 
@@ -29,7 +32,8 @@ export class JvmProcess {
     const child = spawn(
       '/bin/sh',
       ['-c', launchScript, 'sh', this.folder, ...this.command],
-      // A session of its own: Ctrl-C in our terminal reaches us only, and the watcher does the rest.
+      // The session of its own keeps Ctrl-C of the terminal away from the JVM; the watcher ends it
+      // instead.
       { cwd: this.folder, detached: true, stdio: ['ignore', log, log, 'pipe'] },
     );
     closeSync(log);
@@ -40,7 +44,7 @@ export class JvmProcess {
     return this.#end('SIGKILL');
   }
 
-  /** Ends in its own orderly way; one that is frozen must thaw for it. */
+  /** Ends the process gracefully; a frozen one is resumed for that. */
   shutDown(): Promise<void> {
     this.thaw();
     return this.#end('SIGTERM');
@@ -58,7 +62,7 @@ export class JvmProcess {
     this.#state = { ...this.#state, kind: 'up' };
   }
 
-  /** What it printed last; nothing, if it never ran. */
+  /** Returns the last output; empty if it never ran. */
   async lastOutput(): Promise<string> {
     if (!existsSync(this.#logFile)) return '';
     const log = await readFile(this.#logFile, 'utf8');
@@ -79,7 +83,8 @@ export class JvmProcess {
 
   #follow(child: ChildProcess): void {
     const exited = new Deferred();
-    // Not stdin: Node closes that by itself when the child exits, before we could say a word to the watcher.
+    // Stdin is not used, because Node closes it when the child exits, before the watcher could be
+    // notified.
     const watcher = child.stdio[3] as Socket;
     const gone = (): void => {
       this.#state = { kind: 'down' };
@@ -88,16 +93,16 @@ export class JvmProcess {
     };
     child.once('exit', gone);
     child.once('error', gone);
-    // The watcher may have left before it read "exited": then nobody needs to hear it.
+    // The watcher may have ended before it reads "exited", which then is not needed.
     watcher.on('error', () => undefined);
-    // A server that nobody stops must not keep the process alive: the watcher sweeps up after it.
+    // A server that is not stopped must not keep the process alive: the watcher ends it.
     child.unref();
     watcher.unref();
     this.#state = { kind: 'up', child, exited };
   }
 }
 
-/** Temporary files go where the data goes, because a killed JVM leaves them behind. */
+/** Puts temporary files into the data folder, because a killed JVM leaves them behind. */
 export function jvmFlags(folder: string): readonly string[] {
   return [
     '-XX:+UseSerialGC',

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { KafkaUnavailableError } from '../kafka-unavailable-error.js';
 import { CACHE_VARIABLE, cacheFolder, kafkaJars } from './kafka-jars.js';
 
-describe('the jars of Kafka', () => {
+describe('kafkaJars', () => {
   const before = { ...process.env };
   let machine: string;
 
@@ -29,7 +29,7 @@ describe('the jars of Kafka', () => {
   const fetching = '/bin/mkdir jars; : > jars/kafka.jar';
   const cached = (): string[] => readdirSync(join(machine, 'cache'));
 
-  it('are fetched by Maven into the cache, beside a formatted folder', async () => {
+  it('downloads the jars with Maven into the cache, together with a formatted folder', async () => {
     install('mvn', fetching);
     const jars = await kafkaJars('4.1.1');
     expect(jars.folder).toBe(join(machine, 'cache', 'kafka-4.1.1'));
@@ -38,14 +38,14 @@ describe('the jars of Kafka', () => {
     expect(cached()).toEqual(['kafka-4.1.1']);
   });
 
-  it('need no Maven the second time', async () => {
+  it('does not need Maven the second time', async () => {
     install('mvn', fetching);
     const first = await kafkaJars('4.1.1');
     rmSync(join(machine, 'bin', 'mvn'));
     await expect(kafkaJars('4.1.1')).resolves.toEqual(first);
   });
 
-  it('are whole when two fetch them at once', async () => {
+  it('creates complete jars when two processes download them at once', async () => {
     install('mvn', `${fetching}; /bin/sleep 0.2`);
     const [one, other] = await Promise.all([kafkaJars('4.1.1'), kafkaJars('4.1.1')]);
     expect(one).toEqual(other);
@@ -55,38 +55,41 @@ describe('the jars of Kafka', () => {
 
   it.each([
     {
-      trouble: 'there is no Java',
+      problem: 'there is no Java',
       install: () => rmSync(join(machine, 'bin', 'java')),
       says: 'no "java"',
     },
-    { trouble: 'there is no Maven', install: () => undefined, says: 'no "mvn" in PATH' },
+    { problem: 'there is no Maven', install: () => undefined, says: 'no "mvn" in PATH' },
     {
-      trouble: 'Maven cannot fetch',
+      problem: 'Maven cannot fetch',
       install: () => install('mvn', 'echo no route to host; exit 1'),
       says: 'no route to host',
     },
     {
-      trouble: 'Java is too old to format',
+      problem: 'Java is too old to format',
       install: () => {
         install('mvn', fetching);
         install('java', 'echo UnsupportedClassVersionError >&2; exit 1');
       },
       says: 'UnsupportedClassVersionError',
     },
-  ])('are unavailable where $trouble, and leave nothing behind', async ({ install: set, says }) => {
-    set();
-    const outcome = await kafkaJars('4.1.1').catch((error: unknown) => error);
-    expect(outcome).toBeInstanceOf(KafkaUnavailableError);
-    expect(String(outcome)).toContain(says);
-    expect(existsSync(join(machine, 'cache')) ? cached() : []).toEqual([]);
-  });
+  ])(
+    'throws KafkaUnavailableError if $problem, and leaves nothing behind',
+    async ({ install: set, says }) => {
+      set();
+      const outcome = await kafkaJars('4.1.1').catch((error: unknown) => error);
+      expect(outcome).toBeInstanceOf(KafkaUnavailableError);
+      expect(String(outcome)).toContain(says);
+      expect(existsSync(join(machine, 'cache')) ? cached() : []).toEqual([]);
+    },
+  );
 });
 
-describe('the cache folder', () => {
+describe('cacheFolder', () => {
   it.each([
     [{ [CACHE_VARIABLE]: '/own', XDG_CACHE_HOME: '/caches' }, '/own'],
     [{ XDG_CACHE_HOME: '/caches' }, join('/caches', 'nest-event-bus')],
-  ])('%j is %s', (environment, folder) => {
+  ])('is determined by %j: %s', (environment, folder) => {
     expect(cacheFolder(environment)).toBe(folder);
   });
 

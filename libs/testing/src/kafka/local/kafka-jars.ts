@@ -6,27 +6,30 @@ import { KafkaUnavailableError } from '../kafka-unavailable-error.js';
 import { findJava, findMaven } from './executables.js';
 import { CommandError, runCommand } from './run-command.js';
 
-/** Where this folder lies by default: the user's cache. */
+/** The environment variable for the cache folder; by default it is in the user's cache. */
 export const CACHE_VARIABLE = 'NEST_EVENT_BUS_CACHE';
 
-/** What is needed to run brokers of one version, all of it on disk. */
+/** The files for running brokers of one version. */
 export interface KafkaJars {
   readonly java: string;
   readonly version: string;
   readonly folder: string;
-  /** For java's -cp. */
+  /** The value for java's -cp. */
   readonly classPath: string;
-  /** A formatted data folder: formatting takes a JVM as long as starting does, so it is done once and copied. */
+  /**
+   * A formatted data folder. Formatting takes as long as a start, so it is done once and copied.
+   */
   readonly template: string;
-  /** More flags for the JVM. */
+  /** Further JVM flags. */
   readonly jvmFlags?: readonly string[];
 }
 
-/** Gives the jars of a Kafka version; the first call on a machine fetches them with Maven, later ones need none. */
+/** Returns the jars of a Kafka version. The first call on a machine downloads them with Maven. */
 export async function kafkaJars(version: string): Promise<KafkaJars> {
   const java = findJava();
   if (java === undefined) throw refusal('no "java" in JAVA_HOME or PATH');
-  if (process.platform === 'win32') throw refusal('brokers are run by sh, which Windows has not');
+  if (process.platform === 'win32')
+    throw refusal('brokers are run by sh, which Windows does not have');
   const folder = join(cacheFolder(), `kafka-${version}`);
   if (!existsSync(folder)) await provision(java, version, folder);
   return {
@@ -46,7 +49,10 @@ export function cacheFolder(environment: NodeJS.ProcessEnv = process.env): strin
   return join(parent, 'nest-event-bus');
 }
 
-/** Everything is made in a folder aside and renamed at the end: what has the final name is whole, whoever was first. */
+/**
+ * Creates everything in a staging folder and renames it at the end, so that the final folder is
+ * always complete, even if several processes do this at once.
+ */
 async function provision(java: string, version: string, folder: string): Promise<void> {
   const maven = findMaven();
   if (maven === undefined) {
@@ -97,7 +103,7 @@ async function moveIntoPlace(staging: string, folder: string): Promise<void> {
   try {
     await rename(staging, folder);
   } catch (error) {
-    // Another process was faster: its folder is as good as ours.
+    // The folder of a faster process has the same content.
     if (!existsSync(folder)) throw error;
   }
 }
@@ -106,7 +112,7 @@ function refusal(reason: string, cause?: unknown): KafkaUnavailableError {
   return new KafkaUnavailableError([{ source: 'local Java', reason }], 'Java and Maven', { cause });
 }
 
-/** slf4j-simple makes warnings of the broker visible; without a binding they are thrown away. */
+/** slf4j-simple prints warnings of the broker; without a binding they are dropped. */
 const pom = (version: string): string => `<?xml version="1.0" encoding="UTF-8"?>
 <project xmlns="http://maven.apache.org/POM/4.0.0">
   <modelVersion>4.0.0</modelVersion>

@@ -1,9 +1,12 @@
 /**
- * Starts a broker that cannot outlive us. `/bin/sh -c <script> sh <node folder> <command...>`, with a pipe from us as its fd 3.
+ * A shell script that starts a broker and ends it with this process: `/bin/sh -c <script> sh <node
+ * folder> <command...>`, with a pipe to this process as its fd 3.
  *
- * A watcher is forked before the command takes the shell's place (so the child's pid is the JVM's), and reads the pipe.
- * However we end, by kill -9 too, the system closes the pipe: the watcher reads its end, kills the broker, also a frozen
- * one, and removes its data. "exited" on the pipe says that the broker is gone and that its data is our own business.
+ *   1. A watcher is forked. Then the command replaces the shell, so the child's pid is that of the JVM.
+ *   2. This process ends, even by kill -9, and the system closes the pipe.
+ *   3. The watcher reads the end of the pipe, kills the broker, even a frozen one, and removes its data.
+ *
+ * "exited" on the pipe tells the watcher that the broker has ended and that the data must stay.
  */
 export const launchScript = `
 node=$1

@@ -5,13 +5,13 @@ export const HOST = '127.0.0.1';
 export interface BrokerPorts {
   readonly plain: number;
   readonly controller: number;
-  /** Where the broker listens for its proxy, and the proxy for clients. */
+  /** The port of the broker behind its proxy, and the port of the proxy. */
   readonly proxied?: { readonly broker: number; readonly proxy: number };
-  /** By the listener's name. */
+  /** Ports by listener name. */
   readonly secured?: Readonly<Record<string, number>>;
 }
 
-/** Where the broker listens, and where it sends its clients. */
+/** Returns the listeners of the broker, and the addresses that it advertises. */
 export function listenerSettings(
   ports: BrokerPorts,
   secured: Readonly<Record<string, SecuredListener>>,

@@ -21,13 +21,13 @@ interface LocalBroker {
   readonly proxy: TcpProxy | undefined;
 }
 
-/** For clients, for controllers, and two about a proxy. */
+/** Ports for clients, for controllers, and two for a proxy. */
 const PORTS_EACH = 4;
 
 const portsEach = ({ security }: KafkaRecipe): number =>
   PORTS_EACH + Object.keys(security.listeners).length;
 
-/** Brokers in JVMs of our own: combined nodes, each controller and broker at once. */
+/** Brokers in local JVMs: combined nodes, each of them controller and broker. */
 export class LocalKafka implements StartedKafka {
   readonly source = 'local';
   readonly canKill = true;
@@ -126,7 +126,9 @@ export class LocalKafka implements StartedKafka {
     return node;
   }
 
-  /** Killed and frozen brokers are left out: the others must see each other. */
+  /**
+   * Waits for the running brokers, which must see each other; killed and frozen ones are left out.
+   */
   async #untilReady(): Promise<void> {
     const up = this.nodes.flatMap((node, id) =>
       node.process.kind === 'up' ? { ...node, id } : [],

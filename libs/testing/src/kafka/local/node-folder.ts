@@ -6,7 +6,7 @@ import { brokerSettings, toProperties, type NodeLayout } from './broker-settings
 import { storageTool, type KafkaJars } from './kafka-jars.js';
 import { scramUsers } from './security-settings.js';
 
-/** Lays out a broker's folder: server.properties, and formatted data with ids of its own. */
+/** Prepares the folder of a broker: server.properties, and formatted data with its own ids. */
 export async function prepareNodeFolder(
   runtime: Runtime,
   jars: KafkaJars,
@@ -31,13 +31,15 @@ export async function prepareNodeFolder(
   await writeFile(meta, `${others.join('\n')}\n${toProperties(own)}`);
 }
 
-/** Users are part of what is formatted, so no template can be copied. */
+/**
+ * Formats the data with users. The template cannot be copied, because users are part of the format.
+ */
 async function formatWithUsers(
   { java, classPath }: KafkaJars,
   node: { readonly folder: string; readonly clusterId: string; readonly users: readonly string[] },
 ): Promise<void> {
   const { folder, clusterId, users } = node;
-  // One argument, as an id may begin with a dash.
+  // The id is part of the same argument, because it may start with a dash.
   const format = ['format', `--cluster-id=${clusterId}`, '-c', 'server.properties'];
   await storageTool(
     java,
@@ -47,7 +49,7 @@ async function formatWithUsers(
   );
 }
 
-/** Kafka's form of a UUID: its sixteen bytes as 22 characters. */
+/** Returns Kafka's form of a UUID: sixteen bytes as 22 characters. */
 export function kafkaId(runtime: Runtime): string {
   return Buffer.from(runtime.uuid().replaceAll('-', ''), 'hex').toString('base64url');
 }

@@ -15,7 +15,7 @@ export class CommandError extends Error {
   }
 }
 
-/** Runs a command, and rejects with what it printed when it does not end well. */
+/** Runs a command; rejects with its output if it fails. */
 export function runCommand(
   command: string,
   args: readonly string[],

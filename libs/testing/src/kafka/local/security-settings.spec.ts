@@ -10,8 +10,8 @@ import { scramUsers, securitySettings } from './security-settings.js';
 
 const users = { anna: 'a-secret', bert: 'b-secret' };
 
-describe('the listeners of a secured broker', () => {
-  it('stand beside the plain one, each with its protocol', () => {
+describe('listenerSettings', () => {
+  it('adds secured listeners to the plain one, each with its protocol', () => {
     const ports = { plain: 1, controller: 2, secured: { a: 3, b: 4, c: 5, d: 6 } };
     const settings = listenerSettings(ports, {
       a: {},
@@ -32,12 +32,12 @@ describe('the listeners of a secured broker', () => {
   });
 });
 
-describe('the security settings of a broker', () => {
-  it('are none where no security is asked for', () => {
+describe('securitySettings', () => {
+  it('is empty without security options', () => {
     expect(securitySettings(kafkaRecipe({}).security, '/certificates')).toEqual({});
   });
 
-  it('know the users of PLAIN, and how long they may stay', () => {
+  it('contains the users of PLAIN, and the maximum time between authentications', () => {
     const listeners = { inner: { sasl: 'PLAIN', maxReauthMs: 2_000 } } as const;
     expect(securitySettings({ listeners, users }, '/certificates')).toEqual({
       'listener.name.inner.sasl.enabled.mechanisms': 'PLAIN',
@@ -47,7 +47,7 @@ describe('the security settings of a broker', () => {
     });
   });
 
-  it('let users of SCRAM be formatted, once for each mechanism', () => {
+  it('formats SCRAM users once for each mechanism', () => {
     const listeners = {
       one: { sasl: 'SCRAM-SHA-256' },
       two: { sasl: 'SCRAM-SHA-256', tls: 'server' },
@@ -59,7 +59,7 @@ describe('the security settings of a broker', () => {
     ]);
   });
 
-  it('ask for a client certificate where TLS is mutual, and for an authorizer', () => {
+  it('requires a client certificate for mutual TLS, and configures an authorizer', () => {
     const security = { listeners: { m: { tls: 'mutual' } }, authorizer: true } as const;
     expect(securitySettings(security, '/certificates')).toMatchObject({
       'ssl.keystore.location': '/certificates/broker.p12',
@@ -69,7 +69,7 @@ describe('the security settings of a broker', () => {
     });
   });
 
-  it('need a broker of our own', () => {
+  it('needs a broker in local Java', () => {
     expect(javaOnlyNeeds(kafkaRecipe({ security: { listeners: { a: {} } } }))).toEqual([
       'security',
     ]);
@@ -79,7 +79,7 @@ describe('the security settings of a broker', () => {
   });
 });
 
-describe('without keytool', () => {
+describe('makeCertificates without keytool', () => {
   const { PATH, JAVA_HOME } = process.env;
   let folder: string;
 
@@ -94,7 +94,7 @@ describe('without keytool', () => {
     await rm(folder, { recursive: true });
   });
 
-  it('there are no certificates, and the reason to skip says so', async () => {
+  it('throws KafkaUnavailableError with the reason', async () => {
     expect(KafkaServer.missingForTls()).toContain('keytool');
     const made = makeCertificates(folder);
     await expect(made).rejects.toThrow(KafkaUnavailableError);

@@ -7,7 +7,7 @@ type Users = Readonly<Record<string, string>>;
 const PACKAGE = 'org.apache.kafka.common.security';
 const SCRAM_MODULE = `${PACKAGE}.scram.ScramLoginModule`;
 
-/** Kafka's Java modules by mechanism: who looks the credentials up. */
+/** The JAAS configuration of Kafka's Java modules, by mechanism. */
 const MODULES: Readonly<Record<SaslMechanism, (users: Users) => string>> = {
   PLAIN: (users) => jaas(`${PACKAGE}.plain.PlainLoginModule`, plainUsers(users)),
   'SCRAM-SHA-256': () => jaas(SCRAM_MODULE),
@@ -18,7 +18,7 @@ const MODULES: Readonly<Record<SaslMechanism, (users: Users) => string>> = {
     }),
 };
 
-/** Whoever comes by the plain listener, the brokers among themselves included, may do everything. */
+/** Clients of the plain listener, including the brokers themselves, have all permissions. */
 const AUTHORIZER = {
   'authorizer.class.name': 'org.apache.kafka.metadata.authorizer.StandardAuthorizer',
   'super.users': 'User:ANONYMOUS',
@@ -37,7 +37,10 @@ export function securitySettings(
   );
 }
 
-/** For the storage tool: SCRAM users lie in the cluster's metadata, before its first start. */
+/**
+ * Returns SCRAM users for the storage tool, because they are stored in the cluster's metadata
+ * before its first start.
+ */
 export function scramUsers({ listeners, users = {} }: SecurityOptions): string[] {
   const mechanisms = new Set(Object.values(listeners).flatMap(({ sasl }) => sasl ?? []));
   return [...mechanisms]

@@ -25,7 +25,7 @@ function describing({ testCase }: ContractSuite): void {
     assert.ok(groups.some((group) => group.groupId === empty));
   });
 
-  testCase('describes a stable group with its members and their shares', async (context) => {
+  testCase('describes a stable group with its members and their assignments', async (context) => {
     const [topic, groupId] = [await context.topic(3), context.name('group')];
     const options = { topics: [topic], groupId, assignors: ['range'] as const };
     const members = await joinTogether(context, 2, options);
@@ -41,7 +41,7 @@ function describing({ testCase }: ContractSuite): void {
     for (const { clientId, host } of group.members) assert.ok(clientId !== '' && host !== '');
   });
 
-  testCase('describes a group that everybody has left', async (context) => {
+  testCase('describes a group that all members have left', async (context) => {
     const { member, groupId, topic } = await joined(context);
     await member.session.commit([{ topic, partition: 0, offset: 1 }]);
     await member.close();
@@ -54,7 +54,7 @@ function describing({ testCase }: ContractSuite): void {
     assert.deepEqual([state, members], ['Dead', []]);
   });
 
-  testCase("reads a group's offsets: all, or those of the topics named", async (context) => {
+  testCase('reads the offsets of a group: all, or those of the named topics', async (context) => {
     const [one, other, groupId] = [
       await context.topic(2),
       await context.topic(),
@@ -76,7 +76,7 @@ function describing({ testCase }: ContractSuite): void {
 }
 
 function changing({ testCase }: ContractSuite): void {
-  testCase('sets offsets, also backwards, where the next member starts', async (context) => {
+  testCase('sets offsets, also backwards, and the next member starts there', async (context) => {
     const [topic, groupId] = [await context.topic(), context.name('group')];
     await context.write(topic, numbered(10));
     for (const offset of [8, 6])
@@ -85,7 +85,7 @@ function changing({ testCase }: ContractSuite): void {
     assert.deepEqual(await member.readValues(4), numbered(4, 6));
   });
 
-  testCase('refuses to set offsets under the feet of members', async (context) => {
+  testCase('refuses to set offsets while the group has members', async (context) => {
     const { member, topic, groupId } = await joined(context);
     await member.session.commit([{ topic, partition: 0, offset: 3 }]);
     const setting = context.admin.setGroupOffsets(groupId, [{ topic, partition: 0, offset: 0 }]);

@@ -17,7 +17,7 @@ function topics({ testCase }: ContractSuite): void {
     for (const { host, port } of brokers) assert.ok(host !== '' && port >= 0);
   });
 
-  testCase('describes topics by name, and leaves out what does not exist', async (context) => {
+  testCase('describes topics by name, and leaves out those that do not exist', async (context) => {
     const [topic, missing] = [await context.topic(3), context.name('missing')];
     const described = await context.admin.topics([missing, topic]);
     assert.deepEqual(
@@ -36,13 +36,13 @@ function topics({ testCase }: ContractSuite): void {
     }
   });
 
-  testCase('lists all topics when none is named', async (context) => {
+  testCase('lists all topics by default', async (context) => {
     const created = [await context.topic(), await context.topic()];
     const names = (await context.admin.topics()).map(({ name }) => name);
     for (const topic of created) assert.ok(names.includes(topic));
   });
 
-  testCase('creates what is missing, and leaves what exists as it is', async (context) => {
+  testCase('creates missing topics, and does not change existing ones', async (context) => {
     const [existing, fresh] = [await context.topic(2), context.name('fresh')];
     const changes = await context.admin.createTopics([
       { name: existing, partitions: 5 },
@@ -57,13 +57,13 @@ function topics({ testCase }: ContractSuite): void {
     assert.deepEqual(Object.fromEntries(counts), { [existing]: 2, [fresh]: 3 });
   });
 
-  testCase('can be written to and read as soon as it is created', async (context) => {
+  testCase('a created topic can be written and read at once', async (context) => {
     const topic = await context.topic(8);
     const records = [...Array(8).keys()].map((partition) => ({ topic, partition, value: 'v' }));
     assert.equal((await context.send(records)).length, 8);
   });
 
-  testCase('refuses a topic that cannot be', async (context) => {
+  testCase('refuses to create an invalid topic', async (context) => {
     const impossible = { name: context.name('no-partitions'), partitions: 0 };
     await context.rejects(context.admin.createTopics([impossible]), BrokerError);
     const badName = { name: 'no such name!', partitions: 1 };
@@ -71,11 +71,11 @@ function topics({ testCase }: ContractSuite): void {
     assert.deepEqual(await context.admin.topics([impossible.name]), []);
   });
 
-  testCase('grows a topic, but never shrinks it', async (context) => {
+  testCase('adds partitions to a topic, but never removes any', async (context) => {
     const topic = await context.topic(2);
     await context.admin.createPartitions(topic, 4);
     await context.eventually(
-      'it has four partitions',
+      'the topic has four partitions',
       async () => (await context.admin.topics([topic]))[0]?.partitions.length === 4,
     );
     await context.rejects(context.admin.createPartitions(topic, 3), RefusedError);
@@ -83,21 +83,21 @@ function topics({ testCase }: ContractSuite): void {
     await context.rejects(missing, UnknownTopicError);
   });
 
-  testCase('deletes what exists, and says what was gone already', async (context) => {
+  testCase('deletes existing topics, and reports which did not exist', async (context) => {
     const [topic, missing] = [await context.topic(), context.name('missing')];
     assert.deepEqual(await context.admin.deleteTopics([topic, missing]), [
       { name: topic, changed: true },
       { name: missing, changed: false },
     ]);
     await context.eventually(
-      'it is gone',
+      'the topic is deleted',
       async () => (await context.admin.topics([topic])).length === 0,
     );
   });
 }
 
 function configuration({ testCase }: ContractSuite): void {
-  testCase('changes only the entries given', async (context) => {
+  testCase('changes only the given configuration entries', async (context) => {
     const topic = await context.topic(1, { 'retention.ms': '60000', 'cleanup.policy': 'compact' });
     const before = await context.admin.topicConfig(topic);
     assert.equal(before['retention.ms'], '60000');
@@ -106,7 +106,7 @@ function configuration({ testCase }: ContractSuite): void {
     assert.equal((await context.admin.topicConfig(topic))['cleanup.policy'], 'compact');
   });
 
-  testCase('goes back to the default for null', async (context) => {
+  testCase('restores the default of a configuration entry for null', async (context) => {
     const topic = await context.topic();
     const { 'retention.ms': byDefault = null } = await context.admin.topicConfig(topic);
     await context.admin.alterTopicConfig(topic, { 'retention.ms': '60000' });
@@ -115,7 +115,7 @@ function configuration({ testCase }: ContractSuite): void {
     await waitForConfig(context, topic, 'retention.ms', byDefault);
   });
 
-  testCase('refuses entries that do not exist, and topics that do not', async (context) => {
+  testCase('refuses unknown configuration entries and unknown topics', async (context) => {
     const [topic, missing] = [await context.topic(), context.name('missing')];
     const nonsense = context.admin.alterTopicConfig(topic, { 'no.such.entry': '1' });
     await context.rejects(nonsense, BrokerError);
@@ -125,7 +125,7 @@ function configuration({ testCase }: ContractSuite): void {
   });
 }
 
-/** The controller answers first; the brokers hear of a change a moment later. */
+/** The controller answers first; the brokers apply a change a moment later. */
 function waitForConfig(
   context: CaseContext,
   topic: string,
@@ -139,7 +139,7 @@ function waitForConfig(
 }
 
 function offsets({ testCase }: ContractSuite): void {
-  testCase('tells where each log begins and ends', async (context) => {
+  testCase('returns the low and high watermark of each partition', async (context) => {
     const topic = await context.topic(2);
     await context.write(topic, numbered(5), 1);
     const lows = await context.admin.deleteRecords(topic, [{ partition: 1, offset: 3 }]);
@@ -154,7 +154,7 @@ function offsets({ testCase }: ContractSuite): void {
     );
   });
 
-  testCase('finds the first record at or after a time', async (context) => {
+  testCase('finds the first record at or after a timestamp', async (context) => {
     const topic = await context.topic(2);
     const start = context.runtime.now() - 100_000;
     const times = [0, 10, 20, 20, 30].map((after) => start + after);
@@ -174,19 +174,22 @@ function offsets({ testCase }: ContractSuite): void {
     assert.deepEqual(await found(start + 31), [nothing, nothing]);
   });
 
-  testCase('deletes records only up to the end, and never brings one back', async (context) => {
-    const topic = await context.topic();
-    await context.write(topic, numbered(5));
-    await context.rejects(
-      context.admin.deleteRecords(topic, [{ partition: 0, offset: 9 }]),
-      BrokerError,
-    );
-    await context.admin.deleteRecords(topic, [{ partition: 0, offset: 4 }]);
-    await context.failureOf(context.admin.deleteRecords(topic, [{ partition: 0, offset: 2 }]));
-    assert.deepEqual(await context.admin.watermarks(topic), [{ partition: 0, low: 4, high: 5 }]);
-  });
+  testCase(
+    'deletes records only up to the end of the log, and never restores any',
+    async (context) => {
+      const topic = await context.topic();
+      await context.write(topic, numbered(5));
+      await context.rejects(
+        context.admin.deleteRecords(topic, [{ partition: 0, offset: 9 }]),
+        BrokerError,
+      );
+      await context.admin.deleteRecords(topic, [{ partition: 0, offset: 4 }]);
+      await context.failureOf(context.admin.deleteRecords(topic, [{ partition: 0, offset: 2 }]));
+      assert.deepEqual(await context.admin.watermarks(topic), [{ partition: 0, low: 4, high: 5 }]);
+    },
+  );
 
-  testCase('knows no offsets of a topic that does not exist', async (context) => {
+  testCase('rejects watermarks and offsets of a topic that does not exist', async (context) => {
     const missing = context.name('missing');
     await context.rejects(context.admin.watermarks(missing), UnknownTopicError);
     await context.rejects(context.admin.offsetsAt(missing, 0), UnknownTopicError);

@@ -13,12 +13,12 @@ export function readRangeContract(suite: ContractSuite): void {
 
 function bounds({ testCase }: ContractSuite): void {
   for (const [what, from, to, expected] of [
-    ['exactly the offsets asked for', 3, 7, ['3', '4', '5', '6']],
-    ['the end of the log when more is asked for', 7, 1_000, ['7', '8', '9']],
-    ['nothing of an empty range', 4, 4, []],
-    ['nothing of a range that runs backwards', 7, 3, []],
-    ['nothing beyond the end', 50, 60, []],
-    ['all, for ever', 0, Number.MAX_SAFE_INTEGER, numbered(10)],
+    ['exactly the requested offsets', 3, 7, ['3', '4', '5', '6']],
+    ['up to the end of the log if more is requested', 7, 1_000, ['7', '8', '9']],
+    ['nothing for an empty range', 4, 4, []],
+    ['nothing for a reversed range', 7, 3, []],
+    ['nothing beyond the end of the log', 50, 60, []],
+    ['everything without an upper limit', 0, Number.MAX_SAFE_INTEGER, numbered(10)],
   ] as const)
     testCase(`reads ${what}`, async (context) => {
       const topic = await context.topic();
@@ -26,20 +26,20 @@ function bounds({ testCase }: ContractSuite): void {
       assert.deepEqual(await readRange(context, topic, from, to), expected);
     });
 
-  testCase('starts at the first record there is', async (context) => {
+  testCase('starts at the first existing record', async (context) => {
     const topic = await context.topic();
     await context.write(topic, numbered(10));
     await context.admin.deleteRecords(topic, [{ partition: 0, offset: 6 }]);
     assert.deepEqual(await readRange(context, topic, 0, 8), ['6', '7']);
   });
 
-  testCase('reads thousands in order', async (context) => {
+  testCase('reads thousands of records in order', async (context) => {
     const topic = await context.topic();
     await context.write(topic, numbered(3_000));
     assert.deepEqual(await readRange(context, topic, 500, 2_500), numbered(2_000, 500));
   });
 
-  testCase('gives records whole', async (context) => {
+  testCase('returns records with key, value, headers and timestamp', async (context) => {
     const topic = await context.topic(2);
     const headers = [
       { key: 'a', value: '1' },
@@ -66,14 +66,14 @@ function bounds({ testCase }: ContractSuite): void {
     const groups = (await context.admin.groups()).map(({ groupId }) => groupId);
     for (const groupId of groups.filter((each) => !before.has(each)))
       assert.deepEqual(await context.admin.groupOffsets(groupId, [topic]), []);
-    // Other tests may make groups on the same cluster, but never ones without the suite's names.
+    // Other tests may create groups on the same cluster, but only with names of the suite.
     const unnamed = groups.filter((each) => !before.has(each) && each.includes(topic));
     assert.deepEqual(unnamed, []);
   });
 }
 
 function ending({ testCase }: ContractSuite): void {
-  testCase('never waits for records that come after it has begun', async (context) => {
+  testCase('never waits for records written after the start of the call', async (context) => {
     const topic = await context.topic();
     await context.write(topic, numbered(3));
     const seen: string[] = [];
@@ -87,7 +87,7 @@ function ending({ testCase }: ContractSuite): void {
     assert.deepEqual(seen, numbered(3));
   });
 
-  testCase('can be left early, and read again', async (context) => {
+  testCase('can be ended early and started again', async (context) => {
     const topic = await context.topic();
     await context.write(topic, numbered(10));
     for await (const record of context.admin.readRange(topic, 0, 0, 10))
@@ -95,7 +95,7 @@ function ending({ testCase }: ContractSuite): void {
     assert.deepEqual(await readRange(context, topic, 0, 10), numbered(10));
   });
 
-  testCase('ends by its signal, with the reason', async (context) => {
+  testCase('ends with the reason of its signal', async (context) => {
     const topic = await context.topic();
     await context.write(topic, numbered(10));
     const [reason, abort] = [new Error('enough'), new AbortController()];
@@ -110,14 +110,14 @@ function ending({ testCase }: ContractSuite): void {
     assert.equal(await context.within(context.failureOf(reading()), 'the range to end'), reason);
   });
 
-  testCase('several can run at the same time', async (context) => {
+  testCase('can run several times in parallel', async (context) => {
     const topic = await context.topic(2);
     for (const partition of [0, 1]) await context.write(topic, numbered(50), partition);
     const reads = [0, 1, 0, 1].map((partition) => readRange(context, topic, 10, 40, { partition }));
     for (const values of await Promise.all(reads)) assert.deepEqual(values, numbered(30, 10));
   });
 
-  testCase('knows no topic and no partition that does not exist', async (context) => {
+  testCase('rejects a topic or partition that does not exist', async (context) => {
     await context.rejects(readRange(context, context.name('missing'), 0, 1), UnknownTopicError);
     const beyond = readRange(context, await context.topic(), 0, 1, { partition: 9 });
     await context.rejects(beyond, UnknownPartitionError);
@@ -127,7 +127,7 @@ function ending({ testCase }: ContractSuite): void {
 function transactions({ requiring }: ContractSuite): void {
   const testCase = requiring('openTransaction');
 
-  testCase('leaves out aborted records, and ends though they are the last', async (context) => {
+  testCase('skips aborted records, and ends even if they are the last', async (context) => {
     const topic = await context.topic();
     await context.write(topic, ['good']);
     await (await openTransactionWith(context, topic, 'gone')).abort();
@@ -136,13 +136,16 @@ function transactions({ requiring }: ContractSuite): void {
     assert.deepEqual(all, ['good', 'gone']);
   });
 
-  testCase('ends at the watermark, which counts open records too', async (context) => {
-    const topic = await context.topic();
-    await context.write(topic, ['good']);
-    const open = await openTransactionWith(context, topic, 'open');
-    assert.deepEqual(await context.admin.watermarks(topic), [{ partition: 0, low: 0, high: 2 }]);
-    await open.abort();
-  });
+  testCase(
+    'ends at the high watermark with read_uncommitted, including open records',
+    async (context) => {
+      const topic = await context.topic();
+      await context.write(topic, ['good']);
+      const open = await openTransactionWith(context, topic, 'open');
+      assert.deepEqual(await context.admin.watermarks(topic), [{ partition: 0, low: 0, high: 2 }]);
+      await open.abort();
+    },
+  );
 
   testCase('does not wait for an open transaction', async (context) => {
     const topic = await context.topic();

@@ -20,24 +20,27 @@ export function committingContract(suite: ContractSuite): void {
 }
 
 function storing({ testCase }: ContractSuite): void {
-  testCase('stores offset, metadata and leader epoch, readable on every road', async (context) => {
-    const [topic, groupId] = [await context.topic(), context.name('group')];
-    await context.write(topic, numbered(5));
-    const member = await context.join({ topics: [topic], groupId });
-    const [record] = await member.read(1);
-    const leaderEpoch = record?.leaderEpoch ?? -1;
-    const stored = { topic, partition: 0, offset: 3, metadata: 'done: 3 🚆', leaderEpoch };
-    await context.within(member.session.commit([stored]), 'the commit');
+  testCase(
+    'stores offset, metadata and leader epoch, and every API returns them',
+    async (context) => {
+      const [topic, groupId] = [await context.topic(), context.name('group')];
+      await context.write(topic, numbered(5));
+      const member = await context.join({ topics: [topic], groupId });
+      const [record] = await member.read(1);
+      const leaderEpoch = record?.leaderEpoch ?? -1;
+      const stored = { topic, partition: 0, offset: 3, metadata: 'done: 3 🚆', leaderEpoch };
+      await context.within(member.session.commit([stored]), 'the commit');
 
-    assert.deepEqual(await member.session.committed([{ topic, partition: 0 }]), [stored]);
-    assert.deepEqual(await context.admin.groupOffsets(groupId, [topic]), [stored]);
-    await member.close();
-    const next = await context.join({ topics: [topic], groupId });
-    const { offset, metadata } = stored;
-    assert.deepEqual(next.assigned()[0]?.committed, { offset, metadata, leaderEpoch });
-  });
+      assert.deepEqual(await member.session.committed([{ topic, partition: 0 }]), [stored]);
+      assert.deepEqual(await context.admin.groupOffsets(groupId, [topic]), [stored]);
+      await member.close();
+      const next = await context.join({ topics: [topic], groupId });
+      const { offset, metadata } = stored;
+      assert.deepEqual(next.assigned()[0]?.committed, { offset, metadata, leaderEpoch });
+    },
+  );
 
-  testCase('stores no metadata where none is given', async (context) => {
+  testCase('stores no metadata by default', async (context) => {
     const { member, topic } = await joinedWithTen(context);
     await member.session.commit([{ topic, partition: 0, offset: 1, metadata: 'old' }]);
     await member.session.commit([{ topic, partition: 0, offset: 2 }]);
@@ -58,7 +61,7 @@ function storing({ testCase }: ContractSuite): void {
     assert.deepEqual(stored.map(partitionName).sort(), offsets.map(partitionName).sort());
   });
 
-  testCase('leaves out of committed() what has no offset', async (context) => {
+  testCase('committed() leaves out partitions without an offset', async (context) => {
     const topic = await context.topic(2);
     const { session } = await context.join({ topics: [topic] });
     await session.commit([{ topic, partition: 1, offset: 0 }]);
@@ -71,7 +74,7 @@ function storing({ testCase }: ContractSuite): void {
     await context.within(member.session.commit([]), 'the empty commit');
   });
 
-  testCase('is where a restart goes on', async (context) => {
+  testCase('a restarted member continues at the committed offset', async (context) => {
     const { member, topic, groupId } = await joinedWithTen(context);
     await member.read(6);
     await member.session.commit([{ topic, partition: 0, offset: 4 }]);
@@ -81,7 +84,7 @@ function storing({ testCase }: ContractSuite): void {
     assert.deepEqual(await next.readValues(6), numbered(6, 4));
   });
 
-  testCase('succeeds within onRevoked, when closing', async (context) => {
+  testCase('succeeds within onRevoked when the session closes', async (context) => {
     const [topic, groupId] = [await context.topic(), context.name('group')];
     await context.write(topic, numbered(10));
     const member = context.member({
@@ -95,7 +98,7 @@ function storing({ testCase }: ContractSuite): void {
     assert.equal(stored?.offset, 7);
   });
 
-  testCase('succeeds within onRevoked, when another member joins', async (context) => {
+  testCase('succeeds within onRevoked when another member joins', async (context) => {
     const [topic, groupId] = [await context.topic(2), context.name('group')];
     const outcomes: string[] = [];
     const member = context.member({
@@ -132,34 +135,40 @@ function refusing({ testCase }: ContractSuite): void {
     assert.deepEqual(stored.map(partitionName), [`${topic}-1`]);
   });
 
-  testCase('counts metadata in UTF-16 units, as the broker does: 4096 pass', async (context) => {
-    const { member, topic } = await joinedWithTen(context);
-    const metadata = 'é'.repeat(4096);
-    await member.session.commit([{ topic, partition: 0, offset: 1, metadata }]);
-    const [stored] = await member.session.committed([{ topic, partition: 0 }]);
-    assert.equal(stored?.metadata, metadata);
-  });
+  testCase(
+    'counts metadata in UTF-16 units, as the broker does: 4096 are accepted',
+    async (context) => {
+      const { member, topic } = await joinedWithTen(context);
+      const metadata = 'é'.repeat(4096);
+      await member.session.commit([{ topic, partition: 0, offset: 1, metadata }]);
+      const [stored] = await member.session.committed([{ topic, partition: 0 }]);
+      assert.equal(stored?.metadata, metadata);
+    },
+  );
 
-  testCase('refuses a partition that is not ours, and stores the others', async (context) => {
-    const { member, topic, groupId } = await joinedWithTen(context);
-    const foreign = await context.topic();
-    const commit = member.session.commit([
-      { topic: foreign, partition: 0, offset: 5 },
-      { topic, partition: 0, offset: 5 },
-    ]);
-    const error = await context.rejects(commit, FencedError);
-    assert.deepEqual(error.partitions.map(partitionName), [`${foreign}-0`]);
-    const stored = await context.admin.groupOffsets(groupId);
-    assert.deepEqual(stored.map(partitionName), [`${topic}-0`]);
-  });
+  testCase(
+    'refuses a partition that the member does not own, and stores the others',
+    async (context) => {
+      const { member, topic, groupId } = await joinedWithTen(context);
+      const foreign = await context.topic();
+      const commit = member.session.commit([
+        { topic: foreign, partition: 0, offset: 5 },
+        { topic, partition: 0, offset: 5 },
+      ]);
+      const error = await context.rejects(commit, FencedError);
+      assert.deepEqual(error.partitions.map(partitionName), [`${foreign}-0`]);
+      const stored = await context.admin.groupOffsets(groupId);
+      assert.deepEqual(stored.map(partitionName), [`${topic}-0`]);
+    },
+  );
 
-  testCase('refuses a topic that was deleted, and stores the others at once', async (context) => {
+  testCase('refuses a deleted topic, and stores the others at once', async (context) => {
     const [kept, deleted] = [await context.topic(), await context.topic()];
     const { session } = await context.join({ topics: [kept, deleted] });
     await context.admin.deleteTopics([deleted]);
     const offsets = [kept, deleted].map((topic) => ({ topic, partition: 0, offset: 0 }));
     let refusal: unknown;
-    // The brokers may need a moment to hear of it.
+    // The brokers may need a moment to apply the deletion.
     await context.eventually('the commit is refused', async () => {
       refusal = await context.failureOf(session.commit(offsets));
       return refusal !== undefined;
@@ -170,7 +179,7 @@ function refusing({ testCase }: ContractSuite): void {
     assert.deepEqual(stored.map(partitionName), [`${kept}-0`]);
   });
 
-  testCase("refuses another member's partition", async (context) => {
+  testCase('refuses a partition of another member', async (context) => {
     const [topic, groupId] = [await context.topic(2), context.name('group')];
     const member = await context.join({ topics: [topic], groupId });
     const driver = await context.newProcess();
@@ -181,7 +190,7 @@ function refusing({ testCase }: ContractSuite): void {
     assert.deepEqual(await context.admin.groupOffsets(groupId), []);
   });
 
-  testCase('refuses once closed, and stores nothing', async (context) => {
+  testCase('refuses a commit after close, and stores nothing', async (context) => {
     const { member, topic, groupId } = await joinedWithTen(context);
     await member.session.commit([{ topic, partition: 0, offset: 2 }]);
     await member.close();
@@ -201,7 +210,7 @@ function refusing({ testCase }: ContractSuite): void {
 }
 
 function ordering({ testCase }: ContractSuite): void {
-  testCase('settles concurrent commits; the last one wins', async (context) => {
+  testCase('completes concurrent commits; the last one wins', async (context) => {
     const { member, topic } = await joinedWithTen(context);
     const commits = numbered(50).map((offset) =>
       member.session.commit([{ topic, partition: 0, offset: Number(offset), metadata: offset }]),
@@ -226,7 +235,7 @@ function ordering({ testCase }: ContractSuite): void {
     );
   });
 
-  testCase('never goes backwards while commits that rise are under way', async (context) => {
+  testCase('the stored offset never decreases during increasing commits', async (context) => {
     const { member, topic, groupId } = await joinedWithTen(context);
     const commits = numbered(60).map((offset) =>
       member.session.commit([{ topic, partition: 0, offset: Number(offset) }]),
@@ -244,7 +253,7 @@ function ordering({ testCase }: ContractSuite): void {
     );
   });
 
-  testCase('is stored when it resolves: a reader elsewhere sees it at once', async (context) => {
+  testCase('a resolved commit is visible to another process at once', async (context) => {
     const { member, topic, groupId } = await joinedWithTen(context);
     const elsewhere = (await context.newProcess()).admin();
     for (const offset of [1, 2, 3]) {

@@ -8,7 +8,7 @@ import type { CaseContext } from '../../case-context.js';
 export function isolationContract({ requiring }: ContractSuite): void {
   const testCase = requiring('openTransaction');
 
-  testCase('records of an aborted transaction are never seen', async (context) => {
+  testCase('never returns records of an aborted transaction', async (context) => {
     const topic = await context.topic();
     await context.write(topic, ['before']);
     await writeAborted(context, topic, ['gone', 'gone too']);
@@ -17,23 +17,20 @@ export function isolationContract({ requiring }: ContractSuite): void {
     assert.deepEqual(await member.readValues(2), ['before', 'after']);
   });
 
-  testCase(
-    'records of a committed transaction are seen, and their offsets kept',
-    async (context) => {
-      const topic = await context.topic();
-      const transaction = await openTransactionWith(context, topic, ['a', 'b']);
-      await writeInTransaction(context, topic, () => transaction.commit());
-      await context.write(topic, ['c']);
-      const records = await (await context.join({ topics: [topic] })).read(3);
-      assert.deepEqual(records.map(valueOf), ['a', 'b', 'c']);
-      assert.deepEqual(
-        records.map(({ offset }) => offset),
-        [0, 1, 3],
-      );
-    },
-  );
+  testCase('returns records of a committed transaction at their offsets', async (context) => {
+    const topic = await context.topic();
+    const transaction = await openTransactionWith(context, topic, ['a', 'b']);
+    await writeInTransaction(context, topic, () => transaction.commit());
+    await context.write(topic, ['c']);
+    const records = await (await context.join({ topics: [topic] })).read(3);
+    assert.deepEqual(records.map(valueOf), ['a', 'b', 'c']);
+    assert.deepEqual(
+      records.map(({ offset }) => offset),
+      [0, 1, 3],
+    );
+  });
 
-  testCase('transactions that overlap are told apart, each by its own end', async (context) => {
+  testCase('distinguishes overlapping transactions by their own end markers', async (context) => {
     const topic = await context.topic();
     const bad = await openTransactionWith(context, topic, ['bad 1']);
     const good = await openTransactionWith(context, topic, ['good 1']);
@@ -50,20 +47,23 @@ export function isolationContract({ requiring }: ContractSuite): void {
     assert.deepEqual(await member.readValues(4), ['good 1', 'plain 1', 'good 2', 'plain 2']);
   });
 
-  testCase('an aborted transaction that began before the first read offset', async (context) => {
-    const topic = await context.topic();
-    const bad = await openTransactionWith(context, topic, ['bad 0']);
-    await context.write(topic, ['plain 1']);
-    await bad.send(toRecords(topic, ['bad 2']));
-    await context.write(topic, ['plain 3']);
-    await bad.abort();
-    const groupId = context.name('group');
-    await context.admin.setGroupOffsets(groupId, [{ topic, partition: 0, offset: 1 }]);
-    const member = await context.join({ topics: [topic], groupId });
-    assert.deepEqual(await member.readValues(2), ['plain 1', 'plain 3']);
-  });
+  testCase(
+    'skips an aborted transaction that started before the first read offset',
+    async (context) => {
+      const topic = await context.topic();
+      const bad = await openTransactionWith(context, topic, ['bad 0']);
+      await context.write(topic, ['plain 1']);
+      await bad.send(toRecords(topic, ['bad 2']));
+      await context.write(topic, ['plain 3']);
+      await bad.abort();
+      const groupId = context.name('group');
+      await context.admin.setGroupOffsets(groupId, [{ topic, partition: 0, offset: 1 }]);
+      const member = await context.join({ topics: [topic], groupId });
+      assert.deepEqual(await member.readValues(2), ['plain 1', 'plain 3']);
+    },
+  );
 
-  testCase('many aborted transactions before a good record', async (context) => {
+  testCase('skips many aborted transactions before a valid record', async (context) => {
     const topic = await context.topic();
     for (const value of numbered(5)) await writeAborted(context, topic, [value, value]);
     await context.write(topic, ['good']);
@@ -72,7 +72,7 @@ export function isolationContract({ requiring }: ContractSuite): void {
   });
 
   testCase(
-    'an open transaction holds back what follows it, but no other partition',
+    'an open transaction blocks the following records of its partition only',
     async (context) => {
       const topic = await context.topic(2);
       const open = await openTransactionWith(context, topic, ['held 1']);
@@ -81,7 +81,7 @@ export function isolationContract({ requiring }: ContractSuite): void {
       const member = await context.join({ topics: [topic] });
       assert.deepEqual(await member.readValues(1), ['free']);
       const poll = member.session.poll(2);
-      await context.staysPending(poll, 'A poll behind an open transaction');
+      await context.staysPending(poll, 'A poll after an open transaction');
       await open.commit();
       const first = (await context.within(poll, 'the held records')).map(valueOf);
       const rest = await member.readValues(2 - first.length);
@@ -89,28 +89,31 @@ export function isolationContract({ requiring }: ContractSuite): void {
     },
   );
 
-  testCase('an open transaction that is aborted frees what follows it', async (context) => {
+  testCase('the abort of an open transaction releases the following records', async (context) => {
     const topic = await context.topic();
     const open = await openTransactionWith(context, topic, ['gone']);
     await context.write(topic, ['held']);
     const member = await context.join({ topics: [topic] });
     const poll = member.session.poll(2);
-    await context.staysPending(poll, 'A poll behind an open transaction');
+    await context.staysPending(poll, 'A poll after an open transaction');
     await open.abort();
     assert.deepEqual((await context.within(poll, 'the held record')).map(valueOf), ['held']);
   });
 
-  testCase('read_uncommitted sees all, aborted and open ones too', async (context) => {
-    const topic = await context.topic();
-    await writeAborted(context, topic, ['aborted']);
-    const open = await openTransactionWith(context, topic, ['open']);
-    await context.write(topic, ['plain']);
-    const member = await context.join({ topics: [topic], isolation: 'read_uncommitted' });
-    assert.deepEqual(await member.readValues(3), ['aborted', 'open', 'plain']);
-    await open.abort();
-  });
+  testCase(
+    'read_uncommitted returns all records, including aborted and open ones',
+    async (context) => {
+      const topic = await context.topic();
+      await writeAborted(context, topic, ['aborted']);
+      const open = await openTransactionWith(context, topic, ['open']);
+      await context.write(topic, ['plain']);
+      const member = await context.join({ topics: [topic], isolation: 'read_uncommitted' });
+      assert.deepEqual(await member.readValues(3), ['aborted', 'open', 'plain']);
+      await open.abort();
+    },
+  );
 
-  testCase('latest begins where an open transaction began', async (context) => {
+  testCase('offsetReset latest starts where an open transaction started', async (context) => {
     const topic = await context.topic();
     await context.write(topic, ['old']);
     const open = await openTransactionWith(context, topic, ['open']);
@@ -128,7 +131,7 @@ export function isolationContract({ requiring }: ContractSuite): void {
     const abort = new AbortController();
     const poll = context.failureOf(member.session.poll(1, abort.signal));
     await context.eventually(
-      'it stands at the end of the log',
+      'the position is the end of the log',
       () => member.session.position({ topic, partition: 0 }) === 3,
     );
     abort.abort();
@@ -155,7 +158,10 @@ async function writeAborted(
   await writeInTransaction(context, topic, () => transaction.abort());
 }
 
-/** Waits until the end of a transaction is in the log: the broker answers before it has written it. */
+/**
+ * Waits until the end of a transaction is in the log, because the broker answers before it has
+ * written the markers.
+ */
 async function writeInTransaction(
   context: CaseContext,
   topic: string,
@@ -164,7 +170,7 @@ async function writeInTransaction(
   const high = async (): Promise<number> => (await context.admin.watermarks(topic))[0]?.high ?? 0;
   const before = await high();
   await context.within(end(), 'the transaction to end');
-  await context.eventually('its end is written', async () => (await high()) > before);
+  await context.eventually('the end marker is written', async () => (await high()) > before);
 }
 
 function toRecords(topic: string, values: readonly string[]) {

@@ -5,7 +5,7 @@ import { partitionName } from '../../../port/topic-partition.js';
 import type { ContractSuite } from '../../contract-suite.js';
 
 export function pausingContract({ testCase }: ContractSuite): void {
-  testCase('gives nothing of a paused partition, not even what is buffered', async (context) => {
+  testCase('returns no record of a paused partition, not even a buffered one', async (context) => {
     const topic = await context.topic(2);
     for (const partition of [0, 1]) await context.write(topic, numbered(20), partition);
     const member = await context.join({ topics: [topic] });
@@ -19,22 +19,25 @@ export function pausingContract({ testCase }: ContractSuite): void {
     await context.staysPending(member.session.poll(1), 'A poll with all else read');
   });
 
-  testCase('goes on at the very next record, with none lost or repeated', async (context) => {
-    const topic = await context.topic();
-    const partitions = [{ topic, partition: 0 }];
-    await context.write(topic, numbered(100));
-    const member = await context.join({ topics: [topic] });
-    const values: (string | null)[] = [];
-    while (values.length < 100) {
-      values.push(...(await member.readValues(10)));
-      member.session.pause(partitions);
-      await context.yieldToEventLoop();
-      member.session.resume(partitions);
-    }
-    assert.deepEqual(values, numbered(100));
-  });
+  testCase(
+    'continues at the next record after resume, without loss or repetition',
+    async (context) => {
+      const topic = await context.topic();
+      const partitions = [{ topic, partition: 0 }];
+      await context.write(topic, numbered(100));
+      const member = await context.join({ topics: [topic] });
+      const values: (string | null)[] = [];
+      while (values.length < 100) {
+        values.push(...(await member.readValues(10)));
+        member.session.pause(partitions);
+        await context.yieldToEventLoop();
+        member.session.resume(partitions);
+      }
+      assert.deepEqual(values, numbered(100));
+    },
+  );
 
-  testCase('keeps its place through a pause in which records arrive', async (context) => {
+  testCase('keeps its position if records arrive during the pause', async (context) => {
     const topic = await context.topic();
     const partitions = [{ topic, partition: 0 }];
     await context.write(topic, numbered(5));
@@ -47,7 +50,7 @@ export function pausingContract({ testCase }: ContractSuite): void {
     assert.deepEqual(await member.readValues(8), numbered(8, 2));
   });
 
-  testCase('wakes a waiting poll by resume', async (context) => {
+  testCase('resume wakes a waiting poll', async (context) => {
     const topic = await context.topic();
     await context.write(topic, numbered(1));
     const member = context.member({
@@ -61,7 +64,7 @@ export function pausingContract({ testCase }: ContractSuite): void {
     assert.deepEqual((await context.within(poll, 'the resumed record')).map(valueOf), ['0']);
   });
 
-  testCase('gives a resumed record at once, though another fetch waits', async (context) => {
+  testCase('returns a resumed record at once although another fetch waits', async (context) => {
     const topic = await context.topic(2);
     const member = await context.join({ topics: [topic], fetch: { maxWaitMs: 8_000 } });
     const paused = { topic, partition: 0 };
@@ -78,7 +81,7 @@ export function pausingContract({ testCase }: ContractSuite): void {
     assert.ok(took < 2_000, `the first record came ${took} ms after the resume`);
   });
 
-  testCase('tells what is paused, each partition once', async (context) => {
+  testCase('paused() returns each paused partition once', async (context) => {
     const topic = await context.topic(2);
     const [one, other] = [
       { topic, partition: 0 },
@@ -94,7 +97,7 @@ export function pausingContract({ testCase }: ContractSuite): void {
     assert.deepEqual(session.paused().map(partitionName), [`${topic}-1`]);
   });
 
-  testCase('can be paused while it is assigned', async (context) => {
+  testCase('a partition can be paused in onAssigned', async (context) => {
     const topic = await context.topic(2);
     for (const partition of [0, 1]) await context.write(topic, numbered(5), partition);
     const member = context.member({
@@ -107,22 +110,25 @@ export function pausingContract({ testCase }: ContractSuite): void {
     await context.staysPending(member.session.poll(1), 'A poll with all else paused');
   });
 
-  testCase('stays paused through a rebalance that leaves it here', async (context) => {
-    const [topic, groupId] = [await context.topic(2), context.name('group')];
-    for (const partition of [0, 1]) await context.write(topic, numbered(5), partition);
-    const member = await context.join({ topics: [topic], groupId });
-    member.session.pause(member.session.assignment());
-    const driver = await context.newProcess();
-    await context.join({ topics: [topic], groupId, driver });
-    await context.eventually(
-      'the first member kept one partition',
-      () => member.isStable() && member.session.assignment().length === 1,
-    );
-    const paused = member.session.paused().map(partitionName);
-    assert.ok(member.owned().every((name) => paused.includes(name)));
-    const poll = member.session.poll(1);
-    await context.staysPending(poll, 'A poll of a partition paused before the rebalance');
-    member.session.resume(member.session.assignment());
-    assert.deepEqual((await context.within(poll, 'the resumed record')).map(valueOf), ['0']);
-  });
+  testCase(
+    'a partition stays paused through a rebalance that does not move it',
+    async (context) => {
+      const [topic, groupId] = [await context.topic(2), context.name('group')];
+      for (const partition of [0, 1]) await context.write(topic, numbered(5), partition);
+      const member = await context.join({ topics: [topic], groupId });
+      member.session.pause(member.session.assignment());
+      const driver = await context.newProcess();
+      await context.join({ topics: [topic], groupId, driver });
+      await context.eventually(
+        'the first member kept one partition',
+        () => member.isStable() && member.session.assignment().length === 1,
+      );
+      const paused = member.session.paused().map(partitionName);
+      assert.ok(member.owned().every((name) => paused.includes(name)));
+      const poll = member.session.poll(1);
+      await context.staysPending(poll, 'A poll of a partition paused before the rebalance');
+      member.session.resume(member.session.assignment());
+      assert.deepEqual((await context.within(poll, 'the resumed record')).map(valueOf), ['0']);
+    },
+  );
 }

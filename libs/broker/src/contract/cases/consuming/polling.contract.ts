@@ -6,7 +6,7 @@ import { valueOf } from '../../member.js';
 import type { ContractSuite } from '../../contract-suite.js';
 
 export function pollingContract({ testCase }: ContractSuite): void {
-  testCase('gives never more than asked, and never nothing', async (context) => {
+  testCase('returns at most the requested number of records, and never none', async (context) => {
     const topic = await context.topic();
     await context.write(topic, numbered(10));
     const member = await context.join({ topics: [topic] });
@@ -19,30 +19,26 @@ export function pollingContract({ testCase }: ContractSuite): void {
     assert.deepEqual(values, numbered(10));
   });
 
-  testCase(
-    'gives no record behind the one that reaches the bytes that were asked for',
-    async (context) => {
-      const topic = await context.topic(2);
-      const large = 'x'.repeat(1_000);
-      for (const partition of [0, 1]) await context.write(topic, Array(10).fill(large), partition);
-      const member = await context.join({ topics: [topic] });
-      const offsets = new Map<number, number[]>([
-        [0, []],
-        [1, []],
-      ]);
-      for (let count = 0; count < 20;) {
-        const poll = member.session.poll(20, undefined, 2_500);
-        const records = await context.within(poll, 'records');
-        assert.ok(records.length >= 1 && records.length <= 3, `got ${records.length}`);
-        for (const { partition, offset } of records) offsets.get(partition)?.push(offset);
-        count += records.length;
-      }
-      for (const partition of [0, 1])
-        assert.deepEqual(offsets.get(partition), [...Array(10).keys()]);
-    },
-  );
+  testCase('returns no record after the one that reaches maxBytes', async (context) => {
+    const topic = await context.topic(2);
+    const large = 'x'.repeat(1_000);
+    for (const partition of [0, 1]) await context.write(topic, Array(10).fill(large), partition);
+    const member = await context.join({ topics: [topic] });
+    const offsets = new Map<number, number[]>([
+      [0, []],
+      [1, []],
+    ]);
+    for (let count = 0; count < 20;) {
+      const poll = member.session.poll(20, undefined, 2_500);
+      const records = await context.within(poll, 'records');
+      assert.ok(records.length >= 1 && records.length <= 3, `got ${records.length}`);
+      for (const { partition, offset } of records) offsets.get(partition)?.push(offset);
+      count += records.length;
+    }
+    for (const partition of [0, 1]) assert.deepEqual(offsets.get(partition), [...Array(10).keys()]);
+  });
 
-  testCase('gives one record where even that is more than was asked for', async (context) => {
+  testCase('returns one record even if it is larger than maxBytes', async (context) => {
     const topic = await context.topic();
     await context.write(topic, ['first', 'second']);
     const member = await context.join({ topics: [topic] });
@@ -52,23 +48,26 @@ export function pollingContract({ testCase }: ContractSuite): void {
     }
   });
 
-  testCase('gives each partition in the order of its offsets, and together', async (context) => {
-    const topic = await context.topic(3);
-    for (const partition of [0, 1, 2]) await context.write(topic, numbered(20), partition);
-    const member = await context.join({ topics: [topic] });
-    const offsets = new Map<number, number[]>();
-    for (let count = 0; count < 60;) {
-      const records = await context.within(member.session.poll(15), 'records');
-      assertTogether(records);
-      for (const { partition, offset } of records)
-        offsets.set(partition, [...(offsets.get(partition) ?? []), offset]);
-      count += records.length;
-    }
-    for (const partition of [0, 1, 2])
-      assert.deepEqual(offsets.get(partition), [...Array(20).keys()]);
-  });
+  testCase(
+    'returns the records of each partition together and in offset order',
+    async (context) => {
+      const topic = await context.topic(3);
+      for (const partition of [0, 1, 2]) await context.write(topic, numbered(20), partition);
+      const member = await context.join({ topics: [topic] });
+      const offsets = new Map<number, number[]>();
+      for (let count = 0; count < 60;) {
+        const records = await context.within(member.session.poll(15), 'records');
+        assertTogether(records);
+        for (const { partition, offset } of records)
+          offsets.set(partition, [...(offsets.get(partition) ?? []), offset]);
+        count += records.length;
+      }
+      for (const partition of [0, 1, 2])
+        assert.deepEqual(offsets.get(partition), [...Array(20).keys()]);
+    },
+  );
 
-  testCase('gives the records of all its topics', async (context) => {
+  testCase('returns the records of all topics', async (context) => {
     const [first, second] = [await context.topic(), await context.topic(2)];
     await context.write(first, ['a']);
     await context.write(second, ['b'], 1);
@@ -84,7 +83,7 @@ export function pollingContract({ testCase }: ContractSuite): void {
     );
   });
 
-  testCase('waits for records that are not there yet', async (context) => {
+  testCase('waits for records that do not exist yet', async (context) => {
     const topic = await context.topic();
     const member = await context.join({ topics: [topic] });
     const poll = member.session.poll(10);
@@ -93,7 +92,7 @@ export function pollingContract({ testCase }: ContractSuite): void {
     assert.deepEqual((await context.within(poll, 'the late record')).map(valueOf), ['late']);
   });
 
-  testCase("rejects with the signal's reason, and the session goes on", async (context) => {
+  testCase("rejects with the signal's reason, and the session continues", async (context) => {
     const topic = await context.topic();
     const member = await context.join({ topics: [topic] });
     const reason = new Error('enough');
@@ -105,7 +104,7 @@ export function pollingContract({ testCase }: ContractSuite): void {
     assert.deepEqual(await member.readValues(3), numbered(3));
   });
 
-  testCase('takes nothing when its signal was aborted before', async (context) => {
+  testCase('takes no record if its signal was aborted before', async (context) => {
     const topic = await context.topic();
     await context.write(topic, numbered(2));
     const member = await context.join({ topics: [topic] });
@@ -116,7 +115,7 @@ export function pollingContract({ testCase }: ContractSuite): void {
     assert.deepEqual(await member.readValues(1), ['1']);
   });
 
-  testCase('loses no record to polls that are aborted while records arrive', async (context) => {
+  testCase('loses no record when polls are aborted while records arrive', async (context) => {
     const topic = await context.topic();
     const member = await context.join({ topics: [topic] });
     const values: (string | null)[] = [];
@@ -131,18 +130,21 @@ export function pollingContract({ testCase }: ContractSuite): void {
     assert.deepEqual(values, numbered(10));
   });
 
-  testCase('refuses a second call while one waits, and the first goes on', async (context) => {
-    const topic = await context.topic();
-    const member = await context.join({ topics: [topic] });
-    const first = member.session.poll(10);
-    await context.rejects(member.session.poll(10), Error, 'the second poll to be refused');
-    await context.write(topic, ['for the first']);
-    assert.deepEqual((await context.within(first, 'the first poll')).map(valueOf), [
-      'for the first',
-    ]);
-  });
+  testCase(
+    'refuses a second call while one waits, and the first one continues',
+    async (context) => {
+      const topic = await context.topic();
+      const member = await context.join({ topics: [topic] });
+      const first = member.session.poll(10);
+      await context.rejects(member.session.poll(10), Error, 'the second poll to be refused');
+      await context.write(topic, ['for the first']);
+      assert.deepEqual((await context.within(first, 'the first poll')).map(valueOf), [
+        'for the first',
+      ]);
+    },
+  );
 
-  testCase('rejects a pending and any later call with ClosedError once closed', async (context) => {
+  testCase('rejects a pending and any later call with ClosedError after close', async (context) => {
     const member = await context.join({ topics: [await context.topic()] });
     const pending = context.rejects(
       member.session.poll(10),
@@ -154,7 +156,7 @@ export function pollingContract({ testCase }: ContractSuite): void {
     await context.rejects(member.session.poll(10), ClosedError);
   });
 
-  testCase('tells the position of the next record', async (context) => {
+  testCase('the position is that of the next record', async (context) => {
     const topic = await context.topic();
     await context.write(topic, numbered(5));
     const member = await context.join({ topics: [topic] });
@@ -166,7 +168,7 @@ export function pollingContract({ testCase }: ContractSuite): void {
   });
 }
 
-/** No partition may appear again after another one did. */
+/** Asserts that the records of each partition are contiguous. */
 function assertTogether(records: readonly BrokerRecord[]): void {
   const order = records.map(({ partition }) => partition);
   const runs = order.filter((partition, index) => partition !== order[index - 1]);

@@ -6,7 +6,7 @@ import type { ContractSuite } from '../../contract-suite.js';
 import type { CaseContext } from '../../case-context.js';
 
 export function seekingContract({ testCase, requiring }: ContractSuite): void {
-  testCase('goes back: records are given again', async (context) => {
+  testCase('a seek backwards returns records again', async (context) => {
     const { member, partition } = await readingTen(context);
     await member.read(7);
     member.session.seek(partition, 2);
@@ -14,21 +14,21 @@ export function seekingContract({ testCase, requiring }: ContractSuite): void {
     assert.deepEqual(await member.readValues(8), numbered(8, 2));
   });
 
-  testCase('goes forward: buffered records are left out', async (context) => {
+  testCase('a seek forwards skips buffered records', async (context) => {
     const { member, partition } = await readingTen(context);
     await member.read(1);
     member.session.seek(partition, 8);
     assert.deepEqual(await member.readValues(2), ['8', '9']);
   });
 
-  testCase('follows the last of several', async (context) => {
+  testCase('the last of several seeks wins', async (context) => {
     const { member, partition } = await readingTen(context);
     await member.read(5);
     for (const offset of [9, 0, 4]) member.session.seek(partition, offset);
     assert.deepEqual(await member.readValues(1), ['4']);
   });
 
-  testCase('wakes a poll that waits at the end', async (context) => {
+  testCase('a seek wakes a poll that waits at the end', async (context) => {
     const { member, partition } = await readingTen(context);
     await member.read(10);
     const poll = member.session.poll(1);
@@ -37,7 +37,7 @@ export function seekingContract({ testCase, requiring }: ContractSuite): void {
     assert.deepEqual((await context.within(poll, 'the old record')).map(valueOf), ['3']);
   });
 
-  testCase('is not held up by the long poll that was out for the old place', async (context) => {
+  testCase('a seek is not delayed by the long poll of the old position', async (context) => {
     const { member, partition } = await readingTen(context, { fetch: { maxWaitMs: 8_000 } });
     await member.read(10);
     const poll = member.session.poll(1);
@@ -49,14 +49,14 @@ export function seekingContract({ testCase, requiring }: ContractSuite): void {
     assert.ok(took < 2_000, `The record came ${Math.round(took)} ms after the seek.`);
   });
 
-  testCase('waits at the end for the record that is to come', async (context) => {
+  testCase('a seek to the end waits for the next record', async (context) => {
     const { member, partition } = await readingTen(context);
     member.session.seek(partition, 10);
     await context.write(partition.topic, ['10']);
     assert.deepEqual(await member.readValues(1), ['10']);
   });
 
-  testCase('moves the start while the partition is assigned', async (context) => {
+  testCase('a seek in onAssigned changes the start position', async (context) => {
     const topic = await context.topic();
     await context.write(topic, numbered(10));
     const member = context.member({
@@ -67,7 +67,7 @@ export function seekingContract({ testCase, requiring }: ContractSuite): void {
     assert.deepEqual(await member.readValues(4), numbered(4, 6));
   });
 
-  testCase('holds through a pause that follows at once', async (context) => {
+  testCase('a seek stays valid if a pause follows at once', async (context) => {
     const { member, partition } = await readingTen(context);
     await member.read(5);
     member.session.seek(partition, 1);
@@ -78,7 +78,7 @@ export function seekingContract({ testCase, requiring }: ContractSuite): void {
     assert.deepEqual(await member.readValues(2), ['1', '2']);
   });
 
-  testCase('touches no other partition', async (context) => {
+  testCase('a seek does not affect other partitions', async (context) => {
     const topic = await context.topic(2);
     for (const partition of [0, 1]) await context.write(topic, numbered(3), partition);
     const member = await context.join({ topics: [topic] });
@@ -89,16 +89,19 @@ export function seekingContract({ testCase, requiring }: ContractSuite): void {
     await context.staysPending(member.session.poll(1), 'A poll with all read');
   });
 
-  testCase('below the low watermark follows the policy: earliest', async (context) => {
-    const { member, partition } = await readingTen(context);
-    await member.read(10);
-    await context.admin.deleteRecords(partition.topic, [{ partition: 0, offset: 4 }]);
-    member.session.seek(partition, 1);
-    assert.deepEqual(await member.readValues(1), ['4']);
-  });
+  testCase(
+    'a seek below the low watermark continues at the first record with earliest',
+    async (context) => {
+      const { member, partition } = await readingTen(context);
+      await member.read(10);
+      await context.admin.deleteRecords(partition.topic, [{ partition: 0, offset: 4 }]);
+      member.session.seek(partition, 1);
+      assert.deepEqual(await member.readValues(1), ['4']);
+    },
+  );
 
   requiring('openTransaction')(
-    'to an aborted record goes to the next good one',
+    'a seek to an aborted record continues at the next committed one',
     async (context) => {
       const topic = await context.topic();
       await context.write(topic, ['0']);

@@ -33,22 +33,22 @@ function withoutCommittedOffset({ testCase }: ContractSuite): void {
   });
 
   testCase(
-    'is where the next member starts, if this one leaves at once: latest',
+    'stores the start position for the next member even if this one leaves at once: latest',
     async (context) => {
       const [topic, groupId] = [await context.topic(), context.name('group')];
       const options = { topics: [topic], groupId, offsetReset: 'latest' } as const;
-      const told = new Deferred();
-      const on = { onAssigned: () => told.promise };
+      const gate = new Deferred();
+      const on = { onAssigned: () => gate.promise };
       const member = context.member({ ...options, on, rebalanceTimeoutMs: 10_000 });
       const starting = context.failureOf(member.startWithoutDeadline());
       await context.eventually(
-        'it is told of its partition',
+        'onAssigned is called',
         () => member.eventsOf('assigned').length > 0,
       );
       await context.write(topic, ['meanwhile']);
       const closing = member.close();
       await context.yieldToEventLoop();
-      told.resolve();
+      gate.resolve();
       await closing;
       await context.within(starting, 'the start to end');
       const next = await context.join(options);
@@ -56,7 +56,7 @@ function withoutCommittedOffset({ testCase }: ContractSuite): void {
     },
   );
 
-  testCase('starts at the low watermark where the log was cut: earliest', async (context) => {
+  testCase('starts at the low watermark after records were deleted: earliest', async (context) => {
     const topic = await context.topic();
     await context.write(topic, numbered(5));
     await context.admin.deleteRecords(topic, [{ partition: 0, offset: 2 }]);
@@ -65,7 +65,7 @@ function withoutCommittedOffset({ testCase }: ContractSuite): void {
     assert.deepEqual(await member.readValues(3), ['2', '3', '4']);
   });
 
-  testCase('stops a partition without an offset, and only that: none', async (context) => {
+  testCase('stops only the partition without an offset: none', async (context) => {
     const [topic, groupId] = [await context.topic(2), context.name('group')];
     for (const partition of [0, 1]) await context.write(topic, numbered(3), partition);
     await context.admin.setGroupOffsets(groupId, [{ topic, partition: 1, offset: 1 }]);
@@ -83,7 +83,7 @@ function withoutCommittedOffset({ testCase }: ContractSuite): void {
     );
   });
 
-  testCase('starts a stopped partition by seek: none', async (context) => {
+  testCase('a seek starts a stopped partition: none', async (context) => {
     const topic = await context.topic();
     await context.write(topic, numbered(3));
     const member = await context.join({ topics: [topic], offsetReset: 'none' });
@@ -95,18 +95,15 @@ function withoutCommittedOffset({ testCase }: ContractSuite): void {
 
 function withCommittedOffset({ testCase }: ContractSuite): void {
   for (const offsetReset of ['earliest', 'latest', 'none'] as const)
-    testCase(
-      `starts at the committed offset, whatever the policy: ${offsetReset}`,
-      async (context) => {
-        const { topic, groupId } = await committedAt(context, 2);
-        const member = await context.join({ topics: [topic], groupId, offsetReset });
-        assert.equal(member.assigned()[0]?.position, 2);
-        assert.equal(member.assigned()[0]?.committed?.offset, 2);
-        assert.deepEqual(await member.readValues(8), numbered(8, 2));
-      },
-    );
+    testCase(`starts at the committed offset with any policy: ${offsetReset}`, async (context) => {
+      const { topic, groupId } = await committedAt(context, 2);
+      const member = await context.join({ topics: [topic], groupId, offsetReset });
+      assert.equal(member.assigned()[0]?.position, 2);
+      assert.equal(member.assigned()[0]?.committed?.offset, 2);
+      assert.deepEqual(await member.readValues(8), numbered(8, 2));
+    });
 
-  testCase('starts at a committed offset that is the end of the log', async (context) => {
+  testCase('starts at a committed offset at the end of the log', async (context) => {
     const { topic, groupId } = await committedAt(context, 10);
     const member = await context.join({ topics: [topic], groupId, offsetReset: 'none' });
     await context.write(topic, ['next']);
@@ -116,27 +113,27 @@ function withCommittedOffset({ testCase }: ContractSuite): void {
 
 function outOfRange({ testCase }: ContractSuite): void {
   testCase(
-    'goes to the first record when the committed one was deleted: earliest',
+    'starts at the first record if the committed one was deleted: earliest',
     async (context) => {
       const member = await joinBehindTheLog(context, 'earliest');
       assert.deepEqual(await member.readValues(5), numbered(5, 5));
     },
   );
 
-  testCase('goes to the end when the committed one was deleted: latest', async (context) => {
+  testCase('starts at the end if the committed record was deleted: latest', async (context) => {
     const member = await joinBehindTheLog(context, 'latest');
     const [partition] = member.session.assignment();
     assert.ok(partition);
     const poll = member.session.poll(1);
     await context.eventually(
-      'it stands at the end',
+      'the position is the end of the log',
       () => member.session.position(partition) === 10,
     );
     await context.write(partition.topic, ['new']);
     assert.deepEqual((await context.within(poll, 'the new record')).map(valueOf), ['new']);
   });
 
-  testCase('never jumps silently when the committed one was deleted: none', async (context) => {
+  testCase('stops if the committed record was deleted: none', async (context) => {
     const member = await joinBehindTheLog(context, 'none');
     const error = await member.stoppedError();
     assert.ok(error instanceof OffsetOutOfRangeError, `got ${String(error)}`);
@@ -144,14 +141,14 @@ function outOfRange({ testCase }: ContractSuite): void {
     await context.staysPending(member.session.poll(1), 'A poll of a stopped partition');
   });
 
-  testCase('goes on by seek after it was out of range: none', async (context) => {
+  testCase('a seek continues after an out-of-range offset: none', async (context) => {
     const member = await joinBehindTheLog(context, 'none');
     const { topic, partition } = await member.stoppedError();
     member.session.seek({ topic, partition }, 5);
     assert.deepEqual(await member.readValues(5), numbered(5, 5));
   });
 
-  testCase('stops when the offset lies beyond the end: none', async (context) => {
+  testCase('stops if the offset is beyond the end: none', async (context) => {
     const { topic, groupId } = await committedAt(context, 100);
     const member = await context.join({ topics: [topic], groupId, offsetReset: 'none' });
     const error = await member.stoppedError();
@@ -160,7 +157,7 @@ function outOfRange({ testCase }: ContractSuite): void {
   });
 
   testCase(
-    'goes to the first record when the offset lies beyond the end: earliest',
+    'starts at the first record if the offset is beyond the end: earliest',
     async (context) => {
       const { topic, groupId } = await committedAt(context, 100);
       const member = await context.join({ topics: [topic], groupId, offsetReset: 'earliest' });
@@ -168,7 +165,7 @@ function outOfRange({ testCase }: ContractSuite): void {
     },
   );
 
-  testCase('lets other partitions go on while one is out of range: none', async (context) => {
+  testCase('other partitions continue while one is out of range: none', async (context) => {
     const [topic, groupId] = [await context.topic(2), context.name('group')];
     for (const partition of [0, 1]) await context.write(topic, numbered(4), partition);
     const offsets = [0, 1].map((partition) => ({ topic, partition, offset: 1 }));
@@ -181,7 +178,7 @@ function outOfRange({ testCase }: ContractSuite): void {
   });
 
   for (const offsetReset of ['earliest', 'none'] as const)
-    testCase(`notices records deleted under a running session: ${offsetReset}`, async (context) => {
+    testCase(`handles records deleted during the session: ${offsetReset}`, async (context) => {
       const { topic, groupId } = await committedAt(context, 0);
       const member = context.member({
         topics: [topic],
@@ -197,7 +194,7 @@ function outOfRange({ testCase }: ContractSuite): void {
     });
 }
 
-/** Ten records, and a group without members that has committed this offset. */
+/** Creates ten records, and a group without members that has committed this offset. */
 async function committedAt(
   context: CaseContext,
   offset: number,
@@ -208,7 +205,7 @@ async function committedAt(
   return { topic, groupId };
 }
 
-/** Committed at 2, but the log begins at 5 and ends at 10. */
+/** Joins with a committed offset of 2 while the log contains offsets 5 to 9. */
 async function joinBehindTheLog(context: CaseContext, offsetReset: OffsetReset) {
   const { topic, groupId } = await committedAt(context, 2);
   await context.admin.deleteRecords(topic, [{ partition: 0, offset: 5 }]);

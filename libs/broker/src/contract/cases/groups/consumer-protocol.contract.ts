@@ -19,109 +19,133 @@ import type { CaseContext } from '../../case-context.js';
 const groupProtocol = 'consumer';
 
 export function consumerProtocolContract(suite: ContractSuite): void {
-  suite.section('what moves', () => movedPartitions(suite));
-  suite.section('what stays', () => keptPartitions(suite));
-  suite.section('a static member', () => staticMembers(suite));
-  suite.section('topics', () => topicChanges(suite));
-  suite.section('a member that is cut off', () => lostConnections(suite));
+  suite.section('moved partitions', () => movedPartitions(suite));
+  suite.section('kept partitions', () => keptPartitions(suite));
+  suite.section('static members', () => staticMembers(suite));
+  suite.section('topic changes', () => topicChanges(suite));
+  suite.section('lost connections', () => lostConnections(suite));
 }
 
 function movedPartitions({ testCase }: ContractSuite): void {
-  testCase('is revoked when one joins, and assigned when one leaves', async (context) => {
-    const { topic, options, first, second } = await twoMembers(context, 4);
-    const moved = second.owned();
-    assert.deepEqual(first.eventsOf('revoked').sort(), moved);
-    assert.deepEqual(first.eventsOf('assigned').sort(), namesOfPartitions(topic, 4));
-    assert.deepEqual(second.eventsOf('assigned').sort(), moved);
-    await second.close();
-    await waitUntilShared(context, [first], namesOfPartitions(topic, 4));
-    assert.deepEqual(first.eventsOf('revoked').sort(), moved);
-    assert.deepEqual(first.eventsOf('lost'), []);
-    const more = await joinTogether(context, 2, { ...options, driver: await context.newProcess() });
-    await waitUntilShared(context, [first, ...more], namesOfPartitions(topic, 4));
-  });
+  testCase(
+    'partitions are revoked when a member joins, and assigned when one leaves',
+    async (context) => {
+      const { topic, options, first, second } = await twoMembers(context, 4);
+      const moved = second.owned();
+      assert.deepEqual(first.eventsOf('revoked').sort(), moved);
+      assert.deepEqual(first.eventsOf('assigned').sort(), namesOfPartitions(topic, 4));
+      assert.deepEqual(second.eventsOf('assigned').sort(), moved);
+      await second.close();
+      await waitUntilShared(context, [first], namesOfPartitions(topic, 4));
+      assert.deepEqual(first.eventsOf('revoked').sort(), moved);
+      assert.deepEqual(first.eventsOf('lost'), []);
+      const more = await joinTogether(context, 2, {
+        ...options,
+        driver: await context.newProcess(),
+      });
+      await waitUntilShared(context, [first, ...more], namesOfPartitions(topic, 4));
+    },
+  );
 
-  testCase('is committed in onRevoked, and its next owner starts there', async (context) => {
-    const [topic, groupId] = [await context.topic(2), context.name('group')];
-    for (const partition of [0, 1]) await context.write(topic, numbered(3), partition);
-    const first: Member = context.member({
-      topics: [topic],
-      groupId,
-      groupProtocol,
-      on: {
-        onRevoked: (partitions) =>
-          first.session.commit(partitions.map((each) => ({ ...each, offset: 2 }))),
-      },
-    });
-    await first.start();
-    await first.read(6);
-    const driver = await context.newProcess();
-    const second = await context.join({ topics: [topic], groupId, groupProtocol, driver });
-    await waitUntilShared(context, [first, second], namesOfPartitions(topic, 2));
-    assert.deepEqual(await second.readValues(1), ['2']);
-    const [stays] = first.session.assignment();
-    assert.ok(stays);
-    assert.equal(first.session.position(stays), 3);
-    assert.deepEqual(first.eventsOf('lost'), []);
-  });
+  testCase(
+    'a moved partition can be committed in onRevoked, and its next owner starts there',
+    async (context) => {
+      const [topic, groupId] = [await context.topic(2), context.name('group')];
+      for (const partition of [0, 1]) await context.write(topic, numbered(3), partition);
+      const first: Member = context.member({
+        topics: [topic],
+        groupId,
+        groupProtocol,
+        on: {
+          onRevoked: (partitions) =>
+            first.session.commit(partitions.map((each) => ({ ...each, offset: 2 }))),
+        },
+      });
+      await first.start();
+      await first.read(6);
+      const driver = await context.newProcess();
+      const second = await context.join({ topics: [topic], groupId, groupProtocol, driver });
+      await waitUntilShared(context, [first, second], namesOfPartitions(topic, 2));
+      assert.deepEqual(await second.readValues(1), ['2']);
+      const [stays] = first.session.assignment();
+      assert.ok(stays);
+      assert.equal(first.session.position(stays), 3);
+      assert.deepEqual(first.eventsOf('lost'), []);
+    },
+  );
 
-  testCase('is fenced for its former owner, and the rest is not', async (context) => {
-    const [topic, groupId] = [await context.topic(2), context.name('group')];
-    const options = { topics: [topic], groupId, groupProtocol } as const;
-    const first = await context.join(options);
-    await waitUntilShared(context, [first], namesOfPartitions(topic, 2));
-    const all = first.session.assignment().map((each) => ({ ...each, offset: 0 }));
-    const second = await context.join({ ...options, driver: await context.newProcess() });
-    await waitUntilShared(context, [first, second], namesOfPartitions(topic, 2));
-    const error = await context.rejects(first.session.commit(all), FencedError);
-    assert.deepEqual(error.partitions.map(partitionName), second.owned());
-    assert.deepEqual((await context.admin.groupOffsets(groupId)).map(partitionName), first.owned());
-  });
+  testCase(
+    'a moved partition is fenced for its former owner, and the others are not',
+    async (context) => {
+      const [topic, groupId] = [await context.topic(2), context.name('group')];
+      const options = { topics: [topic], groupId, groupProtocol } as const;
+      const first = await context.join(options);
+      await waitUntilShared(context, [first], namesOfPartitions(topic, 2));
+      const all = first.session.assignment().map((each) => ({ ...each, offset: 0 }));
+      const second = await context.join({ ...options, driver: await context.newProcess() });
+      await waitUntilShared(context, [first, second], namesOfPartitions(topic, 2));
+      const error = await context.rejects(first.session.commit(all), FencedError);
+      assert.deepEqual(error.partitions.map(partitionName), second.owned());
+      assert.deepEqual(
+        (await context.admin.groupOffsets(groupId)).map(partitionName),
+        first.owned(),
+      );
+    },
+  );
 
-  testCase('is handed back when a member closes: a commit in it counts', async (context) => {
-    const [topic, groupId] = [await context.topic(), context.name('group')];
-    await context.write(topic, numbered(3));
-    const member: Member = context.member({
-      topics: [topic],
-      groupId,
-      groupProtocol,
-      on: {
-        onRevoked: (partitions) =>
-          member.session.commit(partitions.map((each) => ({ ...each, offset: 3 }))),
-      },
-    });
-    await member.start();
-    await member.read(3);
-    await member.close();
-    const [stored] = await context.admin.groupOffsets(groupId);
-    assert.equal(stored?.offset, 3);
-    const next = await context.join({ topics: [topic], groupId, groupProtocol });
-    await waitUntilShared(context, [next], namesOfPartitions(topic, 1));
-    assert.equal(next.assigned()[0]?.position, 3);
-  });
+  testCase(
+    'a closing member revokes its partitions, and a commit in onRevoked succeeds',
+    async (context) => {
+      const [topic, groupId] = [await context.topic(), context.name('group')];
+      await context.write(topic, numbered(3));
+      const member: Member = context.member({
+        topics: [topic],
+        groupId,
+        groupProtocol,
+        on: {
+          onRevoked: (partitions) =>
+            member.session.commit(partitions.map((each) => ({ ...each, offset: 3 }))),
+        },
+      });
+      await member.start();
+      await member.read(3);
+      await member.close();
+      const [stored] = await context.admin.groupOffsets(groupId);
+      assert.equal(stored?.offset, 3);
+      const next = await context.join({ topics: [topic], groupId, groupProtocol });
+      await waitUntilShared(context, [next], namesOfPartitions(topic, 1));
+      assert.equal(next.assigned()[0]?.position, 3);
+    },
+  );
 }
 
 function keptPartitions({ testCase }: ContractSuite): void {
-  testCase('is read and committed while what moves is handed back', async (context) => {
-    const gate = new Deferred();
-    const { topic, first, second } = await withRevocation(context, gate);
-    await readsAndCommits(context, first, topic);
-    assert.deepEqual(second.owned(), []);
-    gate.resolve();
-    await waitUntilShared(context, [first, second], namesOfPartitions(topic, 2));
-    assert.deepEqual(first.eventsOf('lost'), []);
-  });
+  testCase(
+    'kept partitions are read and committed during the revocation of others',
+    async (context) => {
+      const gate = new Deferred();
+      const { topic, first, second } = await withRevocation(context, gate);
+      await readsAndCommits(context, first, topic);
+      assert.deepEqual(second.owned(), []);
+      gate.resolve();
+      await waitUntilShared(context, [first, second], namesOfPartitions(topic, 2));
+      assert.deepEqual(first.eventsOf('lost'), []);
+    },
+  );
 
-  testCase('is all that stays where a revocation never ends', async (context) => {
-    const gate = new Deferred();
-    const { topic, first, second } = await withRevocation(context, gate);
-    await waitUntilShared(context, [first, second], namesOfPartitions(topic, 2));
-    assert.deepEqual(first.eventsOf('lost'), second.owned());
-    await readsAndCommits(context, first, topic);
-    gate.resolve();
-  });
+  testCase(
+    'kept partitions stay assigned if the revocation of others never ends',
+    async (context) => {
+      const gate = new Deferred();
+      const { topic, first, second } = await withRevocation(context, gate);
+      await waitUntilShared(context, [first, second], namesOfPartitions(topic, 2));
+      assert.deepEqual(first.eventsOf('lost'), second.owned());
+      await readsAndCommits(context, first, topic);
+      gate.resolve();
+    },
+  );
 
-  testCase('is committed with the next epoch when the group has gone on', async (context) => {
+  testCase('kept partitions can be committed in the next epoch', async (context) => {
     const { first, second, options } = await twoMembers(context, 4);
     const { generation } = first.session;
     const described = await context.admin.describeGroup(options.groupId);
@@ -150,49 +174,55 @@ function keptPartitions({ testCase }: ContractSuite): void {
 function staticMembers({ testCase }: ContractSuite): void {
   const groupInstanceId = 'instance';
 
-  testCase('that comes back in time gets what it had, and nobody else notices', async (context) => {
-    const {
-      topic,
-      options,
-      first: staying,
-      second: leaving,
-    } = await twoMembers(context, 4, {
-      groupInstanceId,
-    });
-    const had = leaving.owned();
-    await leaving.close();
-    const noticed = () => [staying.events.length, staying.statuses.filter(isJoining).length];
-    const before = noticed();
-    const back = await context.join({
-      ...options,
-      groupInstanceId,
-      driver: await context.newProcess(),
-    });
-    await context.eventually('it has what it had', () => back.owned().length === had.length);
-    assert.deepEqual(back.owned(), had);
-    assert.deepEqual(noticed(), before);
-    await waitUntilShared(context, [staying, back], namesOfPartitions(topic, 4));
-  });
-
-  testCase('keeps its id: a second one waits, by name, until it has gone', async (context) => {
-    const [topic, groupId] = [await context.topic(2), context.name('group')];
-    const options = { topics: [topic], groupId, groupProtocol, groupInstanceId } as const;
-    const first = await context.join(options);
-    const second = context.member({ ...options, driver: await context.newProcess() });
-    const starting = second.start();
-    await context.eventually('it says why it waits', () =>
-      second.reportedErrors().some((error) => error instanceof StaticMemberInUseError),
-    );
-    await context.staysPending(starting, 'The start of the second');
-    assert.ok(first.isStable());
-    assert.deepEqual(first.eventsOf('lost'), []);
-    await first.close();
-    await starting;
-    await waitUntilShared(context, [second], namesOfPartitions(topic, 2));
-  });
+  testCase(
+    'a static member that restarts in time gets its partitions, without a rebalance',
+    async (context) => {
+      const {
+        topic,
+        options,
+        first: staying,
+        second: leaving,
+      } = await twoMembers(context, 4, {
+        groupInstanceId,
+      });
+      const had = leaving.owned();
+      await leaving.close();
+      const noticed = () => [staying.events.length, staying.statuses.filter(isJoining).length];
+      const before = noticed();
+      const back = await context.join({
+        ...options,
+        groupInstanceId,
+        driver: await context.newProcess(),
+      });
+      await context.eventually('it has what it had', () => back.owned().length === had.length);
+      assert.deepEqual(back.owned(), had);
+      assert.deepEqual(noticed(), before);
+      await waitUntilShared(context, [staying, back], namesOfPartitions(topic, 4));
+    },
+  );
 
   testCase(
-    'that does not come back is waited for only as long as its session lasts',
+    'a second session with the same instance id waits, and reports why, until the first is gone',
+    async (context) => {
+      const [topic, groupId] = [await context.topic(2), context.name('group')];
+      const options = { topics: [topic], groupId, groupProtocol, groupInstanceId } as const;
+      const first = await context.join(options);
+      const second = context.member({ ...options, driver: await context.newProcess() });
+      const starting = second.start();
+      await context.eventually('it says why it waits', () =>
+        second.reportedErrors().some((error) => error instanceof StaticMemberInUseError),
+      );
+      await context.staysPending(starting, 'The start of the second');
+      assert.ok(first.isStable());
+      assert.deepEqual(first.eventsOf('lost'), []);
+      await first.close();
+      await starting;
+      await waitUntilShared(context, [second], namesOfPartitions(topic, 2));
+    },
+  );
+
+  testCase(
+    'a static member that does not restart is removed after its session timeout',
     async (context) => {
       const { topic, first, second } = await twoMembers(context, 4, { groupInstanceId });
       await second.close();
@@ -202,7 +232,7 @@ function staticMembers({ testCase }: ContractSuite): void {
 }
 
 function topicChanges({ testCase }: ContractSuite): void {
-  testCase('a missing one is named, and read once it is created', async (context) => {
+  testCase('a missing topic is reported, and read once it is created', async (context) => {
     const topic = context.name('created-later');
     const member = context.member({ topics: [topic], groupProtocol });
     const starting = member.start();
@@ -216,13 +246,13 @@ function topicChanges({ testCase }: ContractSuite): void {
     assert.equal(member.session.status.state, 'stable');
   });
 
-  testCase('partitions that are added are shared out', async (context) => {
+  testCase('added partitions are assigned', async (context) => {
     const { topic, first, second } = await twoMembers(context, 2);
     await context.admin.createPartitions(topic, 4);
     await waitUntilShared(context, [first, second], namesOfPartitions(topic, 4));
   });
 
-  testCase('a successor of the same name is never read on from the middle', async (context) => {
+  testCase('a recreated topic is never continued at the old offset', async (context) => {
     const topic = await context.topic();
     await context.write(topic, numbered(5));
     const member = context.member({
@@ -248,20 +278,23 @@ function topicChanges({ testCase }: ContractSuite): void {
 }
 
 function lostConnections({ requiring }: ContractSuite): void {
-  requiring('unplug')('loses what it has by its own clock, and comes back', async (context) => {
-    const [topic, groupId] = [await context.topic(2), context.name('group')];
-    const driver = await context.newProcess();
-    const cut = await context.join({ topics: [topic], groupId, groupProtocol, driver });
-    const { memberId } = cut.session;
-    const plugIn = await context.ability('unplug')(driver);
-    await context.eventually('it is told', () => cut.eventsOf('lost').length === 2);
-    const other = await context.join({ topics: [topic], groupId, groupProtocol });
-    await waitUntilShared(context, [other], namesOfPartitions(topic, 2));
-    await plugIn();
-    await waitUntilShared(context, [cut, other], namesOfPartitions(topic, 2));
-    assert.notEqual(cut.session.memberId, memberId);
-    assert.deepEqual(other.eventsOf('lost'), []);
-  });
+  requiring('unplug')(
+    'a member loses its partitions by its own clock, and joins again',
+    async (context) => {
+      const [topic, groupId] = [await context.topic(2), context.name('group')];
+      const driver = await context.newProcess();
+      const cut = await context.join({ topics: [topic], groupId, groupProtocol, driver });
+      const { memberId } = cut.session;
+      const reconnect = await context.ability('unplug')(driver);
+      await context.eventually('onLost is called twice', () => cut.eventsOf('lost').length === 2);
+      const other = await context.join({ topics: [topic], groupId, groupProtocol });
+      await waitUntilShared(context, [other], namesOfPartitions(topic, 2));
+      await reconnect();
+      await waitUntilShared(context, [cut, other], namesOfPartitions(topic, 2));
+      assert.notEqual(cut.session.memberId, memberId);
+      assert.deepEqual(other.eventsOf('lost'), []);
+    },
+  );
 }
 
 async function twoMembers(
@@ -272,7 +305,7 @@ async function twoMembers(
   const [topic, groupId] = [await context.topic(partitions), context.name('group')];
   const options = { topics: [topic], groupId, groupProtocol } as const;
   const first = await context.join(options);
-  // A coordinator that has yet to hear of the topic gives nothing of it at first.
+  // A coordinator that does not know the topic yet assigns none of it at first.
   await waitUntilShared(context, [first], namesOfPartitions(topic, partitions));
   const second = await context.join({
     ...options,
@@ -283,7 +316,10 @@ async function twoMembers(
   return { topic, options, first, second };
 }
 
-/** A group in which one partition is about to move, and its owner does not let go until the gate opens. */
+/**
+ * Creates a group in which one partition is about to move; its owner does not return from onRevoked
+ * until the gate opens.
+ */
 async function withRevocation(context: CaseContext, gate: Deferred) {
   const [topic, groupId] = [await context.topic(2), context.name('group')];
   const options = { topics: [topic], groupId, groupProtocol } as const;

@@ -13,70 +13,82 @@ import type { CaseContext } from '../../case-context.js';
 const assignors = ['cooperative-sticky'] as const;
 
 export function cooperativeContract(suite: ContractSuite): void {
-  suite.section('only what moves', () => movedPartitions(suite));
-  suite.section('while others are waited for', () => duringRebalance(suite));
-  suite.section('together with eager members', () => mixedAssignors(suite));
+  suite.section('moved partitions', () => movedPartitions(suite));
+  suite.section('during a rebalance', () => duringRebalance(suite));
+  suite.section('mixed with eager members', () => mixedAssignors(suite));
 }
 
 function movedPartitions({ requiring }: ContractSuite): void {
   const testCase = requiring('cooperative-sticky');
 
-  testCase('is revoked when one joins, and assigned when one leaves', async (context) => {
-    const [topic, groupId] = [await context.topic(4), context.name('group')];
-    const options = { topics: [topic], groupId, assignors };
-    const first = await context.join(options);
-    const second = await context.join({ ...options, driver: await context.newProcess() });
-    await waitUntilShared(context, [first, second], namesOfPartitions(topic, 4));
-    const moved = second.owned();
-    assert.deepEqual(first.eventsOf('revoked').sort(), moved);
-    assert.deepEqual(first.eventsOf('assigned').sort(), namesOfPartitions(topic, 4));
-    assert.deepEqual(second.eventsOf('assigned').sort(), moved);
-    await second.close();
-    await waitUntilShared(context, [first], namesOfPartitions(topic, 4));
-    assert.deepEqual(first.eventsOf('revoked').sort(), moved);
-    assert.deepEqual(
-      first.eventsOf('assigned').sort(),
-      [...namesOfPartitions(topic, 4), ...moved].sort(),
-    );
-    assert.deepEqual(first.eventsOf('lost'), []);
-  });
+  testCase(
+    'partitions are revoked when a member joins, and assigned when one leaves',
+    async (context) => {
+      const [topic, groupId] = [await context.topic(4), context.name('group')];
+      const options = { topics: [topic], groupId, assignors };
+      const first = await context.join(options);
+      const second = await context.join({ ...options, driver: await context.newProcess() });
+      await waitUntilShared(context, [first, second], namesOfPartitions(topic, 4));
+      const moved = second.owned();
+      assert.deepEqual(first.eventsOf('revoked').sort(), moved);
+      assert.deepEqual(first.eventsOf('assigned').sort(), namesOfPartitions(topic, 4));
+      assert.deepEqual(second.eventsOf('assigned').sort(), moved);
+      await second.close();
+      await waitUntilShared(context, [first], namesOfPartitions(topic, 4));
+      assert.deepEqual(first.eventsOf('revoked').sort(), moved);
+      assert.deepEqual(
+        first.eventsOf('assigned').sort(),
+        [...namesOfPartitions(topic, 4), ...moved].sort(),
+      );
+      assert.deepEqual(first.eventsOf('lost'), []);
+    },
+  );
 
-  testCase('is committed in onRevoked, and its next owner starts there', async (context) => {
-    const [topic, groupId] = [await context.topic(2), context.name('group')];
-    for (const partition of [0, 1]) await context.write(topic, numbered(3), partition);
-    const first: Member = context.member({
-      topics: [topic],
-      groupId,
-      assignors,
-      on: {
-        onRevoked: (partitions) =>
-          first.session.commit(partitions.map((each) => ({ ...each, offset: 2 }))),
-      },
-    });
-    await first.start();
-    await first.read(6);
-    const driver = await context.newProcess();
-    const second = await context.join({ topics: [topic], groupId, assignors, driver });
-    await waitUntilShared(context, [first, second], namesOfPartitions(topic, 2));
-    assert.deepEqual(await second.readValues(1), ['2']);
-    const [stays] = first.session.assignment();
-    assert.ok(stays);
-    assert.equal(first.session.position(stays), 3);
-  });
+  testCase(
+    'a moved partition can be committed in onRevoked, and its next owner starts there',
+    async (context) => {
+      const [topic, groupId] = [await context.topic(2), context.name('group')];
+      for (const partition of [0, 1]) await context.write(topic, numbered(3), partition);
+      const first: Member = context.member({
+        topics: [topic],
+        groupId,
+        assignors,
+        on: {
+          onRevoked: (partitions) =>
+            first.session.commit(partitions.map((each) => ({ ...each, offset: 2 }))),
+        },
+      });
+      await first.start();
+      await first.read(6);
+      const driver = await context.newProcess();
+      const second = await context.join({ topics: [topic], groupId, assignors, driver });
+      await waitUntilShared(context, [first, second], namesOfPartitions(topic, 2));
+      assert.deepEqual(await second.readValues(1), ['2']);
+      const [stays] = first.session.assignment();
+      assert.ok(stays);
+      assert.equal(first.session.position(stays), 3);
+    },
+  );
 
-  testCase('is fenced for its former owner, and the rest is not', async (context) => {
-    const [topic, groupId] = [await context.topic(2), context.name('group')];
-    const options = { topics: [topic], groupId, assignors };
-    const first = await context.join(options);
-    const all = first.session.assignment().map((each) => ({ ...each, offset: 0 }));
-    const second = await context.join({ ...options, driver: await context.newProcess() });
-    await waitUntilShared(context, [first, second], namesOfPartitions(topic, 2));
-    const error = await context.rejects(first.session.commit(all), FencedError);
-    assert.deepEqual(error.partitions.map(partitionName), second.owned());
-    assert.deepEqual((await context.admin.groupOffsets(groupId)).map(partitionName), first.owned());
-  });
+  testCase(
+    'a moved partition is fenced for its former owner, and the others are not',
+    async (context) => {
+      const [topic, groupId] = [await context.topic(2), context.name('group')];
+      const options = { topics: [topic], groupId, assignors };
+      const first = await context.join(options);
+      const all = first.session.assignment().map((each) => ({ ...each, offset: 0 }));
+      const second = await context.join({ ...options, driver: await context.newProcess() });
+      await waitUntilShared(context, [first, second], namesOfPartitions(topic, 2));
+      const error = await context.rejects(first.session.commit(all), FencedError);
+      assert.deepEqual(error.partitions.map(partitionName), second.owned());
+      assert.deepEqual(
+        (await context.admin.groupOffsets(groupId)).map(partitionName),
+        first.owned(),
+      );
+    },
+  );
 
-  testCase('is at rest again after each of many joins and leaves', async (context) => {
+  testCase('the group is stable again after each of many joins and leaves', async (context) => {
     const [topic, groupId] = [await context.topic(6), context.name('group')];
     const options = { topics: [topic], groupId, assignors };
     const [first, ...others] = await joinTogether(context, 3, options);
@@ -92,14 +104,15 @@ function movedPartitions({ requiring }: ContractSuite): void {
 
 function duringRebalance({ requiring }: ContractSuite): void {
   requiring('cooperative-sticky', 'unplug')(
-    'what stays is read and committed without delay while a third member never rejoins',
+    'kept partitions are read and committed without delay while a third member never rejoins',
     async (context) => {
       const [topic, groupId] = [await context.topic(2), context.name('group')];
       const waitMs = context.times.sessionTimeoutMs * 3;
       const options = { topics: [topic], groupId, assignors, rebalanceTimeoutMs: waitMs };
       const first = await context.join(options);
       const dying = await context.newProcess();
-      // Its session lasts longer than the rebalance: the group waits for it all that time.
+      // The session timeout exceeds the rebalance timeout, so the group waits for this member all
+      // that time.
       const third = { ...options, sessionTimeoutMs: waitMs * 2, driver: dying };
       const dead = await context.join(third);
       await waitUntilShared(context, [first, dead], namesOfPartitions(topic, 2));
@@ -119,16 +132,19 @@ function duringRebalance({ requiring }: ContractSuite): void {
 
   const testCase = requiring('cooperative-sticky');
 
-  testCase('what stays is read and committed while what moves is handed back', async (context) => {
-    const { first, second, topic, gate } = await withSlowRevocation(context);
-    await readsAndCommits(context, first, topic);
-    assert.deepEqual(second.owned(), []);
-    gate.resolve();
-    await waitUntilShared(context, [first, second], namesOfPartitions(topic, 2));
-    assert.deepEqual(first.eventsOf('lost'), []);
-  });
+  testCase(
+    'kept partitions are read and committed during the revocation of others',
+    async (context) => {
+      const { first, second, topic, gate } = await withSlowRevocation(context);
+      await readsAndCommits(context, first, topic);
+      assert.deepEqual(second.owned(), []);
+      gate.resolve();
+      await waitUntilShared(context, [first, second], namesOfPartitions(topic, 2));
+      assert.deepEqual(first.eventsOf('lost'), []);
+    },
+  );
 
-  testCase('a revocation that never ends loses what moves, and nothing else', async (context) => {
+  testCase('a revocation that never ends loses only the moved partitions', async (context) => {
     const { first, second, topic, gate } = await withSlowRevocation(context);
     await waitUntilShared(context, [first, second], namesOfPartitions(topic, 2));
     assert.deepEqual(first.eventsOf('lost'), second.owned());
@@ -136,7 +152,7 @@ function duringRebalance({ requiring }: ContractSuite): void {
     gate.resolve();
   });
 
-  testCase('what is paused stays paused, and where it was', async (context) => {
+  testCase('a paused partition stays paused at its position', async (context) => {
     const [topic, groupId] = [await context.topic(2), context.name('group')];
     const options = { topics: [topic], groupId, assignors };
     for (const partition of [0, 1]) await context.write(topic, numbered(2), partition);
@@ -191,25 +207,31 @@ function mixedAssignors({ requiring }: ContractSuite): void {
     for (const member of members) assert.deepEqual(member.eventsOf('lost'), []);
   });
 
-  testCase('an eager member that joins takes what the others have, once', async (context) => {
-    const [topic, groupId] = [await context.topic(4), context.name('group')];
-    const common = { topics: [topic], groupId };
-    const members = await joinTogether(context, 2, common);
-    await waitUntilShared(context, members, namesOfPartitions(topic, 4));
-    const driver = await context.newProcess();
-    const late = await context.join({ ...common, assignors: ['range'], driver });
-    await waitUntilShared(context, [...members, late], namesOfPartitions(topic, 4));
-    const lost = members.flatMap((member) => member.eventsOf('lost'));
-    assert.deepEqual(lost.sort(), namesOfPartitions(topic, 4));
-    for (const member of members)
-      assert.ok(member.reportedErrors().some((error) => error instanceof FencedError));
-    await late.close();
-    await waitUntilShared(context, members, namesOfPartitions(topic, 4));
-    assert.equal(members.flatMap((member) => member.eventsOf('lost')).length, 4);
-  });
+  testCase(
+    'an eager member that joins takes the partitions of the others once',
+    async (context) => {
+      const [topic, groupId] = [await context.topic(4), context.name('group')];
+      const common = { topics: [topic], groupId };
+      const members = await joinTogether(context, 2, common);
+      await waitUntilShared(context, members, namesOfPartitions(topic, 4));
+      const driver = await context.newProcess();
+      const late = await context.join({ ...common, assignors: ['range'], driver });
+      await waitUntilShared(context, [...members, late], namesOfPartitions(topic, 4));
+      const lost = members.flatMap((member) => member.eventsOf('lost'));
+      assert.deepEqual(lost.sort(), namesOfPartitions(topic, 4));
+      for (const member of members)
+        assert.ok(member.reportedErrors().some((error) => error instanceof FencedError));
+      await late.close();
+      await waitUntilShared(context, members, namesOfPartitions(topic, 4));
+      assert.equal(members.flatMap((member) => member.eventsOf('lost')).length, 4);
+    },
+  );
 }
 
-/** A group in which one partition is about to move, and its owner does not let go until the gate opens. */
+/**
+ * Creates a group in which one partition is about to move; its owner does not return from onRevoked
+ * until the gate opens.
+ */
 async function withSlowRevocation(context: CaseContext) {
   const [topic, groupId] = [await context.topic(2), context.name('group')];
   const gate = new Deferred();

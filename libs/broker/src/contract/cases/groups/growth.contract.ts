@@ -21,7 +21,7 @@ function runningGroup({ testCase, requiring }: ContractSuite): void {
 
   for (const assignor of ['range', 'cooperative-sticky'] as const)
     requiring(assignor)(
-      `shares out new partitions, and misses nothing: ${assignor}`,
+      `assigns new partitions, and skips no record: ${assignor}`,
       async (context) => {
         const [topic, groupId] = [await context.topic(2), context.name('group')];
         const options = { topics: [topic], groupId, assignors: [assignor] };
@@ -41,17 +41,20 @@ function runningGroup({ testCase, requiring }: ContractSuite): void {
 }
 
 function lateJoiners({ testCase }: ContractSuite): void {
-  testCase('begins a new partition at its first record, if nobody did: latest', async (context) => {
-    const { topic, groupId, member } = await runningMember(context, 'latest');
-    await member.session.close();
-    await context.admin.createPartitions(topic, 2);
-    await context.write(topic, numbered(3), 1);
-    const next = await context.join({ topics: [topic], groupId, offsetReset: 'latest' });
-    assert.deepEqual((await next.read(3)).map(positionOf), positionsOf(1, 3));
-  });
+  testCase(
+    'starts a new partition at its first record if the group has no offset for it: latest',
+    async (context) => {
+      const { topic, groupId, member } = await runningMember(context, 'latest');
+      await member.session.close();
+      await context.admin.createPartitions(topic, 2);
+      await context.write(topic, numbered(3), 1);
+      const next = await context.join({ topics: [topic], groupId, offsetReset: 'latest' });
+      assert.deepEqual((await next.read(3)).map(positionOf), positionsOf(1, 3));
+    },
+  );
 
   testCase(
-    'begins where the one before began, if that handled nothing: latest',
+    'starts where the previous owner started if that handled nothing: latest',
     async (context) => {
       const [topic, groupId] = [await context.topic(), context.name('group')];
       await context.write(topic, numbered(3));
@@ -62,32 +65,35 @@ function lateJoiners({ testCase }: ContractSuite): void {
         return committed?.offset === 3;
       });
       await first.session.close();
-      await context.write(topic, ['while nobody was there']);
+      await context.write(topic, ['without members']);
       const next = await context.join(options);
-      assert.deepEqual((await next.read(1)).map(valueOf), ['while nobody was there']);
+      assert.deepEqual((await next.read(1)).map(valueOf), ['without members']);
     },
   );
 
-  testCase('is not kept by a start from what the listener committed: latest', async (context) => {
-    const [topic, groupId] = [await context.topic(), context.name('group')];
-    await context.write(topic, numbered(3));
-    const member = context.member({
-      topics: [topic],
-      groupId,
-      offsetReset: 'latest',
-      on: { onAssigned: () => member.session.commit([{ topic, partition: 0, offset: 1 }]) },
-    });
-    await member.start();
-    await member.session.close();
-    const offsets = await context.admin.groupOffsets(groupId);
-    assert.deepEqual(
-      offsets.map(({ offset }) => offset),
-      [1],
-    );
-  });
+  testCase(
+    'a commit of the listener is not overwritten by the automatic one: latest',
+    async (context) => {
+      const [topic, groupId] = [await context.topic(), context.name('group')];
+      await context.write(topic, numbered(3));
+      const member = context.member({
+        topics: [topic],
+        groupId,
+        offsetReset: 'latest',
+        on: { onAssigned: () => member.session.commit([{ topic, partition: 0, offset: 1 }]) },
+      });
+      await member.start();
+      await member.session.close();
+      const offsets = await context.admin.groupOffsets(groupId);
+      assert.deepEqual(
+        offsets.map(({ offset }) => offset),
+        [1],
+      );
+    },
+  );
 }
 
-/** A group that has begun with one partition; with 'none', it was given an offset there. */
+/** Creates a running group with one partition; with 'none' an offset is committed for it. */
 async function runningMember(
   context: CaseContext,
   offsetReset: OffsetReset,

@@ -12,19 +12,19 @@ import type { ContractSuite } from '../../contract-suite.js';
 import type { CaseContext } from '../../case-context.js';
 
 export function handoverContract(suite: ContractSuite): void {
-  suite.section('in good order', () => orderlyHandover(suite));
-  suite.section('with a callback that takes long', () => slowCallbacks(suite));
+  suite.section('in order', () => orderlyHandover(suite));
+  suite.section('with a slow callback', () => slowCallbacks(suite));
   suite.section('with a callback that throws', () => throwingCallbacks(suite));
 }
 
 function orderlyHandover({ testCase, requiring }: ContractSuite): void {
   for (const assignor of ['sticky', 'cooperative-sticky'] as const)
     requiring(assignor)(
-      `nothing is lost and nothing repeated by joins and clean leaves with ${assignor}`,
+      `joins and clean leaves neither lose nor repeat a record with ${assignor}`,
       (context) => joinsAndLeaves(context, assignor),
     );
 
-  testCase('each generation is higher than the one before', async (context) => {
+  testCase('the generation increases with every rebalance', async (context) => {
     const [topic, groupId] = [await context.topic(2), context.name('group')];
     const options = { topics: [topic], groupId };
     const first = await context.join(options);
@@ -37,7 +37,7 @@ function orderlyHandover({ testCase, requiring }: ContractSuite): void {
     assert.notEqual(first.session.memberId, second.session.memberId);
   });
 
-  testCase('what is revoked is told before anybody else owns it', async (context) => {
+  testCase('onRevoked ends before another member owns the partition', async (context) => {
     const [topic, groupId] = [await context.topic(2), context.name('group')];
     const order: string[] = [];
     const first = context.member({
@@ -62,7 +62,7 @@ function orderlyHandover({ testCase, requiring }: ContractSuite): void {
     assert.deepEqual(order, ['revoked', 'assigned']);
   });
 
-  testCase('what comes back starts at what was committed meanwhile', async (context) => {
+  testCase('a partition that returns starts at the offset committed meanwhile', async (context) => {
     const [topic, groupId] = [await context.topic(2), context.name('group')];
     for (const partition of [0, 1]) await context.write(topic, numbered(10), partition);
     const first = await context.join({ topics: [topic], groupId });
@@ -84,7 +84,7 @@ function orderlyHandover({ testCase, requiring }: ContractSuite): void {
     assert.deepEqual(again.map(valueOf), numbered(4, 6));
   });
 
-  testCase('groups do not disturb each other: each reads all', async (context) => {
+  testCase('groups read all records independently of each other', async (context) => {
     const topic = await context.topic();
     await context.write(topic, numbered(5));
     const one = await context.join({ topics: [topic] });
@@ -93,7 +93,7 @@ function orderlyHandover({ testCase, requiring }: ContractSuite): void {
     assert.deepEqual(await other.readValues(5), numbered(5));
   });
 
-  testCase('a member that does not poll stays a member', async (context) => {
+  testCase('a member that does not poll stays in the group', async (context) => {
     const [topic, groupId] = [await context.topic(2), context.name('group')];
     const options = { topics: [topic], groupId };
     const idle = await context.join(options);
@@ -144,7 +144,7 @@ async function joinsAndLeaves(context: CaseContext, assignor: AssignorName): Pro
 }
 
 function slowCallbacks({ testCase }: ContractSuite): void {
-  testCase('no record comes before onAssigned has ended', async (context) => {
+  testCase('records are returned only after onAssigned has ended', async (context) => {
     const topic = await context.topic();
     await context.write(topic, numbered(1));
     const gate = new Deferred();
@@ -158,7 +158,7 @@ function slowCallbacks({ testCase }: ContractSuite): void {
     assert.deepEqual((await context.within(poll, 'the record')).map(valueOf), ['0']);
   });
 
-  testCase('no record comes after onRevoked has begun', async (context) => {
+  testCase('records are not returned after onRevoked has started', async (context) => {
     const topic = await context.topic();
     const gate = new Deferred();
     const member = context.member({ topics: [topic], on: { onRevoked: () => gate.promise } });
@@ -174,7 +174,7 @@ function slowCallbacks({ testCase }: ContractSuite): void {
   });
 
   testCase(
-    'a revocation longer than the session time-out keeps its membership',
+    'a member stays in the group during a revocation longer than the session timeout',
     async (context) => {
       const [topic, groupId] = [await context.topic(2), context.name('group')];
       const rebalanceTimeoutMs = context.times.sessionTimeoutMs * 4;
@@ -218,43 +218,40 @@ function slowCallbacks({ testCase }: ContractSuite): void {
     assert.ok(lost);
     await context.rejects(stuck.session.commit([{ ...lost, offset: 5 }]), FencedError);
     gate.resolve();
-    await context.eventually('the loss is told', () =>
+    await context.eventually('onLost is called', () =>
       stuck.eventsOf('lost').includes(partitionName(lost)),
     );
     assert.deepEqual(await context.admin.groupOffsets(groupId), []);
   });
 
-  testCase(
-    'a loss that is never dealt with hides nothing that is assigned later',
-    async (context) => {
-      const [topic, groupId] = [await context.topic(2), context.name('group')];
-      await context.write(topic, numbered(1), 0);
-      await context.write(topic, numbered(1), 1);
-      const never = (): Promise<void> => new Promise(() => undefined);
-      const rebalanceTimeoutMs = context.times.sessionTimeoutMs * 1.5;
-      // All of it is lost, and some comes back.
-      const options = {
-        topics: [topic],
-        groupId,
-        rebalanceTimeoutMs,
-        assignors: ['range' as const],
-      };
-      const stuck = await context.join({ ...options, on: { onRevoked: never, onLost: never } });
-      const driver = await context.newProcess();
-      const next = await context.join({ ...options, driver });
-      await context.eventually('the next member owns something', () => next.owned().length > 0);
-      const before = stuck.eventsOf('assigned').length;
-      await context.eventually(
-        'the stuck member is told of what it has again',
-        () => stuck.eventsOf('assigned').length > before,
-      );
-      assert.deepEqual(await stuck.readValues(1), numbered(1));
-    },
-  );
+  testCase('an onLost that never ends does not hide a later assignment', async (context) => {
+    const [topic, groupId] = [await context.topic(2), context.name('group')];
+    await context.write(topic, numbered(1), 0);
+    await context.write(topic, numbered(1), 1);
+    const never = (): Promise<void> => new Promise(() => undefined);
+    const rebalanceTimeoutMs = context.times.sessionTimeoutMs * 1.5;
+    // The members lose all partitions, and get some of them back.
+    const options = {
+      topics: [topic],
+      groupId,
+      rebalanceTimeoutMs,
+      assignors: ['range' as const],
+    };
+    const stuck = await context.join({ ...options, on: { onRevoked: never, onLost: never } });
+    const driver = await context.newProcess();
+    const next = await context.join({ ...options, driver });
+    await context.eventually('the next member owns something', () => next.owned().length > 0);
+    const before = stuck.eventsOf('assigned').length;
+    await context.eventually(
+      'the blocked member gets its new assignment',
+      () => stuck.eventsOf('assigned').length > before,
+    );
+    assert.deepEqual(await stuck.readValues(1), numbered(1));
+  });
 }
 
 function throwingCallbacks({ testCase }: ContractSuite): void {
-  testCase('onAssigned: it is reported, and records are given', async (context) => {
+  testCase('an error in onAssigned is reported, and records are returned', async (context) => {
     const topic = await context.topic();
     await context.write(topic, numbered(2));
     const thrown = new Error('onAssigned of the user');
@@ -266,20 +263,23 @@ function throwingCallbacks({ testCase }: ContractSuite): void {
     await context.eventually('it is reported', () => member.reportedErrors().includes(thrown));
   });
 
-  testCase('onRevoked: it is reported, and the partitions are handed over', async (context) => {
-    const [topic, groupId] = [await context.topic(2), context.name('group')];
-    const thrown = new Error('onRevoked of the user');
-    const onRevoked = (): Promise<void> => Promise.reject(thrown);
-    const first = await context.join({ topics: [topic], groupId, on: { onRevoked } });
-    const driver = await context.newProcess();
-    const second = await context.join({ topics: [topic], groupId, driver });
-    await waitUntilShared(context, [first, second], namesOfPartitions(topic, 2));
-    await context.eventually('it is reported', () => first.reportedErrors().includes(thrown));
-    await first.close();
-    await waitUntilShared(context, [second], namesOfPartitions(topic, 2));
-  });
+  testCase(
+    'an error in onRevoked is reported, and the partitions are handed over',
+    async (context) => {
+      const [topic, groupId] = [await context.topic(2), context.name('group')];
+      const thrown = new Error('onRevoked of the user');
+      const onRevoked = (): Promise<void> => Promise.reject(thrown);
+      const first = await context.join({ topics: [topic], groupId, on: { onRevoked } });
+      const driver = await context.newProcess();
+      const second = await context.join({ topics: [topic], groupId, driver });
+      await waitUntilShared(context, [first, second], namesOfPartitions(topic, 2));
+      await context.eventually('it is reported', () => first.reportedErrors().includes(thrown));
+      await first.close();
+      await waitUntilShared(context, [second], namesOfPartitions(topic, 2));
+    },
+  );
 
-  testCase('onStopped: the other partitions go on', async (context) => {
+  testCase('an error in onStopped does not affect the other partitions', async (context) => {
     const [topic, groupId] = [await context.topic(2), context.name('group')];
     await context.write(topic, numbered(3), 1);
     await context.admin.setGroupOffsets(groupId, [{ topic, partition: 1, offset: 0 }]);
@@ -292,7 +292,7 @@ function throwingCallbacks({ testCase }: ContractSuite): void {
     assert.deepEqual(await member.readValues(3), numbered(3));
   });
 
-  testCase('a listener of statuses: nothing happens to the session', async (context) => {
+  testCase('an error in a status listener does not affect the session', async (context) => {
     const topic = await context.topic();
     await context.write(topic, numbered(1));
     const member = context.member({ topics: [topic] });

@@ -13,7 +13,7 @@ export function sharingContract(suite: ContractSuite): void {
   suite.section('with range only', () => range(suite));
   for (const assignor of ['sticky', 'cooperative-sticky'] as const)
     suite.section(`with ${assignor} only`, () => sticky(suite, assignor));
-  suite.section('with members that differ', () => preferences(suite));
+  suite.section('with different members', () => preferences(suite));
 }
 
 function sharingWith({ requiring }: ContractSuite, assignor: AssignorName): void {
@@ -26,7 +26,7 @@ function sharingWith({ requiring }: ContractSuite, assignor: AssignorName): void
     [3, 6, [2, 2, 2]],
   ] as const)
     testCase(
-      `${count} members share ${partitions} partitions, each owned exactly once`,
+      `${count} members own ${partitions} partitions, each exactly once`,
       async (context) => {
         const topics = [await context.topic(partitions)];
         const members = await joinTogether(context, count, { topics, assignors });
@@ -48,7 +48,7 @@ function sharingWith({ requiring }: ContractSuite, assignor: AssignorName): void
     );
   });
 
-  testCase('a topic goes only to the members that subscribe to it', async (context) => {
+  testCase('a topic is assigned only to its subscribers', async (context) => {
     const [common, special] = [await context.topic(2), await context.topic(2)];
     const groupId = context.name('group');
     const plain = await context.join({ groupId, assignors, topics: [common] });
@@ -66,7 +66,7 @@ function sharingWith({ requiring }: ContractSuite, assignor: AssignorName): void
     );
   });
 
-  testCase('the leader plans for topics that it does not read itself', async (context) => {
+  testCase('the leader assigns topics that it does not read itself', async (context) => {
     const [mine, theirs] = [await context.topic(2), await context.topic(3)];
     const groupId = context.name('group');
     const leader = await context.join({ groupId, assignors, topics: [mine] });
@@ -80,21 +80,24 @@ function sharingWith({ requiring }: ContractSuite, assignor: AssignorName): void
     assert.deepEqual(other.owned(), namesOfPartitions(theirs, 3));
   });
 
-  testCase('who leaves is replaced, who joins gets a share', async (context) => {
-    const [topic, groupId] = [await context.topic(4), context.name('group')];
-    const options = { topics: [topic], groupId, assignors };
-    const [first, second] = await joinTogether(context, 2, options);
-    assert.ok(first && second);
-    await first.close();
-    await waitUntilShared(context, [second], namesOfPartitions(topic, 4));
-    const third = await context.join({ ...options, driver: await context.newProcess() });
-    await waitUntilShared(context, [second, third], namesOfPartitions(topic, 4));
-    assert.equal(third.owned().length, 2);
-  });
+  testCase(
+    'the partitions of a leaving member are reassigned, and a joining member gets some',
+    async (context) => {
+      const [topic, groupId] = [await context.topic(4), context.name('group')];
+      const options = { topics: [topic], groupId, assignors };
+      const [first, second] = await joinTogether(context, 2, options);
+      assert.ok(first && second);
+      await first.close();
+      await waitUntilShared(context, [second], namesOfPartitions(topic, 4));
+      const third = await context.join({ ...options, driver: await context.newProcess() });
+      await waitUntilShared(context, [second, third], namesOfPartitions(topic, 4));
+      assert.equal(third.owned().length, 2);
+    },
+  );
 }
 
 function range({ requiring }: ContractSuite): void {
-  requiring('range')('shares are contiguous, and topics are cut alike', async (context) => {
+  requiring('range')('ranges are contiguous, and topics are divided alike', async (context) => {
     const topics = [await context.topic(5), await context.topic(5)];
     const members = await joinTogether(context, 2, { topics, assignors: ['range'] });
     await waitUntilShared(
@@ -109,12 +112,12 @@ function range({ requiring }: ContractSuite): void {
 }
 
 function numbersIn(member: Member, topic: string): number[] {
-  const ours = member.session.assignment().filter((each) => each.topic === topic);
-  return ours.map(({ partition }) => partition).sort((left, right) => left - right);
+  const assigned = member.session.assignment().filter((each) => each.topic === topic);
+  return assigned.map(({ partition }) => partition).sort((left, right) => left - right);
 }
 
 function sticky({ requiring }: ContractSuite, assignor: AssignorName): void {
-  requiring(assignor)('only as many partitions move as have to', async (context) => {
+  requiring(assignor)('a rebalance moves as few partitions as possible', async (context) => {
     const [topic, groupId] = [await context.topic(6), context.name('group')];
     const options = { topics: [topic], groupId, assignors: [assignor] };
     const members = await joinTogether(context, 2, options);
@@ -142,7 +145,7 @@ function countKept(members: readonly Member[], before: readonly string[][]): num
 function preferences({ requiring }: ContractSuite): void {
   const testCase = requiring('range', 'sticky');
 
-  testCase('the group settles on an assignor that all its members have', async (context) => {
+  testCase('the group uses an assignor that all members support', async (context) => {
     const [topic, groupId] = [await context.topic(2), context.name('group')];
     const options = { topics: [topic], groupId };
     const first = await context.join({ ...options, assignors: ['sticky', 'range'] });
@@ -153,7 +156,7 @@ function preferences({ requiring }: ContractSuite): void {
   });
 
   testCase(
-    'who shares no assignor with the group is told so, hurts nobody, and joins when it can',
+    'a member without a common assignor gets an error, does not affect the others, and joins when it can',
     async (context) => {
       const [topic, groupId] = [await context.topic(2), context.name('group')];
       const options = { topics: [topic], groupId };

@@ -8,61 +8,70 @@ import type { ContractSuite } from '../../contract-suite.js';
 import type { CaseContext } from '../../case-context.js';
 
 export function staticMembersContract(suite: ContractSuite): void {
-  suite.section('that come back', () => restarts(suite));
-  suite.section('twice', () => duplicateInstanceIds(suite));
+  suite.section('restarts', () => restarts(suite));
+  suite.section('duplicate instance ids', () => duplicateInstanceIds(suite));
 }
 
 function restarts({ testCase }: ContractSuite): void {
   for (const [which, index] of [
-    ['the first', 0],
-    ['the second', 1],
+    ['the first member', 0],
+    ['the second member', 1],
   ] as const)
-    testCase(`in time get what they had, and nobody else notices: ${which}`, async (context) => {
+    testCase(
+      `a member that restarts in time gets its partitions, without a rebalance: ${which}`,
+      async (context) => {
+        const { topic, members, options } = await twoMembers(context);
+        const [leaving, staying] = [members[index], members[1 - index]];
+        assert.ok(leaving && staying);
+        const [had, generation] = [leaving.owned(), leaving.session.generation];
+        const before = leaving.eventsOf('revoked').length;
+        await leaving.close();
+        assert.deepEqual(leaving.eventsOf('revoked').slice(before).sort(), had);
+        const reported = [staying.events.length, staying.statuses.length];
+        const back = await context.join({ ...options(index), driver: await context.newProcess() });
+        await context.eventually('it has what it had', () => back.owned().length === had.length);
+        await context.work(context.times.heartbeatIntervalMs * 3);
+        assert.deepEqual(back.owned(), had);
+        assert.equal(back.session.generation, generation);
+        assert.notEqual(back.session.memberId, leaving.session.memberId);
+        assert.deepEqual([staying.events.length, staying.statuses.length], reported);
+        await waitUntilShared(context, [staying, back], namesOfPartitions(topic, 4));
+      },
+    );
+
+  testCase(
+    'a restarted member continues at the committed offsets, and can commit',
+    async (context) => {
       const { topic, members, options } = await twoMembers(context);
-      const [leaving, staying] = [members[index], members[1 - index]];
-      assert.ok(leaving && staying);
-      const [had, generation] = [leaving.owned(), leaving.session.generation];
-      const before = leaving.eventsOf('revoked').length;
+      const [leaving] = members;
+      const [kept] = leaving?.session.assignment() ?? [];
+      assert.ok(leaving && kept);
+      await context.write(topic, numbered(5), kept.partition);
+      await leaving.read(5);
+      await leaving.session.commit([{ ...kept, offset: 3 }]);
       await leaving.close();
-      assert.deepEqual(leaving.eventsOf('revoked').slice(before).sort(), had);
-      const told = [staying.events.length, staying.statuses.length];
-      const back = await context.join({ ...options(index), driver: await context.newProcess() });
-      await context.eventually('it has what it had', () => back.owned().length === had.length);
-      await context.work(context.times.heartbeatIntervalMs * 3);
-      assert.deepEqual(back.owned(), had);
-      assert.equal(back.session.generation, generation);
-      assert.notEqual(back.session.memberId, leaving.session.memberId);
-      assert.deepEqual([staying.events.length, staying.statuses.length], told);
-      await waitUntilShared(context, [staying, back], namesOfPartitions(topic, 4));
-    });
+      const back = await context.join(options(0));
+      assert.deepEqual(await back.readValues(2), ['3', '4']);
+      await back.session.commit([{ ...kept, offset: 5 }]);
+      const [stored] = await back.session.committed([kept]);
+      assert.equal(stored?.offset, 5);
+    },
+  );
 
-  testCase('go on from what was committed, and can commit', async (context) => {
-    const { topic, members, options } = await twoMembers(context);
-    const [leaving] = members;
-    const [kept] = leaving?.session.assignment() ?? [];
-    assert.ok(leaving && kept);
-    await context.write(topic, numbered(5), kept.partition);
-    await leaving.read(5);
-    await leaving.session.commit([{ ...kept, offset: 3 }]);
-    await leaving.close();
-    const back = await context.join(options(0));
-    assert.deepEqual(await back.readValues(2), ['3', '4']);
-    await back.session.commit([{ ...kept, offset: 5 }]);
-    const [stored] = await back.session.committed([kept]);
-    assert.equal(stored?.offset, 5);
-  });
+  testCase(
+    'a member that does not restart is removed after its session timeout',
+    async (context) => {
+      const sessionTimeoutMs = context.times.sessionTimeoutMs;
+      const { topic, groupId, members } = await twoMembers(context, { sessionTimeoutMs });
+      const [leaving, staying] = members;
+      assert.ok(leaving && staying);
+      await leaving.close();
+      assert.equal((await context.admin.describeGroup(groupId)).members.length, 2);
+      await waitUntilShared(context, [staying], namesOfPartitions(topic, 4));
+    },
+  );
 
-  testCase('are waited for only as long as their session lasts', async (context) => {
-    const sessionTimeoutMs = context.times.sessionTimeoutMs;
-    const { topic, groupId, members } = await twoMembers(context, { sessionTimeoutMs });
-    const [leaving, staying] = members;
-    assert.ok(leaving && staying);
-    await leaving.close();
-    assert.equal((await context.admin.describeGroup(groupId)).members.length, 2);
-    await waitUntilShared(context, [staying], namesOfPartitions(topic, 4));
-  });
-
-  testCase('stay in a group that others join and leave', async (context) => {
+  testCase('a static member stays in a group that others join and leave', async (context) => {
     const { topic, groupId, members } = await twoMembers(context);
     const driver = await context.newProcess();
     const guest = await context.join({ topics: [topic], groupId, driver });
@@ -73,26 +82,29 @@ function restarts({ testCase }: ContractSuite): void {
 }
 
 function duplicateInstanceIds({ testCase }: ContractSuite): void {
-  testCase('the second takes over, and the first fails by name', async (context) => {
-    const { topic, members, options } = await twoMembers(context);
-    const [first, staying] = members;
-    assert.ok(first && staying);
-    const [had, before] = [first.owned(), first.eventsOf('revoked').length];
-    const poll = context.rejects(first.session.poll(1), StaticMemberFencedError);
-    const second = await context.join({ ...options(0), driver: await context.newProcess() });
-    await context.eventually('the first fails', () => first.session.status.state === 'failed');
-    const { status } = first.session;
-    assert.ok(status.state === 'failed' && status.error instanceof StaticMemberFencedError);
-    await poll;
-    assert.deepEqual(first.eventsOf('lost').sort(), had);
-    assert.equal(first.eventsOf('revoked').length, before);
-    await waitUntilShared(context, [second, staying], namesOfPartitions(topic, 4));
-    await context.work(context.times.heartbeatIntervalMs * 3);
-    assert.ok(second.isStable());
-    await first.close();
-  });
+  testCase(
+    'the second session takes over, and the first fails with StaticMemberFencedError',
+    async (context) => {
+      const { topic, members, options } = await twoMembers(context);
+      const [first, staying] = members;
+      assert.ok(first && staying);
+      const [had, before] = [first.owned(), first.eventsOf('revoked').length];
+      const poll = context.rejects(first.session.poll(1), StaticMemberFencedError);
+      const second = await context.join({ ...options(0), driver: await context.newProcess() });
+      await context.eventually('the first fails', () => first.session.status.state === 'failed');
+      const { status } = first.session;
+      assert.ok(status.state === 'failed' && status.error instanceof StaticMemberFencedError);
+      await poll;
+      assert.deepEqual(first.eventsOf('lost').sort(), had);
+      assert.equal(first.eventsOf('revoked').length, before);
+      await waitUntilShared(context, [second, staying], namesOfPartitions(topic, 4));
+      await context.work(context.times.heartbeatIntervalMs * 3);
+      assert.ok(second.isStable());
+      await first.close();
+    },
+  );
 
-  testCase('a commit of the first is fenced, and tells it', async (context) => {
+  testCase('a commit of the first session is fenced, and reports the reason', async (context) => {
     const { members, options } = await twoMembers(context);
     const [first] = members;
     const [kept] = first?.session.assignment() ?? [];

@@ -21,23 +21,26 @@ export function partitioningContract({ testCase }: ContractSuite): void {
     [3, 1],
     [12, 2],
   ] as const)
-    testCase(`puts a key where Java puts it: ${partitions} partitions`, async (context) => {
-      const topic = await context.topic(partitions);
-      const written = await context.send(vectors.map(([key]) => ({ topic, key, value: 'v' })));
-      assert.deepEqual(
-        written.map(({ partition }, index) => [vectors[index]?.[0], partition]),
-        vectors.map((vector) => [vector[0], vector[column]]),
-      );
-    });
+    testCase(
+      `chooses the same partition for a key as Java: ${partitions} partitions`,
+      async (context) => {
+        const topic = await context.topic(partitions);
+        const written = await context.send(vectors.map(([key]) => ({ topic, key, value: 'v' })));
+        assert.deepEqual(
+          written.map(({ partition }, index) => [vectors[index]?.[0], partition]),
+          vectors.map((vector) => [vector[0], vector[column]]),
+        );
+      },
+    );
 
-  testCase('takes a text and its bytes for the same key', async (context) => {
+  testCase('chooses the same partition for a text and its bytes', async (context) => {
     const topic = await context.topic(12);
     const keys = ['Zürich', Buffer.from('Zürich'), 'Zürich'];
     const written = await context.send(keys.map((key) => ({ topic, key, value: 'v' })));
     assert.equal(new Set(written.map(({ partition }) => partition)).size, 1);
   });
 
-  testCase('lets an explicit partition win over the key', async (context) => {
+  testCase('an explicit partition takes precedence over the key', async (context) => {
     const topic = await context.topic(3);
     const records = [0, 1, 2].map((partition) => ({ topic, partition, key: 'abc', value: 'v' }));
     const written = await context.send(records);
@@ -48,7 +51,7 @@ export function partitioningContract({ testCase }: ContractSuite): void {
   });
 
   for (const key of [null, undefined])
-    testCase(`spreads records without a key: ${String(key)}`, async (context) => {
+    testCase(`distributes records without a key: ${String(key)}`, async (context) => {
       const topic = await context.topic(4);
       const producer = context.producer({ batchBytes: 1_024 });
       const used = new Set<number>();

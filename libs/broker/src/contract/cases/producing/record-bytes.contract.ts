@@ -13,14 +13,14 @@ const payloads: Readonly<Record<string, Omit<OutgoingRecord, 'topic'>>> = {
   'an empty key, which is not null': { key: '', value: 'value' },
   'a tombstone': { key: 'key', value: null },
   'an empty value, which is not null': { key: 'key', value: '' },
-  'null for both': { key: null, value: null },
+  'a null key and a null value': { key: null, value: null },
   'every byte': { key: everyByte, value: everyByte },
   'text beyond ASCII': { key: 'Zürich', value: '日本語 🚆 é' },
 };
 
 const headers: Readonly<Record<string, OutgoingRecord['headers']>> = {
   'no headers': [],
-  'one key several times, in order': [
+  'a repeated header key, in order': [
     { key: 'a', value: '1' },
     { key: 'b', value: '2' },
     { key: 'a', value: '3' },
@@ -38,14 +38,14 @@ const headers: Readonly<Record<string, OutgoingRecord['headers']>> = {
 
 export function recordBytesContract({ testCase, requiring }: ContractSuite): void {
   for (const [what, payload] of Object.entries(payloads))
-    testCase(`carries ${what}`, async (context) => {
+    testCase(`round-trips ${what}`, async (context) => {
       const record = await roundTrip(context, payload);
       assert.deepEqual(record.key, bytes(payload.key));
       assert.deepEqual(record.value, bytes(payload.value));
     });
 
   for (const [what, given] of Object.entries(headers))
-    testCase(`carries ${what}`, async (context) => {
+    testCase(`round-trips ${what}`, async (context) => {
       const record = await roundTrip(context, { value: 'value', headers: given });
       const expected = (given ?? []).map(({ key, value }) => ({ key, value: bytes(value) }));
       assert.deepEqual(
@@ -54,18 +54,18 @@ export function recordBytesContract({ testCase, requiring }: ContractSuite): voi
       );
     });
 
-  testCase("keeps the record's own timestamp", async (context) => {
+  testCase('keeps the timestamp of the record', async (context) => {
     const timestamp = context.runtime.now() - 86_400_000;
     assert.equal((await roundTrip(context, { value: 'old', timestamp })).timestamp, timestamp);
   });
 
-  testCase("gives a record without timestamp the sender's clock", async (context) => {
+  testCase("uses the producer's clock for a record without timestamp", async (context) => {
     const before = context.runtime.now();
     const { timestamp } = await roundTrip(context, { value: 'new' });
     assert.ok(timestamp >= before && timestamp <= context.runtime.now(), `got ${timestamp}`);
   });
 
-  testCase("gives the broker's time where the topic says LogAppendTime", async (context) => {
+  testCase("returns the broker's time if the topic uses LogAppendTime", async (context) => {
     const topic = await context.topic(1, { 'message.timestamp.type': 'LogAppendTime' });
     const longAgo = context.runtime.now() - 86_400_000;
     const [written] = await context.send([{ topic, value: 'x', timestamp: longAgo, partition: 0 }]);
@@ -74,7 +74,7 @@ export function recordBytesContract({ testCase, requiring }: ContractSuite): voi
     assert.equal(written?.timestamp, record.timestamp);
   });
 
-  testCase('keeps timestamps that do not rise', async (context) => {
+  testCase('keeps timestamps that do not increase', async (context) => {
     const topic = await context.topic();
     const now = context.runtime.now();
     const timestamps = [now, now - 60_000, now - 1, now - 3_600_000];
@@ -88,7 +88,7 @@ export function recordBytesContract({ testCase, requiring }: ContractSuite): voi
     );
   });
 
-  testCase('tells the leader epoch of each record', async (context) => {
+  testCase('returns the leader epoch of each record', async (context) => {
     const { leaderEpoch } = await roundTrip(context, { value: 'value' });
     assert.ok(Number.isInteger(leaderEpoch) && leaderEpoch >= 0, `got ${leaderEpoch}`);
   });
@@ -107,7 +107,7 @@ export function recordBytesContract({ testCase, requiring }: ContractSuite): voi
     },
   );
 
-  testCase('gives a record that is larger than every limit of a fetch', async (context) => {
+  testCase('returns a record that is larger than every limit of a fetch', async (context) => {
     const topic = await context.topic();
     const large = 'x'.repeat(300_000);
     await context.write(topic, [large, 'after']);
@@ -117,7 +117,7 @@ export function recordBytesContract({ testCase, requiring }: ContractSuite): voi
   });
 
   for (const compression of ['gzip', 'snappy', 'lz4', 'zstd'] as const)
-    requiring(compression)(`reads what was written with ${compression}`, async (context) => {
+    requiring(compression)(`reads records compressed with ${compression}`, async (context) => {
       const topic = await context.topic();
       const values = [...numbered(100).map((value) => value.repeat(50)), '', noise(200_000)];
       await writeWith(context, compression, topic, values);
@@ -125,7 +125,7 @@ export function recordBytesContract({ testCase, requiring }: ContractSuite): voi
       assert.deepEqual(await member.readValues(values.length), values);
     });
 
-  testCase('reads one behind the other what was compressed in different ways', async (context) => {
+  testCase('reads consecutive batches with different compressions', async (context) => {
     const topic = await context.topic();
     const { compressions } = context.driver.capabilities;
     const rounds = [...compressions, ...compressions];
@@ -151,7 +151,7 @@ async function writeWith(
   await producer.close();
 }
 
-/** Text in which little repeats, larger than the blocks of every codec but one. */
+/** Returns text with few repetitions, larger than the blocks of every codec but one. */
 function noise(length: number): string {
   const letters: string[] = [];
   for (let state = 1; letters.length < length;) {

@@ -17,20 +17,23 @@ export function sendFailuresContract(suite: ContractSuite): void {
 }
 
 function unknownPartitions({ testCase }: ContractSuite): void {
-  testCase('an unknown partition is told, and its companions are written', async (context) => {
-    const topic = await context.topic(2);
-    const error = await context.rejects(
-      context.producer().send(
-        [0, 7, 1].map((partition) => ({ topic, partition, value: 'v' })),
-        { timeoutMs: 1_000 },
-      ),
-      SendError,
-    );
-    assert.deepEqual(states(error), ['written', 'not-written', 'written']);
-    assert.ok(errorOf(error.outcomes[1]) instanceof UnknownPartitionError);
-  });
+  testCase(
+    'an unknown partition fails its record only; the others are written',
+    async (context) => {
+      const topic = await context.topic(2);
+      const error = await context.rejects(
+        context.producer().send(
+          [0, 7, 1].map((partition) => ({ topic, partition, value: 'v' })),
+          { timeoutMs: 1_000 },
+        ),
+        SendError,
+      );
+      assert.deepEqual(states(error), ['written', 'not-written', 'written']);
+      assert.ok(errorOf(error.outcomes[1]) instanceof UnknownPartitionError);
+    },
+  );
 
-  testCase('an unknown topic is told within the deadline', async (context) => {
+  testCase('an unknown topic fails within the deadline', async (context) => {
     const [topic, missing] = [await context.topic(), context.name('missing')];
     const before = context.runtime.monotonic();
     const error = await context.rejects(
@@ -51,7 +54,7 @@ function unknownPartitions({ testCase }: ContractSuite): void {
     assert.deepEqual(await context.admin.topics([missing]), []);
   });
 
-  testCase('a topic that is created before the deadline gets its record', async (context) => {
+  testCase('a topic created before the deadline gets its record', async (context) => {
     const topic = context.name('created-later');
     const sending = context.producer().send([{ topic, value: 'patient' }]);
     await context.staysPending(sending, 'A send to a missing topic');
@@ -62,7 +65,7 @@ function unknownPartitions({ testCase }: ContractSuite): void {
 }
 
 function tooLargeRecords({ testCase }: ContractSuite): void {
-  testCase('a record too large for the topic fails alone', async (context) => {
+  testCase("a record above the topic's size limit fails alone", async (context) => {
     const topic = await context.topic(1, { 'max.message.bytes': '2000' });
     const error = await sendSizes(context, topic, [10, 5_000, 20], {});
     assert.deepEqual(states(error), ['written', 'not-written', 'written']);
@@ -70,7 +73,7 @@ function tooLargeRecords({ testCase }: ContractSuite): void {
     assert.deepEqual(await lengthsIn(context, topic), [10, 20]);
   });
 
-  testCase('small records that fill a batch beyond the limit are all written', async (context) => {
+  testCase('small records whose batch exceeds the limit are all written', async (context) => {
     const topic = await context.topic(1, { 'max.message.bytes': '2000' });
     await context.write(
       topic,
@@ -80,7 +83,7 @@ function tooLargeRecords({ testCase }: ContractSuite): void {
   });
 
   testCase(
-    "a record beyond the sender's own bound fails alone, and never leaves",
+    "a record above the producer's own limit fails alone, and is never sent",
     async (context) => {
       const topic = await context.topic();
       const options = { batchBytes: 1_000, maxRequestBytes: 4_000 };
@@ -92,7 +95,7 @@ function tooLargeRecords({ testCase }: ContractSuite): void {
     },
   );
 
-  testCase('each outcome stands at the place of its record', async (context) => {
+  testCase('outcomes have the same order as the records', async (context) => {
     const [small, topic] = [
       await context.topic(1, { 'max.message.bytes': '2000' }),
       await context.topic(1),
@@ -106,10 +109,10 @@ function tooLargeRecords({ testCase }: ContractSuite): void {
     ];
     const sending = context.producer().send(records, { timeoutMs: 1_000 });
     const { outcomes } = await context.rejects(sending, SendError);
-    const told = outcomes.map((each) =>
+    const reported = outcomes.map((each) =>
       each.state === 'written' ? `${each.topic}@${each.offset}` : `${each.topic} ${each.state}`,
     );
-    assert.deepEqual(told, [
+    assert.deepEqual(reported, [
       `${small} not-written`,
       `${topic}@0`,
       `${topic} not-written`,
@@ -120,60 +123,72 @@ function tooLargeRecords({ testCase }: ContractSuite): void {
 }
 
 function faults({ requiring }: ContractSuite): void {
-  requiring('refuseWrites')('refused until the deadline: not written', async (context) => {
-    const topic = await context.topic();
-    const allow = await context.ability('refuseWrites')(topic);
-    const error = await context.rejects(
-      context.producer().send([{ topic, value: 'v' }], { timeoutMs: 700 }),
-      SendError,
-    );
-    assert.deepEqual([states(error), error.retriable], [['not-written'], true]);
-    await allow();
-    assert.equal((await context.admin.watermarks(topic))[0]?.high, 0);
-  });
+  requiring('refuseWrites')(
+    'a record refused until the deadline is not-written',
+    async (context) => {
+      const topic = await context.topic();
+      const allow = await context.ability('refuseWrites')(topic);
+      const error = await context.rejects(
+        context.producer().send([{ topic, value: 'v' }], { timeoutMs: 700 }),
+        SendError,
+      );
+      assert.deepEqual([states(error), error.retriable], [['not-written'], true]);
+      await allow();
+      assert.equal((await context.admin.watermarks(topic))[0]?.high, 0);
+    },
+  );
 
-  requiring('refuseWrites')('refused for a while: written once, in order', async (context) => {
-    const topic = await context.topic();
-    const producer = context.producer();
-    const allow = await context.ability('refuseWrites')(topic);
-    const sends = ['a', 'b', 'c'].map((value) => producer.send([{ topic, value }]));
-    await context.staysPending(Promise.race(sends), 'A refused send');
-    await allow();
-    await context.within(Promise.all(sends), 'the sends, once allowed');
-    const member = await context.join({ topics: [topic] });
-    assert.deepEqual(await member.readValues(3), ['a', 'b', 'c']);
-    assert.equal((await context.admin.watermarks(topic))[0]?.high, 3);
-  });
+  requiring('refuseWrites')(
+    'a record refused for a while is written once, in order',
+    async (context) => {
+      const topic = await context.topic();
+      const producer = context.producer();
+      const allow = await context.ability('refuseWrites')(topic);
+      const sends = ['a', 'b', 'c'].map((value) => producer.send([{ topic, value }]));
+      await context.staysPending(Promise.race(sends), 'A refused send');
+      await allow();
+      await context.within(Promise.all(sends), 'the sends, once allowed');
+      const member = await context.join({ topics: [topic] });
+      assert.deepEqual(await member.readValues(3), ['a', 'b', 'c']);
+      assert.equal((await context.admin.watermarks(topic))[0]?.high, 3);
+    },
+  );
 
-  requiring('loseAnswers')('written, but never answered: unknown', async (context) => {
+  requiring('loseAnswers')('a record whose response is lost is unknown', async (context) => {
     const { topic, outcome, high } = await sendWithoutAnswer(context);
     assert.equal(outcome?.state, 'unknown');
     assert.equal(outcome?.topic, topic);
     assert.ok(high >= 2, 'the record is in the log');
   });
 
-  requiring('loseAnswers', 'idempotent sends')('a retry writes nothing twice', async (context) => {
-    assert.equal((await sendWithoutAnswer(context)).high, 2);
-  });
+  requiring('loseAnswers', 'idempotent sends')(
+    'a retry writes no record twice',
+    async (context) => {
+      assert.equal((await sendWithoutAnswer(context)).high, 2);
+    },
+  );
 
-  requiring('loseAnswers')('after an unknown fate the next record is written', async (context) => {
-    const { topic, producer, allow, high } = await sendWithoutAnswer(context);
-    await allow();
-    const sending = producer.send([{ topic, partition: 0, value: 'next' }]);
-    const [written] = await context.within(sending, 'the record after the unknown one');
-    assert.ok((written?.offset ?? -1) >= high, 'it has a place of its own');
-    const member = await context.join({ topics: [topic] });
-    const values = await member.readValues((written?.offset ?? 0) + 1);
-    assert.equal(values.at(-1), 'next');
-  });
+  requiring('loseAnswers')(
+    'the next record is written after an unknown outcome',
+    async (context) => {
+      const { topic, producer, allow, high } = await sendWithoutAnswer(context);
+      await allow();
+      const sending = producer.send([{ topic, partition: 0, value: 'next' }]);
+      const [written] = await context.within(sending, 'the record after the unknown one');
+      assert.ok((written?.offset ?? -1) >= high, 'the record has its own offset');
+      const member = await context.join({ topics: [topic] });
+      const values = await member.readValues((written?.offset ?? 0) + 1);
+      assert.equal(values.at(-1), 'next');
+    },
+  );
 
-  requiring('delayAnswers')('late answers change nothing', async (context) => {
+  requiring('delayAnswers')('a late response changes no outcome', async (context) => {
     const topic = await context.topic();
     const driver = await context.newProcess();
     const producer = driver.producer();
     const undo = await context.ability('delayAnswers')(driver, 200);
     const sends = [0, 1, 2].map((index) => producer.send([{ topic, value: String(index) }]));
-    const written = await context.within(Promise.all(sends), 'the late answers');
+    const written = await context.within(Promise.all(sends), 'the late responses');
     await undo();
     assert.deepEqual(
       written.map(([result]) => result?.offset),
@@ -181,19 +196,22 @@ function faults({ requiring }: ContractSuite): void {
     );
   });
 
-  requiring('unplug')('no broker until the deadline: not written', async (context) => {
-    const topic = await context.topic();
-    const driver = await context.newProcess();
-    const producer = driver.producer();
-    await context.ability('unplug')(driver);
-    const error = await context.rejects(
-      producer.send([{ topic, value: 'v' }], { timeoutMs: 700 }),
-      SendError,
-    );
-    assert.deepEqual([states(error), error.retriable], [['not-written'], true]);
-  });
+  requiring('unplug')(
+    'a record is not-written if no broker is reachable until the deadline',
+    async (context) => {
+      const topic = await context.topic();
+      const driver = await context.newProcess();
+      const producer = driver.producer();
+      await context.ability('unplug')(driver);
+      const error = await context.rejects(
+        producer.send([{ topic, value: 'v' }], { timeoutMs: 700 }),
+        SendError,
+      );
+      assert.deepEqual([states(error), error.retriable], [['not-written'], true]);
+    },
+  );
 
-  requiring('unplug')('close ends what cannot be finished', async (context) => {
+  requiring('unplug')('close rejects the sends that cannot be completed', async (context) => {
     const topic = await context.topic();
     const driver = await context.newProcess();
     const producer = driver.producer({ deliveryTimeoutMs: 3_000 });
@@ -204,13 +222,16 @@ function faults({ requiring }: ContractSuite): void {
   });
 }
 
-/** The first record of its partition is answered, so that the driver knows where to send the second. */
+/**
+ * Sends a first record that is acknowledged, so that the driver knows the leader of the second
+ * record's partition.
+ */
 async function sendWithoutAnswer(context: CaseContext) {
   const topic = await context.topic();
   const driver = await context.newProcess();
   const producer = driver.producer({ requestTimeoutMs: 400, deliveryTimeoutMs: 10_000 });
   const record = { topic, partition: 0, value: 'v' };
-  await context.within(producer.send([record]), 'a record that is answered');
+  await context.within(producer.send([record]), 'an acknowledged record');
   const allow = await context.ability('loseAnswers')(driver);
   const sending = producer.send([record], { timeoutMs: 1_000 });
   const { outcomes } = await context.rejects(sending, SendError);

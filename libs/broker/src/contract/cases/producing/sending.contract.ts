@@ -12,7 +12,7 @@ export function sendingContract(suite: ContractSuite): void {
 }
 
 function results({ testCase, requiring }: ContractSuite): void {
-  testCase('gives one result per record, in the order of the call', async (context) => {
+  testCase('returns one result per record, in the order of the call', async (context) => {
     const topic = await context.topic(2);
     const timestamp = context.runtime.now() - 5_000;
     const written = await context.send(
@@ -50,7 +50,7 @@ function results({ testCase, requiring }: ContractSuite): void {
     assert.deepEqual(await context.send([]), []);
   });
 
-  testCase('has written what it resolves: a reader sees it at once', async (context) => {
+  testCase('a resolved send is visible to a reader at once', async (context) => {
     const topic = await context.topic();
     const elsewhere = (await context.newProcess()).admin();
     for (const value of numbered(5)) {
@@ -60,7 +60,7 @@ function results({ testCase, requiring }: ContractSuite): void {
   });
 
   for (const compression of ['gzip', 'snappy', 'lz4', 'zstd'] as const)
-    requiring(compression)(`gives the same results with ${compression}`, async (context) => {
+    requiring(compression)(`returns the same results with ${compression}`, async (context) => {
       const topic = await context.topic();
       const producer = context.producer({ compression });
       const records = numbered(20).map((value) => ({ topic, partition: 0, value }));
@@ -73,7 +73,7 @@ function results({ testCase, requiring }: ContractSuite): void {
 }
 
 function order({ testCase }: ContractSuite): void {
-  testCase('keeps the order of calls that do not wait for each other', async (context) => {
+  testCase('keeps the order of parallel calls', async (context) => {
     const topic = await context.topic();
     const producer = context.producer();
     const sends = numbered(200).map((value) => producer.send([{ topic, partition: 0, value }]));
@@ -82,7 +82,7 @@ function order({ testCase }: ContractSuite): void {
     assert.deepEqual(offsets, [...Array(200).keys()]);
   });
 
-  testCase('keeps that order over many requests', async (context) => {
+  testCase('keeps the order of parallel calls over many requests', async (context) => {
     const topic = await context.topic(2);
     const producer = context.producer({ batchBytes: 500, lingerMs: 0 });
     const sends = numbered(100).map((value) =>
@@ -103,7 +103,7 @@ function order({ testCase }: ContractSuite): void {
     assert.deepEqual(await member.readValues(5_000), numbered(5_000));
   });
 
-  testCase('writes more than its buffer holds', async (context) => {
+  testCase('writes more records than its buffer holds', async (context) => {
     const topic = await context.topic();
     const producer = context.producer({ batchBytes: 4_000, bufferBytes: 20_000 });
     const sends = numbered(60).map((value) =>
@@ -118,7 +118,7 @@ function order({ testCase }: ContractSuite): void {
 }
 
 function ending({ testCase }: ContractSuite): void {
-  testCase('close waits for what is under way', async (context) => {
+  testCase('close waits for pending sends', async (context) => {
     const topic = await context.topic();
     const producer = context.producer({ lingerMs: 200 });
     const sending = producer.send([record(topic)]);
@@ -134,7 +134,7 @@ function ending({ testCase }: ContractSuite): void {
     assert.equal((await context.admin.watermarks(topic))[0]?.high, 0);
   });
 
-  testCase('writes nothing when its signal was aborted before', async (context) => {
+  testCase('writes nothing if its signal was aborted before', async (context) => {
     const topic = await context.topic();
     const error = await context.rejects(
       context.producer().send([record(topic), record(topic)], { signal: AbortSignal.abort() }),
@@ -143,7 +143,7 @@ function ending({ testCase }: ContractSuite): void {
     await assertNotWritten(context, error, topic, 2);
   });
 
-  testCase('gives up what has not left when its signal aborts', async (context) => {
+  testCase('drops unsent records when its signal aborts', async (context) => {
     const topic = await context.topic();
     const abort = new AbortController();
     const producer = context.producer({ lingerMs: 10_000 });
@@ -156,7 +156,7 @@ function ending({ testCase }: ContractSuite): void {
     await assertNotWritten(context, await sending, topic, 1);
   });
 
-  testCase('a call that aborts takes no other call with it', async (context) => {
+  testCase('an aborted call does not cancel other calls', async (context) => {
     const topic = await context.topic();
     const abort = new AbortController();
     const producer = context.producer({ lingerMs: 200 });

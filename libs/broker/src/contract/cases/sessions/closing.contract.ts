@@ -9,7 +9,7 @@ export function lifetimeContract(suite: ContractSuite): void {
 }
 
 function sessions({ testCase, requiring }: ContractSuite): void {
-  testCase('a session closes once, however often it is asked', async (context) => {
+  testCase('a session closes once, however often close is called', async (context) => {
     const member = await context.join({ topics: [await context.topic()] });
     await Promise.all([member.close(), member.close(), member.close()]);
     await member.close();
@@ -18,37 +18,40 @@ function sessions({ testCase, requiring }: ContractSuite): void {
     assert.deepEqual([member.session.assignment(), member.eventsOf('lost')], [[], []]);
   });
 
-  testCase('a session that never started closes too', async (context) => {
+  testCase('a session that never started can be closed', async (context) => {
     const member = context.member({ topics: [await context.topic()] });
     await member.close();
     assert.deepEqual(member.events, []);
     await context.rejects(member.startWithoutDeadline(), ClosedError);
   });
 
-  testCase('nothing is told after close has resolved', async (context) => {
+  testCase('callbacks do not run after close has resolved', async (context) => {
     const [topic, groupId] = [await context.topic(2), context.name('group')];
     const leaver = await context.join({ topics: [topic], groupId });
     await leaver.close();
-    const told = [leaver.events.length, leaver.statuses.length];
+    const reported = [leaver.events.length, leaver.statuses.length];
     const driver = await context.newProcess();
     const next = await context.join({ topics: [topic], groupId, driver });
     await context.write(topic, numbered(3));
     await next.read(3);
-    assert.deepEqual([leaver.events.length, leaver.statuses.length], told);
+    assert.deepEqual([leaver.events.length, leaver.statuses.length], reported);
   });
 
-  testCase('close leaves the group at once: nobody waits for the time-out', async (context) => {
-    const [topic, groupId] = [await context.topic(), context.name('group')];
-    const options = { topics: [topic], groupId, sessionTimeoutMs: 10_000 };
-    const leaver = await context.join(options);
-    await leaver.close();
-    const before = context.runtime.monotonic();
-    await context.join({ ...options, driver: await context.newProcess() });
-    const took = context.runtime.monotonic() - before;
-    assert.ok(took < 5_000, `the next member waited ${took} ms`);
-  });
+  testCase(
+    'close leaves the group at once, so that no member waits for the session timeout',
+    async (context) => {
+      const [topic, groupId] = [await context.topic(), context.name('group')];
+      const options = { topics: [topic], groupId, sessionTimeoutMs: 10_000 };
+      const leaver = await context.join(options);
+      await leaver.close();
+      const before = context.runtime.monotonic();
+      await context.join({ ...options, driver: await context.newProcess() });
+      const took = context.runtime.monotonic() - before;
+      assert.ok(took < 5_000, `the next member waited ${took} ms`);
+    },
+  );
 
-  testCase('close waits for a commit that is under way', async (context) => {
+  testCase('close waits for a pending commit', async (context) => {
     const [topic, groupId] = [await context.topic(), context.name('group')];
     const member = await context.join({ topics: [topic], groupId });
     const commit = member.session.commit([{ topic, partition: 0, offset: 3 }]);
@@ -60,7 +63,7 @@ function sessions({ testCase, requiring }: ContractSuite): void {
   });
 
   requiring('loseCoordinator')(
-    'a session outlives the loss of its coordinator',
+    'a session continues after the loss of its coordinator',
     async (context) => {
       const [topic, groupId] = [await context.topic(), context.name('group')];
       await context.write(topic, numbered(5));
@@ -79,13 +82,13 @@ function sessions({ testCase, requiring }: ContractSuite): void {
 }
 
 function drivers({ testCase }: ContractSuite): void {
-  testCase('a driver says of itself what it was said to be able to', (context) => {
+  testCase('a driver has the capabilities that the fixture declares', (context) => {
     assert.deepEqual(context.driver.capabilities, context.fixture.capabilities);
     assert.notEqual(context.driver.name, '');
     return Promise.resolve();
   });
 
-  testCase('a driver closes all it has handed out', async (context) => {
+  testCase('a driver closes all its sessions', async (context) => {
     const topic = await context.topic();
     const driver = await context.newProcess();
     const member = await context.join({ topics: [topic], driver });
@@ -99,7 +102,7 @@ function drivers({ testCase }: ContractSuite): void {
     await context.rejects(admin.topics(), ClosedError);
   });
 
-  testCase('a driver closes once, however often it is asked', async (context) => {
+  testCase('a driver closes once, however often close is called', async (context) => {
     const driver = await context.newProcess();
     const member = await context.join({ topics: [await context.topic()], driver });
     await context.within(Promise.all([driver.close(), driver.close()]), 'the driver to close');
@@ -107,7 +110,7 @@ function drivers({ testCase }: ContractSuite): void {
     assert.equal(member.eventsOf('revoked').length, 1);
   });
 
-  testCase('a closed driver hands out nothing', async (context) => {
+  testCase('a closed driver creates no sessions', async (context) => {
     const driver = await context.newProcess();
     await driver.close();
     const options = { groupId: context.name('group'), topics: ['topic'] };
@@ -116,7 +119,7 @@ function drivers({ testCase }: ContractSuite): void {
     assert.throws(() => driver.admin(), ClosedError);
   });
 
-  testCase('closing one driver leaves the others alone', async (context) => {
+  testCase('closing one driver does not affect others', async (context) => {
     const topic = await context.topic();
     const [one, other] = [await context.newProcess(), await context.newProcess()];
     const member = await context.join({ topics: [topic], driver: one });
@@ -126,7 +129,7 @@ function drivers({ testCase }: ContractSuite): void {
     assert.deepEqual(await member.readValues(1), ['still here']);
   });
 
-  testCase('a producer or an admin closes once, however often it is asked', async (context) => {
+  testCase('a producer or an admin closes once, however often close is called', async (context) => {
     const [producer, admin] = [context.producer(), context.driver.admin()];
     await context.within(
       Promise.all([producer.close(), producer.close(), admin.close(), admin.close()]),

@@ -5,38 +5,32 @@ import type { ContractSuite } from '../../contract-suite.js';
 
 const validConsumer = { groupId: 'group', topics: ['topic'] };
 
-/** Options that no driver may accept, and what the message must mention. */
+/** Options that no driver may accept, and what the error message must mention. */
 const invalidConsumers: Readonly<Record<string, readonly [object, RegExp]>> = {
   'an unknown key, with a suggestion': [{ ...validConsumer, offsetRest: 'latest' }, /offsetReset/],
   'an unknown key of fetch, with a suggestion': [
     { ...validConsumer, fetch: { maxWaitMS: 5 } },
     /maxWaitMs/,
   ],
-  'a heartbeat of more than a third of the session': [
+  'a heartbeat interval above a third of the session timeout': [
     { ...validConsumer, sessionTimeoutMs: 900, heartbeatIntervalMs: 400 },
     /heartbeatIntervalMs/,
   ],
   'no topics': [{ ...validConsumer, topics: [] }, /topics/],
-  'a topic twice': [{ ...validConsumer, topics: ['a', 'a'] }, /topics/],
+  'a duplicate topic': [{ ...validConsumer, topics: ['a', 'a'] }, /topics/],
   'an illegal topic name': [{ ...validConsumer, topics: ['a b'] }, /topics/],
   'an empty group id': [{ ...validConsumer, groupId: '' }, /groupId/],
-  'a policy that does not exist': [{ ...validConsumer, offsetReset: 'first' }, /offsetReset/],
-  'an isolation that does not exist': [
-    { ...validConsumer, isolation: 'serializable' },
-    /isolation/,
-  ],
-  'an assignor that does not exist': [{ ...validConsumer, assignors: ['stickyy'] }, /sticky/],
-  'a group protocol that does not exist': [
-    { ...validConsumer, groupProtocol: 'share' },
-    /groupProtocol/,
-  ],
+  'an unknown offsetReset': [{ ...validConsumer, offsetReset: 'first' }, /offsetReset/],
+  'an unknown isolation': [{ ...validConsumer, isolation: 'serializable' }, /isolation/],
+  'an unknown assignor': [{ ...validConsumer, assignors: ['stickyy'] }, /sticky/],
+  'an unknown group protocol': [{ ...validConsumer, groupProtocol: 'share' }, /groupProtocol/],
   'no assignor': [{ ...validConsumer, assignors: [] }, /assignors/],
-  'a session time-out of zero': [{ ...validConsumer, sessionTimeoutMs: 0 }, /sessionTimeoutMs/],
-  'a negative rebalance time-out': [
+  'a session timeout of zero': [{ ...validConsumer, sessionTimeoutMs: 0 }, /sessionTimeoutMs/],
+  'a negative rebalance timeout': [
     { ...validConsumer, rebalanceTimeoutMs: -1 },
     /rebalanceTimeoutMs/,
   ],
-  'a number that is none': [{ ...validConsumer, fetch: { maxBytes: Number.NaN } }, /maxBytes/],
+  'NaN as a number': [{ ...validConsumer, fetch: { maxBytes: Number.NaN } }, /maxBytes/],
   'a fraction of a byte': [
     { ...validConsumer, fetch: { maxPartitionBytes: 1.5 } },
     /maxPartitionBytes/,
@@ -46,12 +40,12 @@ const invalidConsumers: Readonly<Record<string, readonly [object, RegExp]>> = {
 
 const invalidProducers: Readonly<Record<string, readonly [object, RegExp]>> = {
   'an unknown key, with a suggestion': [{ lingerMS: 5 }, /lingerMs/],
-  'a negative linger': [{ lingerMs: -1 }, /lingerMs/],
-  'a batch of no bytes': [{ batchBytes: 0 }, /batchBytes/],
+  'a negative linger time': [{ lingerMs: -1 }, /lingerMs/],
+  'a batch size of zero': [{ batchBytes: 0 }, /batchBytes/],
   'a buffer smaller than a batch': [{ batchBytes: 2_000, bufferBytes: 1_000 }, /bufferBytes/],
-  'a compression that does not exist': [{ compression: 'brotli' }, /compression/],
+  'an unknown compression': [{ compression: 'brotli' }, /compression/],
   'an empty transactional id': [{ transactionalId: '' }, /transactionalId/],
-  'a transaction time-out without a transactional id': [
+  'a transaction timeout without a transactional id': [
     { transactionTimeoutMs: 1_000 },
     /transactionalId/,
   ],
@@ -59,24 +53,27 @@ const invalidProducers: Readonly<Record<string, readonly [object, RegExp]>> = {
     { transactionalId: 'tx', idempotent: false },
     /idempotent/,
   ],
-  'a deadline that is none': [{ deliveryTimeoutMs: Number.POSITIVE_INFINITY }, /deliveryTimeoutMs/],
+  'an infinite delivery timeout': [
+    { deliveryTimeoutMs: Number.POSITIVE_INFINITY },
+    /deliveryTimeoutMs/,
+  ],
 };
 
 export function validationContract({ testCase }: ContractSuite): void {
   for (const [what, [options, mentioned]] of Object.entries(invalidConsumers))
-    testCase(`a consumer refuses ${what}`, (context) => {
+    testCase(`a consumer rejects ${what}`, (context) => {
       assertRefused(() => context.driver.consumer(options as ConsumerOptions), mentioned);
       return Promise.resolve();
     });
 
   for (const [what, [options, mentioned]] of Object.entries(invalidProducers))
-    testCase(`a producer refuses ${what}`, (context) => {
+    testCase(`a producer rejects ${what}`, (context) => {
       assertRefused(() => context.driver.producer(options), mentioned);
       return Promise.resolve();
     });
 
   for (const maxRecords of [0, -1, 1.5, Number.NaN])
-    testCase(`a poll refuses to give ${maxRecords} records`, async (context) => {
+    testCase(`poll rejects maxRecords ${maxRecords}`, async (context) => {
       const topic = await context.topic();
       await context.write(topic, ['kept']);
       const member = await context.join({ topics: [topic] });
@@ -85,7 +82,7 @@ export function validationContract({ testCase }: ContractSuite): void {
     });
 
   for (const maxBytes of [0, -1, 1.5, Number.NaN])
-    testCase(`a poll refuses to give ${maxBytes} bytes`, async (context) => {
+    testCase(`poll rejects maxBytes ${maxBytes}`, async (context) => {
       const topic = await context.topic();
       await context.write(topic, ['kept']);
       const member = await context.join({ topics: [topic] });
@@ -93,7 +90,7 @@ export function validationContract({ testCase }: ContractSuite): void {
       assert.deepEqual(await member.readValues(1), ['kept']);
     });
 
-  testCase('options are not changed by using them', async (context) => {
+  testCase('options are not modified', async (context) => {
     const options = Object.freeze({
       ...validConsumer,
       topics: Object.freeze([await context.topic()]),

@@ -6,58 +6,67 @@ import type { Partition } from '../log/partition.js';
 import { Refusal } from './refusal.js';
 import { GROUP_OPERATIONS, type FaultMatch } from './request-scope.js';
 
-/** What a test may order to go wrong. Every fault lasts for so many requests, or until it is lifted. */
+/**
+ * The faults that a test can inject. Each one lasts for a number of requests, or until it is
+ * lifted.
+ */
 export class BrokerFaults {
   constructor(private readonly cluster: MemoryCluster) {}
 
-  /** The request has no effect and is answered with this error. */
+  /** Answers the request with this error, without executing it. */
   refuse(match: FaultMatch, error: FaultError, limit?: FaultLimit): Fault {
     return this.cluster.faults.add(match, { kind: 'refuse', error }, limit);
   }
 
-  /** The request has its effect, and then this error instead of its answer: a time-out after the write. */
+  /** Executes the request, and answers with this error: a timeout after the write, for example. */
   failAfter(match: FaultMatch, error: FaultError, limit?: FaultLimit): Fault {
     return this.cluster.faults.add(match, { kind: 'fail-after', error }, limit);
   }
 
-  /** The request has its effect; the client waits for the answer until its own time-out. */
+  /** Executes the request and drops the response; the client waits until its own timeout. */
   loseAnswers(match: FaultMatch, limit?: FaultLimit): Fault {
     return this.cluster.faults.add(match, { kind: 'lose-answer' }, limit);
   }
 
-  /** The request never arrives; the client waits for the answer until its own time-out. */
+  /** Drops the request; the client waits for a response until its own timeout. */
   loseRequests(match: FaultMatch, limit?: FaultLimit): Fault {
     return this.cluster.faults.add(match, { kind: 'lose-request' }, limit);
   }
 
-  /** The request arrives and has its effect this much later. */
+  /** Delays the arrival and the execution of the request. */
   delayRequests(match: FaultMatch, milliseconds: number, limit?: FaultLimit): Fault {
     return this.cluster.faults.add(match, { kind: 'delay-request', milliseconds }, limit);
   }
 
-  /** The request has its effect at once; the answer comes this much later. */
+  /** Executes the request at once and delays the response. */
   delayAnswers(match: FaultMatch, milliseconds: number, limit?: FaultLimit): Fault {
     return this.cluster.faults.add(match, { kind: 'delay-answer', milliseconds }, limit);
   }
 
-  /** Breaks what is under way and refuses what comes, as a cut cable does. */
+  /** Breaks pending requests and refuses new ones, as a lost network connection does. */
   unplug(match: FaultMatch): Fault {
     const fault = this.refuse(match, new ConnectionRefusedError());
     this.cluster.network.failPending(match, connectionLostError());
     return fault;
   }
 
-  /** The group's heartbeats (or one member's) never arrive: the broker takes the member for dead. */
+  /**
+   * Drops the heartbeats of the group or of one member, so that the broker removes the member after
+   * its session timeout.
+   */
   dropHeartbeats(match: Pick<FaultMatch, 'groupId' | 'memberId' | 'clientId'>): Fault {
     return this.loseRequests({ ...match, operation: 'heartbeat' });
   }
 
-  /** What happens to a member whose session runs out; it learns of it by its next request. */
+  /** Removes a member as if its session had timed out; the member notices at its next request. */
   expireSession(groupId: string, memberId: string): void {
     this.cluster.groups.expel(groupId, memberId);
   }
 
-  /** The group has no coordinator until this is lifted; joins that were held are answered so too. */
+  /**
+   * Takes the coordinator of the group away until the fault is lifted; waiting joins are answered
+   * with the same error.
+   */
   loseCoordinator(groupId: string, limit?: FaultLimit): Fault {
     const match = { operation: GROUP_OPERATIONS, groupId };
     const fault = this.refuse(match, 'NOT_COORDINATOR', limit);
@@ -65,7 +74,7 @@ export class BrokerFaults {
     return fault;
   }
 
-  /** The partition (or all of the topic) has no leader until this is lifted. */
+  /** Takes the leader of the partition (or of all partitions) away until the fault is lifted. */
   loseLeader(topic: string, partition?: number): Fault {
     const partitions = this.#partitions(topic, partition);
     for (const each of partitions) setLeader(each, -1);
@@ -77,7 +86,7 @@ export class BrokerFaults {
     };
   }
 
-  /** The next replica leads, in a new epoch; with one replica the same broker does. */
+  /** Moves the leader to the next replica, in a new epoch; a single replica stays the leader. */
   moveLeader({ topic, partition }: TopicPartition): void {
     for (const each of this.#partitions(topic, partition)) {
       const next = each.replicas.indexOf(each.leader) + 1;
@@ -85,7 +94,7 @@ export class BrokerFaults {
     }
   }
 
-  /** An unclean leader election: what was written from this offset on is gone. */
+  /** Simulates an unclean leader election: all records from this offset on are lost. */
   truncate({ topic, partition }: TopicPartition, offset: number): void {
     for (const each of this.#partitions(topic, partition)) {
       each.log.truncate(offset);
@@ -93,7 +102,7 @@ export class BrokerFaults {
     }
   }
 
-  /** Breaks a byte in the batch that holds this offset. */
+  /** Changes a byte in the batch that contains this offset. */
   corrupt({ topic, partition }: TopicPartition, offset: number): void {
     for (const each of this.#partitions(topic, partition)) {
       const bytes = each.log.batchesFrom(offset)[0]?.bytes;

@@ -2,7 +2,10 @@ import type { TopicPartition } from '../../../port/record.js';
 import { isMatched, type FaultMatch, type Operation, type RequestScope } from './request-scope.js';
 import { Refusal, type RefusalName } from './refusal.js';
 
-/** What a fault answers: a refusal by Kafka's name, or any error, as a broken connection would cause. */
+/**
+ * The error that a fault answers: one of Kafka's error names, or any error, such as a lost
+ * connection.
+ */
 export type FaultError = RefusalName | Error;
 
 export type FaultEffect =
@@ -14,13 +17,13 @@ export type FaultEffect =
   | { readonly kind: 'fail-after'; readonly error: FaultError };
 
 export interface FaultLimit {
-  /** How many requests it meets before it lifts itself. Default: until it is lifted. */
+  /** The number of requests after which the fault lifts itself. Default: unlimited. */
   readonly times?: number;
 }
 
-/** A fault in force. */
+/** An active fault. */
 export interface Fault {
-  /** How many requests it has met. */
+  /** The number of requests that the fault has affected. */
   readonly hits: number;
   lift(): void;
 }
@@ -46,7 +49,7 @@ class ActiveFault implements Fault {
   }
 }
 
-/** The faults in force, and which of them a request meets. */
+/** The active faults, and the search for those that affect a request. */
 export class FaultRegistry {
   #active: ActiveFault[] = [];
 
@@ -58,14 +61,16 @@ export class FaultRegistry {
     return rule;
   }
 
-  /** Every fault that the request meets as a whole, in the order in which they were ordered. */
+  /**
+   * Returns the faults that affect the request as a whole, in the order in which they were added.
+   */
   take(scope: RequestScope): readonly FaultEffect[] {
     return this.#active
       .filter((rule) => !isForOnePartition(rule, scope) && isMatched(rule.match, scope))
       .map((rule) => rule.hit());
   }
 
-  /** The refusal that one partition of a request meets, while its other partitions do not. */
+  /** Returns the refusal of one partition of a request, whose other partitions may succeed. */
   refusalOf(scope: RequestScope, partition: TopicPartition): Refusal | undefined {
     const narrowed = { ...scope, partitions: [partition] };
     const rule = this.#active.find(
@@ -83,7 +88,10 @@ export function faultError(error: FaultError): Error {
 
 const ANSWERED_BY_PARTITION: ReadonlySet<Operation> = new Set<Operation>(['fetch', 'commit']);
 
-/** A named refusal for a topic is an answer about partitions, where the answer has room for such. */
+/**
+ * Returns whether the fault applies to single partitions: it names a topic and a Kafka error, and
+ * the response has errors per partition.
+ */
 function isForOnePartition({ match, effect }: ActiveFault, { operation }: RequestScope): boolean {
   return (
     match.topic !== undefined &&

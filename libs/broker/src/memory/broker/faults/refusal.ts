@@ -1,4 +1,4 @@
-/** Kafka's names and codes for what a broker may answer instead of doing what it was asked. */
+/** Names and numbers of Kafka's error codes. */
 export const REFUSAL_CODES = {
   UNKNOWN_SERVER_ERROR: -1,
   OFFSET_OUT_OF_RANGE: 1,
@@ -68,7 +68,7 @@ const RETRIABLE: ReadonlySet<RefusalName> = new Set<RefusalName>([
   'STALE_MEMBER_EPOCH',
 ]);
 
-/** An answer with an error code: the broker's half of a failure. Clients turn it into an error of the port. */
+/** A response with an error code. Clients convert it into an error of the port. */
 export class Refusal extends Error {
   readonly brokerCode: number;
   readonly retriable: boolean;
@@ -84,7 +84,10 @@ export class Refusal extends Error {
   }
 }
 
-/** KIP-394: the first join is answered by an id, so that a client that died while joining leaves no ghost. */
+/**
+ * KIP-394: the first join is answered with a member id, so that a client that dies while joining
+ * leaves no unknown member behind.
+ */
 export class MemberIdRequired extends Refusal {
   constructor(readonly memberId: string) {
     super('MEMBER_ID_REQUIRED', `join again as ${memberId}`);

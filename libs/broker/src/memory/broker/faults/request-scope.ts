@@ -1,6 +1,6 @@
 import type { TopicPartition } from '../../../port/record.js';
 
-/** What a client can ask a broker to do. */
+/** A request type. */
 export type Operation =
   | 'metadata'
   | 'produce'
@@ -26,7 +26,7 @@ export type Operation =
   | 'delete-group'
   | 'delete-offsets';
 
-/** What a request is about. */
+/** The subject of a request. */
 export interface RequestScope {
   readonly operation: Operation;
   readonly clientId: string;
@@ -35,10 +35,10 @@ export interface RequestScope {
   readonly partitions?: readonly TopicPartition[];
 }
 
-/** Which requests are meant: all that agree with everything given here. */
+/** A filter for requests: all given properties must match. */
 export interface FaultMatch {
   readonly operation?: Operation | readonly Operation[];
-  /** Of a driver: see `memory({ clientId })`. */
+  /** The client id of a driver: see `memory({ clientId })`. */
   readonly clientId?: string;
   readonly groupId?: string;
   readonly memberId?: string;

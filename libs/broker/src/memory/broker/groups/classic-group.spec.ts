@@ -6,7 +6,7 @@ import { MemberIdRequired, type RefusalName } from '../faults/refusal.js';
 const SESSION_MS = 6_000;
 const REBALANCE_MS = 20_000;
 
-class Bench {
+class GroupSetup {
   readonly runtime = new VirtualRuntime();
   readonly group: ClassicGroup;
 
@@ -30,7 +30,7 @@ class Bench {
     });
   }
 
-  /** The first, anonymous join: it only gives an id. */
+  /** Sends the first join without a member id, which only returns an id. */
   newId(): string {
     try {
       void this.join();
@@ -41,7 +41,7 @@ class Bench {
     throw new Error('The group took a member without an id.');
   }
 
-  /** Joins so many members and syncs them; the first one leads. */
+  /** Joins and syncs so many members; the first one leads. */
   async stable(count: number): Promise<readonly string[]> {
     const ids = Array.from({ length: count }, () => this.newId());
     for (const id of ids) void this.join(id).catch(() => undefined);
@@ -66,212 +66,212 @@ class Bench {
 const shares = (ids: readonly string[]) => new Map(ids.map((id) => [id, Buffer.from(`of ${id}`)]));
 const refused = (reason: RefusalName) => expect.objectContaining({ reason });
 
-describe('Joining a group', () => {
-  it('takes an id first, and is then alone in generation 1', async () => {
-    const bench = new Bench();
-    const id = bench.newId();
-    const answer = await bench.join(id);
+describe('ClassicGroup.join', () => {
+  it('requires a member id first, and then starts generation 1 with one member', async () => {
+    const setup = new GroupSetup();
+    const id = setup.newId();
+    const answer = await setup.join(id);
     expect(answer).toMatchObject({ generation: 1, memberId: id, leaderId: id, protocol: 'range' });
     expect(answer.members.map(({ memberId }) => memberId)).toEqual([id]);
-    expect(bench.group.state).toBe('CompletingRebalance');
+    expect(setup.group.state).toBe('CompletingRebalance');
   });
 
-  it('waits the initial delay, so that a fleet that starts rebalances once', async () => {
-    const bench = new Bench(3_000);
-    const [one, other] = [bench.newId(), bench.newId()];
-    const joins = [bench.join(one), bench.join(other)];
-    await bench.runtime.advance(2_999);
-    expect(bench.group.state).toBe('PreparingRebalance');
-    await bench.runtime.advance(1);
+  it('waits for the initial delay, so that members that start together cause one rebalance', async () => {
+    const setup = new GroupSetup(3_000);
+    const [one, other] = [setup.newId(), setup.newId()];
+    const joins = [setup.join(one), setup.join(other)];
+    await setup.runtime.advance(2_999);
+    expect(setup.group.state).toBe('PreparingRebalance');
+    await setup.runtime.advance(1);
     expect((await Promise.all(joins)).map(({ generation }) => generation)).toEqual([1, 1]);
   });
 
-  it('is refused with an id that was never given, and without a common assignor', async () => {
-    const bench = new Bench();
-    await bench.stable(1);
-    expect(() => bench.join('somebody')).toThrow(refused('UNKNOWN_MEMBER_ID'));
-    expect(() => bench.join('', 'same', ['sticky'])).toThrow(
+  it('refuses an unknown member id, and a member without a common assignor', async () => {
+    const setup = new GroupSetup();
+    await setup.stable(1);
+    expect(() => setup.join('unknown')).toThrow(refused('UNKNOWN_MEMBER_ID'));
+    expect(() => setup.join('', 'same', ['sticky'])).toThrow(
       refused('INCONSISTENT_GROUP_PROTOCOL'),
     );
   });
 
-  it('settles on what most members like best among what all have', async () => {
-    const bench = new Bench();
-    const [first, second] = [bench.newId(), bench.newId()];
-    await bench.join(first, 'm', ['sticky', 'range']);
-    const joins = [bench.join(second, 'm', ['range', 'sticky', 'exotic'])];
-    joins.push(bench.join(first, 'm', ['range', 'sticky']));
+  it('chooses the protocol that most members prefer among those that all support', async () => {
+    const setup = new GroupSetup();
+    const [first, second] = [setup.newId(), setup.newId()];
+    await setup.join(first, 'm', ['sticky', 'range']);
+    const joins = [setup.join(second, 'm', ['range', 'sticky', 'exotic'])];
+    joins.push(setup.join(first, 'm', ['range', 'sticky']));
     expect((await Promise.all(joins)).map(({ protocol }) => protocol)).toEqual(['range', 'range']);
   });
 
-  it('keeps its generation for a follower that asks for the same again', async () => {
-    const bench = new Bench();
-    const [, follower = ''] = await bench.stable(2);
-    const { generation } = bench.group;
-    expect((await bench.join(follower)).generation).toBe(generation);
-    expect(bench.group.state).toBe('Stable');
+  it('keeps the generation when a follower repeats its join', async () => {
+    const setup = new GroupSetup();
+    const [, follower = ''] = await setup.stable(2);
+    const { generation } = setup.group;
+    expect((await setup.join(follower)).generation).toBe(generation);
+    expect(setup.group.state).toBe('Stable');
   });
 
-  it('starts a rebalance for a leader that joins again, and for changed topics', async () => {
-    const bench = new Bench();
-    const [leader = '', follower = ''] = await bench.stable(2);
-    void bench.join(leader);
-    expect(bench.group.state).toBe('PreparingRebalance');
-    await bench.join(follower);
-    await bench.sync([leader, follower]);
-    void bench.join(follower, 'changed');
-    expect(bench.group.state).toBe('PreparingRebalance');
+  it('starts a rebalance when the leader rejoins, and when topics change', async () => {
+    const setup = new GroupSetup();
+    const [leader = '', follower = ''] = await setup.stable(2);
+    void setup.join(leader);
+    expect(setup.group.state).toBe('PreparingRebalance');
+    await setup.join(follower);
+    await setup.sync([leader, follower]);
+    void setup.join(follower, 'changed');
+    expect(setup.group.state).toBe('PreparingRebalance');
   });
 
-  it('does not wait longer than a session time-out for who took an id and went away', async () => {
-    const bench = new Bench();
-    const [member = ''] = await bench.stable(1);
-    bench.newId();
-    const join = bench.join(member);
-    await bench.runtime.advance(SESSION_MS - 1);
-    expect(bench.group.state).toBe('PreparingRebalance');
-    await bench.runtime.advance(1);
+  it('waits at most one session timeout for a member that got an id and never joined', async () => {
+    const setup = new GroupSetup();
+    const [member = ''] = await setup.stable(1);
+    setup.newId();
+    const join = setup.join(member);
+    await setup.runtime.advance(SESSION_MS - 1);
+    expect(setup.group.state).toBe('PreparingRebalance');
+    await setup.runtime.advance(1);
     expect((await join).generation).toBe(2);
   });
 });
 
-describe('A rebalance', () => {
-  it('answers heartbeats by REBALANCE_IN_PROGRESS while it waits, and normally after that', async () => {
-    const bench = new Bench();
-    const [leader = '', follower = ''] = await bench.stable(2);
-    void bench.join(leader);
-    const { generation } = bench.group;
-    expect(() => bench.group.heartbeat({ memberId: follower, generation: generation })).toThrow(
+describe('a rebalance of a ClassicGroup', () => {
+  it('answers heartbeats with REBALANCE_IN_PROGRESS while it waits for joins, and normally afterwards', async () => {
+    const setup = new GroupSetup();
+    const [leader = '', follower = ''] = await setup.stable(2);
+    void setup.join(leader);
+    const { generation } = setup.group;
+    expect(() => setup.group.heartbeat({ memberId: follower, generation: generation })).toThrow(
       refused('REBALANCE_IN_PROGRESS'),
     );
-    await bench.join(follower);
-    expect(bench.group.state).toBe('CompletingRebalance');
-    bench.group.heartbeat({ memberId: follower, generation: generation + 1 });
+    await setup.join(follower);
+    expect(setup.group.state).toBe('CompletingRebalance');
+    setup.group.heartbeat({ memberId: follower, generation: generation + 1 });
   });
 
-  it('takes commits while it waits and none while it completes', async () => {
-    const bench = new Bench();
-    const [leader = '', follower = ''] = await bench.stable(2);
-    void bench.join(leader);
-    const { generation } = bench.group;
-    bench.group.checkCommit({ memberId: follower, generation: generation });
-    await bench.join(follower);
-    expect(() => bench.group.checkCommit({ memberId: follower, generation: generation })).toThrow(
+  it('accepts commits while it waits for joins, and none while it waits for the sync', async () => {
+    const setup = new GroupSetup();
+    const [leader = '', follower = ''] = await setup.stable(2);
+    void setup.join(leader);
+    const { generation } = setup.group;
+    setup.group.checkCommit({ memberId: follower, generation: generation });
+    await setup.join(follower);
+    expect(() => setup.group.checkCommit({ memberId: follower, generation: generation })).toThrow(
       refused('ILLEGAL_GENERATION'),
     );
     expect(() =>
-      bench.group.checkCommit({ memberId: follower, generation: generation + 1 }),
+      setup.group.checkCommit({ memberId: follower, generation: generation + 1 }),
     ).toThrow(refused('REBALANCE_IN_PROGRESS'));
   });
 
-  it('goes on without who does not rejoin within the rebalance time-out', async () => {
-    const bench = new Bench();
-    const [leader = '', silent = ''] = await bench.stable(2);
-    const { generation } = bench.group;
-    const join = bench.join(leader);
+  it('removes a member that does not rejoin within the rebalance timeout', async () => {
+    const setup = new GroupSetup();
+    const [leader = '', silent = ''] = await setup.stable(2);
+    const { generation } = setup.group;
+    const join = setup.join(leader);
     for (let waited = 0; waited < REBALANCE_MS; waited += 5_000) {
-      expect(() => bench.group.heartbeat({ memberId: silent, generation: generation })).toThrow(
+      expect(() => setup.group.heartbeat({ memberId: silent, generation: generation })).toThrow(
         refused('REBALANCE_IN_PROGRESS'),
       );
-      await bench.runtime.advance(5_000);
+      await setup.runtime.advance(5_000);
     }
     expect((await join).members.map(({ memberId }) => memberId)).toEqual([leader]);
-    expect(() => bench.group.heartbeat({ memberId: silent, generation: generation })).toThrow(
+    expect(() => setup.group.heartbeat({ memberId: silent, generation: generation })).toThrow(
       refused('UNKNOWN_MEMBER_ID'),
     );
   });
 
-  it('goes on without who joins and never syncs', async () => {
-    const bench = new Bench();
-    const [leader = '', silent = ''] = await bench.stable(2);
-    const joins = [bench.join(leader), bench.join(silent)];
+  it('removes a member that joins and never syncs', async () => {
+    const setup = new GroupSetup();
+    const [leader = '', silent = ''] = await setup.stable(2);
+    const joins = [setup.join(leader), setup.join(silent)];
     await Promise.all(joins);
-    const sync = bench.group.sync(
-      { memberId: leader, generation: bench.group.generation },
+    const sync = setup.group.sync(
+      { memberId: leader, generation: setup.group.generation },
       shares([leader, silent]),
     );
     expect((await sync).toString()).toBe(`of ${leader}`);
-    await bench.runtime.advance(SESSION_MS - 1);
-    bench.group.heartbeat({ memberId: leader, generation: bench.group.generation });
-    await bench.runtime.advance(1);
-    expect([...bench.group.members.keys()]).toEqual([leader]);
+    await setup.runtime.advance(SESSION_MS - 1);
+    setup.group.heartbeat({ memberId: leader, generation: setup.group.generation });
+    await setup.runtime.advance(1);
+    expect([...setup.group.members.keys()]).toEqual([leader]);
   });
 
-  it('is answered to syncs that wait when it begins anew', async () => {
-    const bench = new Bench();
-    const [leader = '', follower = ''] = await bench.stable(2);
-    await Promise.all([bench.join(leader), bench.join(follower)]);
-    const sync = bench.group.sync(
-      { memberId: follower, generation: bench.group.generation },
+  it('answers waiting syncs when a new rebalance starts', async () => {
+    const setup = new GroupSetup();
+    const [leader = '', follower = ''] = await setup.stable(2);
+    await Promise.all([setup.join(leader), setup.join(follower)]);
+    const sync = setup.group.sync(
+      { memberId: follower, generation: setup.group.generation },
       new Map(),
     );
-    bench.group.leave(leader);
+    setup.group.leave(leader);
     await expect(sync).rejects.toEqual(refused('REBALANCE_IN_PROGRESS'));
   });
 
-  it('gives zero bytes to a member that the plan leaves out', async () => {
-    const bench = new Bench();
-    const ids = [bench.newId(), bench.newId()];
+  it('sends zero bytes to a member that is not in the plan', async () => {
+    const setup = new GroupSetup();
+    const ids = [setup.newId(), setup.newId()];
     const [leader = '', leftOut = ''] = ids;
-    await bench.join(leader);
-    await Promise.all([bench.join(leftOut), bench.join(leader)]);
-    const [, share] = await bench.sync(ids, shares([leader]));
+    await setup.join(leader);
+    await Promise.all([setup.join(leftOut), setup.join(leader)]);
+    const [, share] = await setup.sync(ids, shares([leader]));
     expect(share).toHaveLength(0);
   });
 });
 
-describe('A member', () => {
-  it('dies when nothing is heard of it for a session time-out', async () => {
-    const bench = new Bench();
-    const [leader = '', follower = ''] = await bench.stable(2);
-    await bench.runtime.advance(SESSION_MS - 1);
-    bench.group.heartbeat({ memberId: leader, generation: bench.group.generation });
-    await bench.runtime.advance(1);
-    expect([...bench.group.members.keys()]).toEqual([leader]);
+describe('a member of a ClassicGroup', () => {
+  it('is removed without a heartbeat within the session timeout', async () => {
+    const setup = new GroupSetup();
+    const [leader = '', follower = ''] = await setup.stable(2);
+    await setup.runtime.advance(SESSION_MS - 1);
+    setup.group.heartbeat({ memberId: leader, generation: setup.group.generation });
+    await setup.runtime.advance(1);
+    expect([...setup.group.members.keys()]).toEqual([leader]);
     expect(() =>
-      bench.group.heartbeat({ memberId: follower, generation: bench.group.generation }),
+      setup.group.heartbeat({ memberId: follower, generation: setup.group.generation }),
     ).toThrow(refused('UNKNOWN_MEMBER_ID'));
   });
 
-  it('lives by commits as well', async () => {
-    const bench = new Bench();
-    const [member = ''] = await bench.stable(1);
+  it('stays in the group through commits without heartbeats', async () => {
+    const setup = new GroupSetup();
+    const [member = ''] = await setup.stable(1);
     for (let round = 0; round < 4; round++) {
-      await bench.runtime.advance(SESSION_MS - 1);
-      bench.group.checkCommit({ memberId: member, generation: bench.group.generation });
+      await setup.runtime.advance(SESSION_MS - 1);
+      setup.group.checkCommit({ memberId: member, generation: setup.group.generation });
     }
-    expect(bench.group.state).toBe('Stable');
+    expect(setup.group.state).toBe('Stable');
   });
 
-  it('commits only in its generation; nobody may, anonymously, while there are members', async () => {
-    const bench = new Bench();
-    bench.group.checkCommit({ memberId: '', generation: -1 });
-    const [member = ''] = await bench.stable(1);
-    const { generation } = bench.group;
-    expect(() => bench.group.checkCommit({ memberId: member, generation: generation - 1 })).toThrow(
+  it('commits only in its generation; anonymous commits are refused while the group has members', async () => {
+    const setup = new GroupSetup();
+    setup.group.checkCommit({ memberId: '', generation: -1 });
+    const [member = ''] = await setup.stable(1);
+    const { generation } = setup.group;
+    expect(() => setup.group.checkCommit({ memberId: member, generation: generation - 1 })).toThrow(
       refused('ILLEGAL_GENERATION'),
     );
-    expect(() => bench.group.checkCommit({ memberId: '', generation: -1 })).toThrow(
+    expect(() => setup.group.checkCommit({ memberId: '', generation: -1 })).toThrow(
       refused('UNKNOWN_MEMBER_ID'),
     );
-    bench.group.leave(member);
-    bench.group.checkCommit({ memberId: '', generation: -1 });
+    setup.group.leave(member);
+    setup.group.checkCommit({ memberId: '', generation: -1 });
   });
 
   it('leaves the group empty when it was the last one', async () => {
-    const bench = new Bench();
-    const [member = ''] = await bench.stable(1);
-    bench.group.leave(member);
-    expect(bench.group.state).toBe('Empty');
-    expect(() => bench.group.leave(member)).toThrow(refused('UNKNOWN_MEMBER_ID'));
+    const setup = new GroupSetup();
+    const [member = ''] = await setup.stable(1);
+    setup.group.leave(member);
+    expect(setup.group.state).toBe('Empty');
+    expect(() => setup.group.leave(member)).toThrow(refused('UNKNOWN_MEMBER_ID'));
   });
 
-  it('that leaves while its join waits is not waited for', async () => {
-    const bench = new Bench();
-    const [leader = '', follower = ''] = await bench.stable(2);
-    const join = bench.join(leader);
-    bench.group.leave(leader);
+  it('is not waited for if it leaves while its join is pending', async () => {
+    const setup = new GroupSetup();
+    const [leader = '', follower = ''] = await setup.stable(2);
+    const join = setup.join(leader);
+    setup.group.leave(leader);
     await expect(join).rejects.toEqual(refused('UNKNOWN_MEMBER_ID'));
-    expect((await bench.join(follower)).leaderId).toBe(follower);
+    expect((await setup.join(follower)).leaderId).toBe(follower);
   });
 });

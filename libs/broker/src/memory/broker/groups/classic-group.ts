@@ -7,10 +7,12 @@ import { MemberIdRequired, Refusal } from '../faults/refusal.js';
 import { instanceFenced, StaticMembers } from './static-members.js';
 
 /*
+ * States of a classic group:
+ *
  *           join                 all joined, or         leader synced
- *  Empty ─────────► Preparing ── rebalance time-out ──► Completing ──────► Stable
+ *  Empty ─────────► Preparing ── rebalance timeout ───► Completing ──────► Stable
  *    ▲                │  ▲                                │                  │
- *    └── nobody left ─┘  └── join, leave, expiry ◄────────┴──────────────────┘
+ *    └── no members ──┘  └── join, leave, expiry ◄────────┴──────────────────┘
  */
 export type GroupState = 'Empty' | 'PreparingRebalance' | 'CompletingRebalance' | 'Stable';
 
@@ -24,7 +26,7 @@ export interface GroupOptions {
   readonly initialRebalanceDelayMs: number;
 }
 
-/** The members of one group and the protocol by which they agree on generations. */
+/** The members of a group with the classic protocol, in which they agree on generations. */
 export class ClassicGroup {
   state: GroupState = 'Empty';
   generation = 0;
@@ -90,7 +92,10 @@ export class ClassicGroup {
     this.#remove(this.#requireMember(memberId), 'it left the group');
   }
 
-  /** Whether this member may move the group's offsets now. Nobody checks what it is assigned. */
+  /**
+   * Checks whether the member may commit offsets now. Its assignment is not checked, as on a real
+   * broker.
+   */
   checkCommit(identity: GroupIdentity): void {
     if (isNoMember(identity) && this.state === 'Empty') return;
     const member = this.#requireCurrent(identity);
@@ -102,7 +107,7 @@ export class ClassicGroup {
     if (!isNoMember(identity)) this.#requireCurrent(identity);
   }
 
-  /** What a session that ran out does, whoever ordered it. */
+  /** Removes a member as its session timeout does. */
   expel(memberId: string): void {
     this.#remove(this.#requireMember(memberId), 'its session timed out');
   }
@@ -123,7 +128,7 @@ export class ClassicGroup {
     return member;
   }
 
-  /** One that comes back takes the place of its predecessor, which need not have left. */
+  /** Replaces a static member that restarted; its predecessor need not have left. */
   #joinStatic(instanceId: string, request: JoinRequest): Promise<JoinResponse> {
     const holder = this.members.get(this.#staticMembers.memberIdOf(instanceId) ?? '');
     const memberId = `${instanceId}-${this.runtime.uuid()}`;
@@ -194,7 +199,7 @@ export class ClassicGroup {
   #completeJoin(): void {
     this.#rebalanceTimer?.cancel();
     this.#isInInitialDelay = false;
-    // A static member keeps its place until its session is over.
+    // A static member stays in the group until its session timeout.
     for (const member of [...this.members.values()])
       if (!member.pendingJoin && member.instanceId === null) this.#deleteMember(member);
     if (this.members.size > 0 && !this.#electLeader()) return this.#waitForStaticMembers();
@@ -210,13 +215,13 @@ export class ClassicGroup {
     this.#startSyncTimer();
   }
 
-  /** Only who joins can lead. False when nobody does. */
+  /** Elects a leader among the members that have joined. Returns false if none has. */
   #electLeader(): boolean {
     if (!this.members.get(this.#leaderId ?? '')?.pendingJoin) this.#leaderId = this.#nextLeader();
     return this.members.get(this.#leaderId ?? '')?.pendingJoin !== undefined;
   }
 
-  /** All that are left are static members which are away. */
+  /** Waits again, because only absent static members are left. */
   #waitForStaticMembers(): void {
     const limit = Math.max(...[...this.members.values()].map((each) => each.rebalanceTimeoutMs));
     this.#rebalanceTimer = this.runtime.setTimer(() => this.#completeJoin(), limit, {
@@ -231,7 +236,7 @@ export class ClassicGroup {
     this.emptySince = this.runtime.now();
   }
 
-  /** Who joins and then never asks for its share holds up the others no longer than a rebalance may take. */
+  /** Limits the wait for a member that joins and never syncs to the rebalance timeout. */
   #startSyncTimer(): void {
     const limit = Math.max(...[...this.members.values()].map((each) => each.rebalanceTimeoutMs));
     const generation = this.generation;

@@ -8,7 +8,7 @@ export interface JoinProtocol {
 export interface JoinRequest {
   readonly groupId: string;
   readonly memberId: string;
-  /** Of a static member. */
+  /** The id of a static member. */
   readonly groupInstanceId?: string | null;
   readonly clientId: string;
   readonly sessionTimeoutMs: number;
@@ -22,17 +22,17 @@ export interface JoinResponse {
   readonly memberId: string;
   readonly leaderId: string;
   readonly protocol: string;
-  /** Only the leader is told. */
+  /** The members; only the leader gets them. */
   readonly members: readonly {
     readonly memberId: string;
     readonly instanceId: string | null;
     readonly metadata: Buffer;
   }[];
-  /** A static leader that came back: the group goes on with the plan that it has. */
+  /** True for a static leader that restarted: the group keeps its current plan. */
   readonly skipAssignment: boolean;
 }
 
-/** One member as the coordinator knows it. */
+/** A member of the classic protocol, as the coordinator knows it. */
 export class ClassicMember {
   readonly host = '/127.0.0.1';
   assignment: Buffer = Buffer.alloc(0);
@@ -73,7 +73,10 @@ export class ClassicMember {
     this.request = request;
   }
 
-  /** A member that asks for the same again has only lost its answer. */
+  /**
+   * Returns whether the protocols are unchanged: the member then only repeats a join whose response
+   * was lost.
+   */
   hasSameProtocols({ protocols }: JoinRequest): boolean {
     const known = this.request.protocols;
     return (
@@ -87,7 +90,9 @@ export class ClassicMember {
 
   waitToJoin(): Promise<JoinResponse> {
     this.#sessionTimer?.cancel();
-    this.pendingJoin?.reject(new Error('A later join of the same member took its place.'));
+    this.pendingJoin?.reject(
+      new Error('A later join request of the same member replaced this one.'),
+    );
     this.pendingJoin = new Deferred<JoinResponse>();
     return this.pendingJoin.promise;
   }
@@ -98,7 +103,7 @@ export class ClassicMember {
     return this.pendingSync.promise;
   }
 
-  /** From now on the member has one session time-out to be heard of again. */
+  /** Restarts the session timeout of the member. */
   extendSession(): void {
     this.#sessionTimer?.cancel();
     this.#sessionTimer = this.runtime.setTimer(
@@ -108,7 +113,7 @@ export class ClassicMember {
     );
   }
 
-  /** Ends whatever waits for this member's sake. */
+  /** Rejects the pending requests of the member. */
   dismiss(reason: Error): void {
     this.#sessionTimer?.cancel();
     this.pendingJoin?.reject(reason);

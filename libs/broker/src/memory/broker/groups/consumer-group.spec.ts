@@ -7,7 +7,7 @@ const REBALANCE_MS = 5_000;
 const refused = (reason: RefusalName) => expect.objectContaining({ reason });
 const of = (...numbers: number[]) => numbers.map((partition) => ({ topic: 't', partition }));
 
-class Scene {
+class GroupSetup {
   readonly #under = createTestCluster({ consumerSessionTimeoutMs: SESSION_MS });
   readonly runtime = this.#under.runtime;
   readonly groups = this.#under.cluster.groups;
@@ -17,7 +17,7 @@ class Scene {
     this.topics.create({ name: 't', partitions: 2 });
   }
 
-  beat(
+  heartbeat(
     memberId: string,
     epoch: number,
     owned: number[] = [],
@@ -43,69 +43,69 @@ class Scene {
   }
 }
 
-describe('A group whose broker decides', () => {
-  let scene: Scene;
-  beforeEach(() => (scene = new Scene()));
+describe('ConsumerGroup', () => {
+  let group: GroupSetup;
+  beforeEach(() => (group = new GroupSetup()));
 
-  it('gives a newcomer what the others have let go, and not before', () => {
-    expect(scene.beat('a', 0)).toBe('1: 0 1');
-    expect(scene.beat('b', 0)).toBe('2:');
-    expect(scene.beat('a', 1, [0, 1])).toBe('1: 1');
-    expect(scene.beat('b', 2)).toBe('2:');
-    expect(scene.beat('a', 1, [1])).toBe('2: 1');
-    expect(scene.beat('b', 2)).toBe('2: 0');
+  it('assigns partitions to a new member only after the others have released them', () => {
+    expect(group.heartbeat('a', 0)).toBe('1: 0 1');
+    expect(group.heartbeat('b', 0)).toBe('2:');
+    expect(group.heartbeat('a', 1, [0, 1])).toBe('1: 1');
+    expect(group.heartbeat('b', 2)).toBe('2:');
+    expect(group.heartbeat('a', 1, [1])).toBe('2: 1');
+    expect(group.heartbeat('b', 2)).toBe('2: 0');
   });
 
-  it('throws out who does not let go within its rebalance time-out', async () => {
-    scene.beat('a', 0);
-    scene.beat('b', 0);
-    scene.beat('a', 1, [0, 1]);
-    await scene.runtime.advance(REBALANCE_MS - 1);
-    scene.beat('a', 1, [0, 1]);
-    scene.beat('b', 2);
-    await scene.runtime.advance(1);
-    expect(() => scene.beat('a', 1, [0, 1])).toThrow(refused('UNKNOWN_MEMBER_ID'));
-    expect(scene.beat('b', 2)).toBe('3: 0 1');
+  it('removes a member that does not release partitions within its rebalance timeout', async () => {
+    group.heartbeat('a', 0);
+    group.heartbeat('b', 0);
+    group.heartbeat('a', 1, [0, 1]);
+    await group.runtime.advance(REBALANCE_MS - 1);
+    group.heartbeat('a', 1, [0, 1]);
+    group.heartbeat('b', 2);
+    await group.runtime.advance(1);
+    expect(() => group.heartbeat('a', 1, [0, 1])).toThrow(refused('UNKNOWN_MEMBER_ID'));
+    expect(group.heartbeat('b', 2)).toBe('3: 0 1');
   });
 
-  it('throws out who is silent for a session', async () => {
-    scene.beat('a', 0);
-    await scene.runtime.advance(SESSION_MS);
-    expect(() => scene.beat('a', 1)).toThrow(refused('UNKNOWN_MEMBER_ID'));
+  it('removes a member without a heartbeat within the session timeout', async () => {
+    group.heartbeat('a', 0);
+    await group.runtime.advance(SESSION_MS);
+    expect(() => group.heartbeat('a', 1)).toThrow(refused('UNKNOWN_MEMBER_ID'));
   });
 
-  it('takes the epoch before for one whose answer was lost, and no other', () => {
-    scene.beat('a', 0);
-    scene.groups.leave('g', 'a');
-    scene.beat('b', 0);
-    scene.topics.addPartitions('t', 3);
-    expect(scene.beat('b', 3, [0, 1])).toBe('4: 0 1 2');
-    expect(scene.beat('b', 3, [0, 1])).toBe('4: 0 1 2');
-    expect(() => scene.beat('b', 2)).toThrow(refused('FENCED_MEMBER_EPOCH'));
-    expect(() => scene.beat('b', 5)).toThrow(refused('FENCED_MEMBER_EPOCH'));
+  it('accepts the previous epoch after a lost response, and no other', () => {
+    group.heartbeat('a', 0);
+    group.groups.leave('g', 'a');
+    group.heartbeat('b', 0);
+    group.topics.addPartitions('t', 3);
+    expect(group.heartbeat('b', 3, [0, 1])).toBe('4: 0 1 2');
+    expect(group.heartbeat('b', 3, [0, 1])).toBe('4: 0 1 2');
+    expect(() => group.heartbeat('b', 2)).toThrow(refused('FENCED_MEMBER_EPOCH'));
+    expect(() => group.heartbeat('b', 5)).toThrow(refused('FENCED_MEMBER_EPOCH'));
   });
 
-  it('stores offsets of the member in its epoch only', () => {
-    scene.beat('a', 0);
-    expect(scene.commit('a', 1)).toEqual([]);
-    expect(() => scene.commit('a', 2)).toThrow(refused('STALE_MEMBER_EPOCH'));
-    expect(() => scene.commit('b', 1)).toThrow(refused('UNKNOWN_MEMBER_ID'));
-    expect(() => scene.commit('', -1)).toThrow(refused('UNKNOWN_MEMBER_ID'));
+  it('stores offsets of a member only in its current epoch', () => {
+    group.heartbeat('a', 0);
+    expect(group.commit('a', 1)).toEqual([]);
+    expect(() => group.commit('a', 2)).toThrow(refused('STALE_MEMBER_EPOCH'));
+    expect(() => group.commit('b', 1)).toThrow(refused('UNKNOWN_MEMBER_ID'));
+    expect(() => group.commit('', -1)).toThrow(refused('UNKNOWN_MEMBER_ID'));
   });
 
-  it('has one member for an instance id, until that one has said that it is away', () => {
+  it('refuses a second member with an instance id until the first has left temporarily', () => {
     const pod = { groupInstanceId: 'pod' };
-    scene.beat('a', 0, [], pod);
-    expect(() => scene.beat('b', 0, [], pod)).toThrow(refused('UNRELEASED_INSTANCE_ID'));
-    scene.groups.leave('g', 'a');
-    expect(scene.beat('b', 0, [], pod)).toBe('1: 0 1');
-    expect(() => scene.beat('a', 1, [0, 1], pod)).toThrow(refused('UNKNOWN_MEMBER_ID'));
+    group.heartbeat('a', 0, [], pod);
+    expect(() => group.heartbeat('b', 0, [], pod)).toThrow(refused('UNRELEASED_INSTANCE_ID'));
+    group.groups.leave('g', 'a');
+    expect(group.heartbeat('b', 0, [], pod)).toBe('1: 0 1');
+    expect(() => group.heartbeat('a', 1, [0, 1], pod)).toThrow(refused('UNKNOWN_MEMBER_ID'));
   });
 
-  it('is of one kind: members of the other are refused while it has any', () => {
-    scene.beat('a', 0);
+  it('refuses members of the other protocol while it has any member', () => {
+    group.heartbeat('a', 0);
     const classic = () =>
-      scene.groups.join({
+      group.groups.join({
         groupId: 'g',
         memberId: '',
         clientId: 'c',
@@ -115,7 +115,7 @@ describe('A group whose broker decides', () => {
         protocols: [{ name: 'range', metadata: Buffer.alloc(0) }],
       });
     expect(classic).toThrow(refused('INCONSISTENT_GROUP_PROTOCOL'));
-    scene.groups.leave('g', 'a');
+    group.groups.leave('g', 'a');
     expect(classic).toThrow(refused('MEMBER_ID_REQUIRED'));
   });
 });

@@ -26,9 +26,9 @@ export interface ConsumerGroupOptions {
 const assignor = assignorNamed('sticky');
 
 /**
- * A group whose broker decides who reads what (KIP-848). Each change makes a new epoch with a new
- * plan. A member gets there by itself: first it lets go of what the plan does not give it, then it
- * is given what the others have let go.
+ * A group whose broker assigns the partitions (KIP-848). Each change starts a new epoch with a new
+ * plan. Each member reaches the plan on its own: first it releases the partitions that the plan
+ * takes away, then it gets those that other members have released.
  */
 export class ConsumerGroup {
   epoch = 0;
@@ -54,7 +54,7 @@ export class ConsumerGroup {
     return this.#reconcile(member, new Set(request.owned.map(partitionKey)));
   }
 
-  /** A static member keeps what it has until its session is over. */
+  /** Removes a member; a static member keeps its partitions until its session timeout. */
   leave(memberId: string): void {
     const member = this.#requireMember(memberId);
     if (member.instanceId === null) this.#remove(member);
@@ -75,7 +75,10 @@ export class ConsumerGroup {
       );
   }
 
-  /** Its requests are older than member epochs, and put it in the words of generations. */
+  /**
+   * Checks a transactional commit. Its request is older than member epochs, so the error refers to
+   * generations.
+   */
   checkTransactionalCommit(identity: GroupIdentity): void {
     if (identity.generation < 0 && identity.memberId === '') return;
     try {
@@ -115,7 +118,7 @@ export class ConsumerGroup {
     if (holder && !holder.hasLeft)
       throw new Refusal(
         'UNRELEASED_INSTANCE_ID',
-        `another session has the group instance id "${groupInstanceId}" and has not gone`,
+        `another session has the group instance id "${groupInstanceId}" and is still active`,
       );
     const member = new ConsumerMember(request, this.runtime, (each) => this.#remove(each));
     this.members.set(memberId, member);

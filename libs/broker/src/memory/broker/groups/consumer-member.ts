@@ -1,13 +1,13 @@
 import type { TopicPartition } from '../../../port/record.js';
 import type { Runtime, Timer } from '../../../runtime/index.js';
 
-/** What a member says of itself with every heartbeat (KIP-848). */
+/** The state that a member sends with every heartbeat (KIP-848). */
 export interface ConsumerHeartbeatRequest {
   readonly groupId: string;
   readonly memberId: string;
   readonly groupInstanceId: string | null;
   readonly clientId: string;
-  /** 0 to join. */
+  /** The member epoch; 0 to join. */
   readonly epoch: number;
   readonly topics: readonly string[];
   readonly rebalanceTimeoutMs: number;
@@ -20,15 +20,18 @@ export interface ConsumerHeartbeatResponse {
   readonly assignment: readonly TopicPartition[];
 }
 
-/** A member as the coordinator knows it, where the broker decides who reads what. */
+/** A member of the `consumer` protocol, as the coordinator knows it. */
 export class ConsumerMember {
   readonly host = '/127.0.0.1';
   epoch = 0;
-  /** An answer that was lost is asked for again in the epoch before it. */
+  /** The previous epoch, which a member still uses if it did not receive the last response. */
   previousEpoch = 0;
-  /** What nobody else may have: what it was given, until it says that it has let go. */
+  /**
+   * Partitions that no other member may get: the assigned ones, until the member reports their
+   * release.
+   */
   held: readonly TopicPartition[] = [];
-  /** Gone for a while, as a static member may be. */
+  /** True for a static member that left temporarily. */
   hasLeft = false;
   #sessionTimer: Timer | undefined;
   #revocationTimer: Timer | undefined;
@@ -62,7 +65,7 @@ export class ConsumerMember {
     this.#sessionTimer = this.#expireAfter(sessionTimeoutMs);
   }
 
-  /** Who is asked to let go has so long to do it. */
+  /** Starts or ends the time limit for releasing partitions. */
   setRevocationPending(isAwaited: boolean): void {
     if (isAwaited) this.#revocationTimer ??= this.#expireAfter(this.request.rebalanceTimeoutMs);
     else {

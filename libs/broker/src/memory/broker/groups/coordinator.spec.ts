@@ -1,7 +1,7 @@
 import { createTestCluster } from '../test-cluster.spec-support.js';
 import type { RefusalName } from '../faults/refusal.js';
 
-const nobody = { groupId: 'g', memberId: '', generation: -1 };
+const noMember = { groupId: 'g', memberId: '', generation: -1 };
 const partition = { topic: 't', partition: 0 };
 const DAY_MS = 24 * 3_600_000;
 const refused = (reason: RefusalName) => expect.objectContaining({ reason });
@@ -13,8 +13,8 @@ function setUp() {
   return { runtime, topics: cluster.topics, groups: cluster.groups };
 }
 
-describe('The coordinator', () => {
-  it('refuses a session time-out outside of its bounds', () => {
+describe('Coordinator', () => {
+  it('refuses a session timeout outside of the allowed range', () => {
     const { groups } = setUp();
     const join = (sessionTimeoutMs: number) => () =>
       groups.join({
@@ -31,20 +31,20 @@ describe('The coordinator', () => {
     expect(join(6_000)).toThrow(refused('MEMBER_ID_REQUIRED'));
   });
 
-  it('keeps backward and even odd offsets: guarding those is for clients', () => {
+  it('stores lower and unusual offsets, which clients have to prevent', () => {
     const { groups } = setUp();
     for (const offset of [9, 3])
-      expect(groups.commit(nobody, [{ ...partition, offset }], nothingRefused)).toEqual([]);
+      expect(groups.commit(noMember, [{ ...partition, offset }], nothingRefused)).toEqual([]);
     expect(groups.allCommitted('g')).toEqual([
       { ...partition, offset: 3, metadata: '', leaderEpoch: -1 },
     ]);
   });
 
-  it('stores the other partitions of a commit of which one is refused', () => {
+  it('stores the other partitions of a commit if one is refused', () => {
     const { groups } = setUp();
     const unknown = { topic: 'missing', partition: 0 };
     const answer = groups.commit(
-      nobody,
+      noMember,
       [
         { ...unknown, offset: 1 },
         { ...partition, offset: 1 },
@@ -57,27 +57,27 @@ describe('The coordinator', () => {
     expect(groups.allCommitted('g')).toHaveLength(1);
   });
 
-  it("forgets a group's offsets a week after it became empty", async () => {
+  it('deletes the offsets of a group one week after it became empty', async () => {
     const { runtime, groups } = setUp();
-    groups.commit(nobody, [{ ...partition, offset: 1 }], nothingRefused);
+    groups.commit(noMember, [{ ...partition, offset: 1 }], nothingRefused);
     await runtime.advance(7 * DAY_MS);
     expect(groups.allCommitted('g')).toHaveLength(1);
     await runtime.advance(1);
     expect(groups.allCommitted('g')).toEqual([]);
   });
 
-  it('forgets the offsets of a deleted topic', () => {
+  it('deletes the offsets of a deleted topic', () => {
     const { groups, topics } = setUp();
-    groups.commit(nobody, [{ ...partition, offset: 1 }], nothingRefused);
+    groups.commit(noMember, [{ ...partition, offset: 1 }], nothingRefused);
     topics.delete('t');
     expect(groups.allCommitted('g')).toEqual([]);
   });
 
-  it('knows a group that does not exist as dead, and creates none by being asked', () => {
+  it('describes an unknown group as dead, and does not create it', () => {
     const { groups } = setUp();
-    expect(groups.describe('nobody').state).toBe('Dead');
-    expect(groups.committed('nobody', [partition])).toEqual([{ kind: 'none', partition }]);
-    expect(() => groups.delete('nobody')).toThrow(refused('GROUP_ID_NOT_FOUND'));
+    expect(groups.describe('unknown').state).toBe('Dead');
+    expect(groups.committed('unknown', [partition])).toEqual([{ kind: 'none', partition }]);
+    expect(() => groups.delete('unknown')).toThrow(refused('GROUP_ID_NOT_FOUND'));
     expect(groups.list()).toEqual([]);
   });
 });

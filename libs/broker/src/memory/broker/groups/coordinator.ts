@@ -14,9 +14,9 @@ export interface CoordinatorOptions extends ConsumerGroupOptions {
   readonly minSessionTimeoutMs: number;
   readonly maxSessionTimeoutMs: number;
   readonly initialRebalanceDelayMs: number;
-  /** In UTF-16 units, as brokers count. */
+  /** The maximum length in UTF-16 units, which is what brokers count. */
   readonly offsetMetadataLimit: number;
-  /** Counted from when the group became empty. */
+  /** The retention time, counted from when the group became empty. */
   readonly offsetsRetentionMs: number;
 }
 
@@ -24,7 +24,7 @@ export interface MemberIdentity {
   readonly groupId: string;
   readonly memberId: string;
   readonly generation: number;
-  /** Of a static member. */
+  /** The id of a static member. */
   readonly groupInstanceId?: string | null;
 }
 
@@ -50,13 +50,13 @@ export type OffsetResult =
   | { readonly kind: 'unstable'; readonly partition: TopicPartition };
 
 interface GroupEntry {
-  /** Its members are of one kind or the other: a broker that does not migrate groups. */
+  /** A group has members of one protocol only: this broker does not migrate groups. */
   readonly classic: ClassicGroup;
   readonly consumer: ConsumerGroup;
   readonly offsets: OffsetStore;
 }
 
-/** All groups of the cluster with their offsets. */
+/** The group coordinator: all groups of the cluster with their offsets. */
 export class Coordinator {
   readonly #groups = new Map<string, GroupEntry>();
 
@@ -76,7 +76,7 @@ export class Coordinator {
     if (sessionTimeoutMs < minSessionTimeoutMs || sessionTimeoutMs > maxSessionTimeoutMs)
       throw new Refusal(
         'INVALID_SESSION_TIMEOUT',
-        `a session time-out of ${sessionTimeoutMs} ms is outside of ${minSessionTimeoutMs}..${maxSessionTimeoutMs}`,
+        `a session timeout of ${sessionTimeoutMs} ms is outside of ${minSessionTimeoutMs}..${maxSessionTimeoutMs}`,
       );
     const entry = memberId === '' ? this.#findOrCreate(groupId) : this.#requireJoined(groupId);
     if (entry.consumer.members.size > 0)
@@ -87,7 +87,7 @@ export class Coordinator {
     return entry.classic.join(request);
   }
 
-  /** Join, heartbeat and acknowledgement in one (KIP-848). */
+  /** Handles join, heartbeat and acknowledgement of a member, which are one request (KIP-848). */
   consumerHeartbeat(request: ConsumerHeartbeatRequest): ConsumerHeartbeatResponse {
     const { groupId, epoch } = request;
     const { classic, consumer } =
@@ -117,7 +117,7 @@ export class Coordinator {
     this.#activeGroup(this.#requireJoined(groupId)).expel(memberId);
   }
 
-  /** Stores what can be stored; the answer has the partitions that were refused. */
+  /** Stores the valid offsets, and returns the refused partitions. */
   commit(
     member: MemberIdentity,
     offsets: readonly OffsetCommit[],
@@ -129,7 +129,7 @@ export class Coordinator {
     return this.#storeEach(offsets, refuse, (offset) => store.commit(offset));
   }
 
-  /** Offsets that count once the transaction does. */
+  /** Stores offsets that become valid when the transaction commits. */
   prepareCommit(
     member: MemberIdentity,
     producerId: number,
@@ -240,7 +240,10 @@ export class Coordinator {
     return undefined;
   }
 
-  /** Offsets may be kept for a group that nobody has ever joined. */
+  /**
+   * Returns the group of a commit. Offsets may be stored for a group that no member has ever
+   * joined.
+   */
   #requireForCommit({ groupId, memberId, generation }: MemberIdentity): GroupEntry {
     if (generation < 0 && memberId === '') return this.#findOrCreate(groupId);
     const entry = this.#find(groupId);
@@ -277,7 +280,10 @@ export class Coordinator {
     return entry;
   }
 
-  /** Expiry of offsets is looked at when the group is: nobody can tell the difference from a timer. */
+  /**
+   * Returns the group. Expired offsets are deleted at access, which has the same visible effect as
+   * a timer.
+   */
   #find(groupId: string): GroupEntry | undefined {
     const entry = this.#groups.get(groupId);
     if (entry?.classic.state !== 'Empty' || entry.consumer.members.size > 0) return entry;

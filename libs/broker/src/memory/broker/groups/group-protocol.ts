@@ -1,6 +1,8 @@
 import type { ClassicMember, JoinRequest } from './classic-member.js';
 
-/** Whether the newcomer offers at least one protocol that every present member offers too. */
+/**
+ * Returns whether the new member offers at least one protocol that every present member offers too.
+ */
 export function isCompatible(
   request: JoinRequest,
   protocolType: string,
@@ -16,7 +18,7 @@ export function isCompatible(
   );
 }
 
-/** Among the names all members have, the one most members would rather have. */
+/** Returns the protocol that most members prefer, among those that all members support. */
 export function chooseProtocol(members: readonly ClassicMember[]): string {
   const [first] = members;
   const common = (first?.protocolNames ?? []).filter((name) =>

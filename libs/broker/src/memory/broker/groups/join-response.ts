@@ -6,20 +6,20 @@ export interface GroupGeneration {
   readonly members: ReadonlyMap<string, ClassicMember>;
 }
 
-/** What this member is told of the group's generation; only the leader is told who the others are. */
+/** Creates the response to a join; only the leader gets the list of members. */
 export function joinResponse(
   { generation, protocol, members }: GroupGeneration,
   member: ClassicMember,
   leaderId = '',
 ): JoinResponse {
   const chosen = protocol ?? '';
-  const told = member.id === leaderId ? [...members.values()] : [];
+  const listed = member.id === leaderId ? [...members.values()] : [];
   return {
     generation,
     memberId: member.id,
     leaderId,
     protocol: chosen,
-    members: told.map((each) => ({
+    members: listed.map((each) => ({
       memberId: each.id,
       instanceId: each.instanceId,
       metadata: each.metadata(chosen),

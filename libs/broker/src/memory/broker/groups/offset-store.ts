@@ -6,11 +6,11 @@ export type StoredOffset = TopicPartition & CommittedOffset;
 
 interface StoredEntry {
   readonly offset: StoredOffset;
-  /** Its place in the order in which the broker was told. */
+  /** The position in the order in which commits arrived. */
   readonly sequence: number;
 }
 
-/** What one group has committed, and what open transactions would commit. */
+/** Committed offsets of a group, and offsets of its open transactions. */
 export class OffsetStore {
   readonly #committed = new Map<string, StoredEntry>();
   readonly #pending = new Map<number, Map<string, StoredEntry>>();
@@ -32,7 +32,7 @@ export class OffsetStore {
     return [...this.#committed.values()].map(({ offset }) => offset);
   }
 
-  /** Also what open transactions would commit of it. */
+  /** Deletes the offset of a partition, including those of open transactions. */
   delete({ topic, partition }: TopicPartition): void {
     this.#deleteMatching((offset) => offset.topic === topic && offset.partition === partition);
   }
@@ -50,7 +50,10 @@ export class OffsetStore {
     this.#pending.set(producerId, pending.set(partitionKey(offset), this.#entryOf(offset)));
   }
 
-  /** What was committed after the transaction was told of its offset is newer, and stays. */
+  /**
+   * Applies or drops the offsets of a transaction. An offset that was committed after the
+   * transaction stored its own is newer, and stays.
+   */
   endTransaction(producerId: number, outcome: 'commit' | 'abort'): void {
     const pending = this.#pending.get(producerId);
     this.#pending.delete(producerId);
@@ -76,7 +79,7 @@ export class OffsetStore {
   }
 }
 
-/** A broker keeps no null: who commits without metadata reads back an empty text. */
+/** Converts an offset as a broker does: missing metadata becomes an empty text, never null. */
 function toStoredOffset({
   topic,
   partition,

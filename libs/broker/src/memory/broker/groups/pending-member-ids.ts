@@ -1,6 +1,9 @@
 import type { Runtime, Timer } from '../../../runtime/index.js';
 
-/** Ids that were given out and not joined with yet: the group waits for them too, for a session. */
+/**
+ * Member ids that were issued and have not joined yet. The group waits for them up to one session
+ * timeout.
+ */
 export class PendingMemberIds {
   readonly #timers = new Map<string, Timer>();
 
@@ -26,7 +29,7 @@ export class PendingMemberIds {
     return memberId;
   }
 
-  /** Whether the id was promised; from now on it is not. */
+  /** Removes an id from the pending ones; returns whether it was pending. */
   claim(memberId: string): boolean {
     this.#timers.get(memberId)?.cancel();
     return this.#timers.delete(memberId);

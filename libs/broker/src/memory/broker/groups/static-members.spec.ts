@@ -7,8 +7,8 @@ const SESSION_MS = 6_000;
 const REBALANCE_MS = 20_000;
 const refused = (reason: RefusalName) => expect.objectContaining({ reason });
 
-/** A group of static members, each named by its instance. */
-class Bench {
+/** A group of static members; the instance id is their name. */
+class GroupSetup {
   readonly runtime = new VirtualRuntime();
   readonly group = new ClassicGroup('g', this.runtime, { initialRebalanceDelayMs: 0 });
 
@@ -31,7 +31,10 @@ class Bench {
     return { memberId, generation, groupInstanceId };
   }
 
-  /** `a` leads and `b` follows, in generation 2; each has its own letter. */
+  /**
+   * Creates a stable group: `a` leads and `b` follows, in generation 2, each with its own
+   * assignment bytes.
+   */
   async stable() {
     const alone = await this.join('a');
     const b = this.join('b');
@@ -49,84 +52,84 @@ class Bench {
   }
 }
 
-describe('Static members of a group', () => {
-  it('need no id first', async () => {
-    const bench = new Bench();
-    expect(await bench.join('a')).toMatchObject({ generation: 1, skipAssignment: false });
+describe('static members of a ClassicGroup', () => {
+  it('join without a member id first', async () => {
+    const setup = new GroupSetup();
+    expect(await setup.join('a')).toMatchObject({ generation: 1, skipAssignment: false });
   });
 
   it.each(['a', 'b'] as const)(
-    '%s comes back to its share and its place, and nothing else happens',
+    '%s restarts with its assignment and role, and without a rebalance',
     async (name) => {
-      const bench = new Bench();
-      const before = (await bench.stable())[name];
-      const back = await bench.join(name);
+      const setup = new GroupSetup();
+      const before = (await setup.stable())[name];
+      const back = await setup.join(name);
       expect(back.generation).toBe(before.generation);
       expect(back.memberId).not.toBe(before.memberId);
-      expect([bench.group.state, bench.group.members.size]).toEqual(['Stable', 2]);
+      expect([setup.group.state, setup.group.members.size]).toEqual(['Stable', 2]);
       expect([back.leaderId === back.memberId, back.skipAssignment]).toEqual(
         name === 'a' ? [true, true] : [false, false],
       );
-      const share = await bench.group.sync(bench.identity(back, name), new Map());
+      const share = await setup.group.sync(setup.identity(back, name), new Map());
       expect(share.toString()).toBe(`share of ${name}`);
     },
   );
 
-  it('that were replaced are fenced in whatever they ask', async () => {
-    const bench = new Bench();
-    const { b } = await bench.stable();
-    await bench.join('b');
-    const old = bench.identity(b, 'b');
+  it('are fenced in all requests after they were replaced', async () => {
+    const setup = new GroupSetup();
+    const { b } = await setup.stable();
+    await setup.join('b');
+    const old = setup.identity(b, 'b');
     const fenced = refused('FENCED_INSTANCE_ID');
-    expect(() => bench.group.heartbeat(old)).toThrow(fenced);
-    expect(() => bench.group.checkCommit(old)).toThrow(fenced);
-    expect(() => bench.group.checkTransactionalCommit(old)).toThrow(fenced);
-    expect(() => bench.group.sync(old, new Map())).toThrow(fenced);
-    expect(() => bench.join('b', b.memberId)).toThrow(fenced);
-    // Without the id the broker can only say that it does not know the member.
-    expect(() => bench.group.heartbeat({ ...old, groupInstanceId: null })).toThrow(
+    expect(() => setup.group.heartbeat(old)).toThrow(fenced);
+    expect(() => setup.group.checkCommit(old)).toThrow(fenced);
+    expect(() => setup.group.checkTransactionalCommit(old)).toThrow(fenced);
+    expect(() => setup.group.sync(old, new Map())).toThrow(fenced);
+    expect(() => setup.join('b', b.memberId)).toThrow(fenced);
+    // Without the instance id the broker can only answer that it does not know the member.
+    expect(() => setup.group.heartbeat({ ...old, groupInstanceId: null })).toThrow(
       refused('UNKNOWN_MEMBER_ID'),
     );
   });
 
-  it('that are replaced while they join are told so at once', async () => {
-    const bench = new Bench();
-    const { a, b } = await bench.stable();
-    const joining = bench.join('b', b.memberId, ['range', 'sticky']);
-    const successor = bench.join('b');
+  it('are answered at once if they are replaced while they join', async () => {
+    const setup = new GroupSetup();
+    const { a, b } = await setup.stable();
+    const joining = setup.join('b', b.memberId, ['range', 'sticky']);
+    const successor = setup.join('b');
     await expect(joining).rejects.toEqual(refused('FENCED_INSTANCE_ID'));
-    void bench.join('a', a.memberId);
+    void setup.join('a', a.memberId);
     await expect(successor).resolves.toMatchObject({ generation: 3 });
   });
 
-  it('that come back with other assignors rebalance the group, when that changes its choice', async () => {
-    const bench = new Bench();
-    const alone = await bench.join('a', '', ['sticky', 'range']);
-    await bench.group.sync(bench.identity(alone, 'a'), new Map());
-    void bench.join('a', '', ['range']);
-    expect(bench.group.generation).toBe(2);
+  it("cause a rebalance if they restart with other assignors and the group's choice changes", async () => {
+    const setup = new GroupSetup();
+    const alone = await setup.join('a', '', ['sticky', 'range']);
+    await setup.group.sync(setup.identity(alone, 'a'), new Map());
+    void setup.join('a', '', ['range']);
+    expect(setup.group.generation).toBe(2);
   });
 
-  it('are kept through a rebalance that they miss, and removed when their session is over', async () => {
-    const bench = new Bench();
-    const { a } = await bench.stable();
-    const joined = bench.join('a', a.memberId, ['sticky', 'range']);
-    await bench.runtime.advance(SESSION_MS - 1);
-    expect(bench.group.members.size).toBe(2);
-    await bench.runtime.advance(1);
+  it('stay in the group during a rebalance that they miss, and are removed after their session timeout', async () => {
+    const setup = new GroupSetup();
+    const { a } = await setup.stable();
+    const joined = setup.join('a', a.memberId, ['sticky', 'range']);
+    await setup.runtime.advance(SESSION_MS - 1);
+    expect(setup.group.members.size).toBe(2);
+    await setup.runtime.advance(1);
     await expect(joined).resolves.toMatchObject({ generation: 3 });
-    expect(bench.group.members.size).toBe(1);
-    // The name is free again.
-    const next = bench.join('b');
-    void bench.join('a', a.memberId, ['sticky', 'range']);
+    expect(setup.group.members.size).toBe(1);
+    // The instance id is free again.
+    const next = setup.join('b');
+    void setup.join('a', a.memberId, ['sticky', 'range']);
     await expect(next).resolves.toMatchObject({ generation: 4 });
   });
 
-  it('that are away when the group has joined do not lead it', async () => {
-    const bench = new Bench();
-    const { b } = await bench.stable();
-    const joined = bench.join('b', b.memberId, ['sticky', 'range']);
-    await bench.runtime.advance(SESSION_MS);
+  it('do not become leader if they are absent when the group has joined', async () => {
+    const setup = new GroupSetup();
+    const { b } = await setup.stable();
+    const joined = setup.join('b', b.memberId, ['sticky', 'range']);
+    await setup.runtime.advance(SESSION_MS);
     await expect(joined).resolves.toMatchObject({ leaderId: b.memberId });
   });
 });

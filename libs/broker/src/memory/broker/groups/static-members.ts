@@ -1,6 +1,9 @@
 import { Refusal } from '../faults/refusal.js';
 
-/** Which member has which group instance id (KIP-345). Whoever had it before is fenced. */
+/**
+ * The member id of each group instance id (KIP-345). A previous member with the same instance id is
+ * fenced.
+ */
 export class StaticMembers {
   readonly #memberIds = new Map<string, string>();
 
@@ -14,7 +17,7 @@ export class StaticMembers {
     if (instanceId !== null) this.#memberIds.set(instanceId, memberId);
   }
 
-  /** Its id is free again, unless another member has taken it. */
+  /** Releases the instance id, unless another member has taken it. */
   unregister(instanceId: string | null, memberId: string): void {
     if (instanceId !== null && this.memberIdOf(instanceId) === memberId)
       this.#memberIds.delete(instanceId);

@@ -1,6 +1,6 @@
 import { RecordBatchWriter, type BatchOptions } from '../../../records/index.js';
 
-/** A batch as a producer encodes it; one record per value. */
+/** Encodes a batch as a producer does; one record per value. */
 export function batchOf(
   values: readonly string[],
   options: BatchOptions & { readonly timestamp?: number } = {},
@@ -10,7 +10,7 @@ export function batchOf(
   return writer.finish(options);
 }
 
-/** A batch of an idempotent producer. */
+/** Encodes a batch of an idempotent producer. */
 export function sequenced(
   baseSequence: number,
   values: readonly string[],

@@ -42,14 +42,14 @@ const counts = (answer: readonly FetchedPartition[] | undefined) =>
 const reasons = (answer: readonly FetchedPartition[] | undefined) =>
   answer?.map((each) => (each.kind === 'refused' ? each.refusal.reason : each.kind));
 
-describe('A fetch', () => {
-  it('is answered at once when there is something', async () => {
+describe('fetchRecords', () => {
+  it('answers at once if there are records', async () => {
     const { fetch, append } = setUp();
     append(0, 'a', 'b');
     expect(counts(await fetch({ 0: 1 }))).toEqual([1]);
   });
 
-  it('waits for news', async () => {
+  it('waits for new records', async () => {
     const { runtime, fetch, append } = setUp();
     const waiting = observe(fetch({ 0: 0 }));
     await runtime.advance(499);
@@ -59,7 +59,7 @@ describe('A fetch', () => {
     expect(counts(waiting.result)).toEqual([1]);
   });
 
-  it('is answered empty when the time is up', async () => {
+  it('answers without records after the maximum wait', async () => {
     const { runtime, fetch } = setUp();
     const waiting = observe(fetch({ 0: 0 }));
     await runtime.advance(500);
@@ -67,7 +67,7 @@ describe('A fetch', () => {
     expect(runtime.pendingTimers).toBe(0);
   });
 
-  it('waits until so many bytes are there', async () => {
+  it('waits until the minimum number of bytes is available', async () => {
     const { runtime, fetch, append } = setUp();
     const waiting = observe(fetch({ 0: 0 }, { minBytes: 150 }));
     append(0, 'a');
@@ -78,7 +78,7 @@ describe('A fetch', () => {
     expect(counts(waiting.result)).toEqual([2]);
   });
 
-  it('is refused at once outside of the log, on either side', async () => {
+  it('refuses an offset outside of the log at once, on either side', async () => {
     const { fetch, append, cluster } = setUp();
     append(0, 'a', 'b', 'c');
     cluster.topics.partitionAtLeader({ topic: 't', partition: 0 }).log.deleteBefore(2);
@@ -86,7 +86,7 @@ describe('A fetch', () => {
     expect(reasons(await fetch({ 0: 4 }))).toEqual(['OFFSET_OUT_OF_RANGE']);
   });
 
-  it('tells of an unknown partition only at the end of its time', async () => {
+  it('reports an unknown partition only after the maximum wait', async () => {
     const { runtime, fetch } = setUp();
     const waiting = observe(fetch({ 0: 0, 9: 0 }));
     await runtime.advance(499);
@@ -95,7 +95,7 @@ describe('A fetch', () => {
     expect(reasons(waiting.result)).toEqual(['read', 'UNKNOWN_TOPIC_OR_PARTITION']);
   });
 
-  it('ends at once when the topic is deleted', async () => {
+  it('answers at once when the topic is deleted', async () => {
     const { runtime, fetch, cluster } = setUp();
     const waiting = observe(fetch({ 0: 0 }));
     await runtime.settle();
@@ -104,14 +104,14 @@ describe('A fetch', () => {
     expect(reasons(waiting.result)).toEqual(['UNKNOWN_TOPIC_OR_PARTITION']);
   });
 
-  it('tells a topic from its successor of the same name', async () => {
+  it('distinguishes a recreated topic by its id', async () => {
     const { fetch, cluster } = setUp();
     cluster.topics.delete('t');
     cluster.topics.create({ name: 't' });
     expect(reasons(await fetch({ 0: 0 }))).toEqual(['UNKNOWN_TOPIC_ID']);
   });
 
-  it('gives the first batch whole beyond every limit, and nothing after it', async () => {
+  it('returns the first batch beyond every limit, and nothing after it', async () => {
     const { fetch, append } = setUp(2);
     append(0, 'x'.repeat(1_000));
     append(1, 'y');
@@ -119,7 +119,7 @@ describe('A fetch', () => {
     expect(counts(await fetch({ 0: 0, 1: 0 }, { maxBytes: 5_000 }))).toEqual([1, 1]);
   });
 
-  it('ends early for who does not want to wait any more', async () => {
+  it('ends the wait when the signal aborts', async () => {
     const { runtime, fetch, abort } = setUp();
     const waiting = observe(fetch({ 0: 0 }));
     await runtime.settle();
@@ -128,7 +128,7 @@ describe('A fetch', () => {
     expect(counts(waiting.result)).toEqual([0]);
   });
 
-  it('leaves no watcher behind', async () => {
+  it('removes its watchers', async () => {
     const { runtime, fetch, append } = setUp();
     const waiting = observe(fetch({ 0: 0 }));
     await runtime.advance(500);

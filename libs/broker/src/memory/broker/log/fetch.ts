@@ -10,7 +10,7 @@ import type { Topics } from './topics.js';
 export interface FetchPartition extends TopicPartition {
   readonly topicId: string;
   readonly offset: number;
-  /** Of the last record that was read; -1 when none was. */
+  /** The leader epoch of the last record that was read; -1 when none was. */
   readonly lastEpoch: number;
   readonly maxBytes: number;
 }
@@ -25,7 +25,7 @@ export interface FetchRequest {
 
 export type FetchedPartition = TopicPartition & { readonly offset: number } & (
     | { readonly kind: 'refused'; readonly refusal: Refusal }
-    /** The log was cut back behind what was read: it agrees with the reader up to `end` only. */
+    /** The log was truncated below the reader's position: it is the same up to `end` only. */
     | { readonly kind: 'diverged'; readonly end: number }
     | {
         readonly kind: 'read';
@@ -37,10 +37,13 @@ export type FetchedPartition = TopicPartition & { readonly offset: number } & (
       }
   );
 
-/** The refusals that a partition's fetch has to meet by order of a test. */
+/** Returns the refusal of a partition that a test has injected. */
 export type RefuseFetch = (partition: TopicPartition) => Refusal | undefined;
 
-/** Answers a fetch: at once when there is enough to give, else when there is or when the time is up. */
+/**
+ * Answers a fetch: at once if enough records are available, otherwise when they are or after the
+ * maximum wait.
+ */
 export async function fetchRecords(
   { topics, runtime }: { readonly topics: Topics; readonly runtime: Runtime },
   request: FetchRequest,
@@ -86,7 +89,10 @@ function readAll(
   });
 }
 
-/** The very first batch of an answer comes whole, however large: else nobody could ever read it. */
+/**
+ * Reads one partition. The first batch of a response is returned whole, however large: otherwise it
+ * could never be read.
+ */
 function readOne(
   source: Partition,
   wanted: FetchPartition,
@@ -122,7 +128,10 @@ function checkTopicId(topics: Topics, { topic, topicId }: FetchPartition): void 
     throw new Refusal('UNKNOWN_TOPIC_ID', `topic "${topic}" was deleted and created again`);
 }
 
-/** What was not there when the fetch began does not end the wait; what goes away meanwhile does. */
+/**
+ * Returns whether the partition does not exist. A partition that was missing from the start does
+ * not end the wait; a partition that disappears does.
+ */
 function isMissing(each: FetchedPartition): boolean {
   return each.kind === 'refused' && each.refusal.reason === 'UNKNOWN_TOPIC_OR_PARTITION';
 }

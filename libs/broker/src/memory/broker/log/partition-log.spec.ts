@@ -12,8 +12,8 @@ function logOf(...sizes: number[]): PartitionLog {
   return log;
 }
 
-describe('A partition log', () => {
-  it('gives offsets without gaps and reads from the batch that holds the offset', () => {
+describe('PartitionLog', () => {
+  it('assigns offsets without gaps and reads from the batch that contains the offset', () => {
     const log = logOf(3, 1, 2);
     expect([log.low, log.high]).toEqual([0, 6]);
     expect(offsets(log.read(1, Infinity, 6, true))).toEqual([
@@ -24,13 +24,13 @@ describe('A partition log', () => {
     expect(offsets(log.read(3, Infinity, 6, true))[0]).toEqual([3, 3]);
   });
 
-  it('gives the first batch whole beyond the limit only where that is asked for', () => {
+  it('returns the first batch beyond the limit only on request', () => {
     const log = logOf(3, 1);
     expect(log.read(0, 1, 4, true)).toHaveLength(1);
     expect(log.read(0, 1, 4, false)).toHaveLength(0);
   });
 
-  it('drops batches below the low watermark, and keeps the one that it cuts through', () => {
+  it('drops batches below the low watermark, and keeps a batch that contains it', () => {
     const log = logOf(3, 3);
     log.deleteBefore(4);
     expect(log.low).toBe(4);
@@ -48,14 +48,14 @@ describe('A partition log', () => {
     expect([log.low, log.high]).toEqual([3, 3]);
   });
 
-  it('keeps a young batch that stands before an old one', () => {
+  it('keeps a new batch that precedes an old one', () => {
     const log = new PartitionLog();
     for (const timestamp of [30, 10]) log.append(batchOf(['v'], { timestamp }), 0);
     log.expire(20, Infinity);
     expect(log.low).toBe(0);
   });
 
-  it('tells where a leader epoch ended', () => {
+  it('returns the end of a leader epoch', () => {
     const log = logOf(2);
     log.append(batchOf(['v']), 4);
     expect(log.endOfEpoch(0)).toEqual({ epoch: 0, end: 2 });
@@ -77,7 +77,7 @@ describe('A partition log', () => {
     expect(log.lastStable).toBe(5);
   });
 
-  it('lists aborted transactions that reach into the range, those begun before it included', () => {
+  it('lists the aborted transactions of a range, including those that started before it', () => {
     const log = new PartitionLog();
     log.append(sequenced(0, ['a', 'b'], { producerId: 1n, transactional: true }), 0);
     log.append(batchOf(['plain']), 0);
@@ -86,7 +86,7 @@ describe('A partition log', () => {
     expect(log.abortedBetween(4, 9)).toEqual([]);
   });
 
-  it('finds every offset, whatever was appended, deleted and expired (property)', () => {
+  it('finds every offset after any appends, deletions and expirations (property)', () => {
     fc.assert(
       fc.property(
         fc.array(fc.oneof(fc.integer({ min: 1, max: 4 }), fc.constant('delete' as const)), {

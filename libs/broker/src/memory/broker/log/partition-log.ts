@@ -10,7 +10,7 @@ interface EndedByAbort extends AbortedTransaction {
   readonly markerOffset: number;
 }
 
-/** The batches of one partition, in the order of their offsets, and the transactions that are open in it. */
+/** The batches of one partition in offset order, and its open transactions. */
 export class PartitionLog {
   #batches: StoredBatch[] = [];
   #bytes = 0;
@@ -18,7 +18,7 @@ export class PartitionLog {
   #high = 0;
   readonly #openTransactions = new Map<number, number>();
   #aborted: EndedByAbort[] = [];
-  /** Where each leader epoch that has records begins. */
+  /** The start offset of each leader epoch that has records. */
   #epochs: { readonly epoch: number; readonly start: number }[] = [];
 
   get low(): number {
@@ -29,12 +29,15 @@ export class PartitionLog {
     return this.#high;
   }
 
-  /** Nothing at or behind it is handed to readers of committed records: its fate is open. */
+  /**
+   * The last stable offset. Readers of committed records get nothing from this offset on, because
+   * the outcome of a transaction is open.
+   */
   get lastStable(): number {
     return Math.min(this.#high, ...this.#openTransactions.values());
   }
 
-  /** Takes the bytes over: the caller has copied them from the request. */
+  /** Appends the bytes without a copy: the caller has copied them from the request. */
   append(bytes: Buffer, leaderEpoch: number, logAppendTime?: number): StoredBatch {
     placeBatch(bytes, { baseOffset: this.#high, leaderEpoch, logAppendTime });
     const batch = describeBatch(bytes);
@@ -48,7 +51,7 @@ export class PartitionLog {
     return batch;
   }
 
-  /** Called with the marker's batch once it is in the log. */
+  /** Ends a transaction after the batch of its marker was appended. */
   endTransaction(marker: StoredBatch, outcome: 'commit' | 'abort'): void {
     const firstOffset = this.#openTransactions.get(marker.producerId);
     this.#openTransactions.delete(marker.producerId);
@@ -60,7 +63,10 @@ export class PartitionLog {
       });
   }
 
-  /** Whole batches from the one that holds `offset`, while they fit; with `oneAtLeast` the first always. */
+  /**
+   * Returns whole batches from the one that contains `offset`, up to `maxBytes`; with `oneAtLeast`
+   * always the first one.
+   */
   read(offset: number, maxBytes: number, end: number, oneAtLeast: boolean): readonly StoredBatch[] {
     const found: StoredBatch[] = [];
     let bytes = 0;
@@ -74,7 +80,10 @@ export class PartitionLog {
     return found;
   }
 
-  /** Every aborted transaction that has records in the range, those begun before it included. */
+  /**
+   * Returns the aborted transactions with records in the range, including those that started before
+   * it.
+   */
   abortedBetween(from: number, to: number): readonly AbortedTransaction[] {
     return this.#aborted
       .filter(({ firstOffset, markerOffset }) => markerOffset >= from && firstOffset < to)
@@ -92,7 +101,7 @@ export class PartitionLog {
     this.#aborted = this.#aborted.filter(({ markerOffset }) => markerOffset >= offset);
   }
 
-  /** Old batches first, and never past one that must stay. */
+  /** Deletes expired batches from the start of the log, up to the first one that must stay. */
   expire(olderThan: number, retainedBytes: number): void {
     let bytes = this.#bytes;
     let expired: StoredBatch | undefined;
@@ -105,7 +114,7 @@ export class PartitionLog {
     if (expired) this.deleteBefore(expired.lastOffset + 1);
   }
 
-  /** What an unclean leader election does: the end of the log is gone. */
+  /** Removes the end of the log, as an unclean leader election does. */
   truncate(offset: number): void {
     const kept = this.#batches.filter(({ lastOffset }) => lastOffset < offset);
     this.#batches = kept;
@@ -116,7 +125,10 @@ export class PartitionLog {
       if (firstOffset >= this.#high) this.#openTransactions.delete(producerId);
   }
 
-  /** KIP-320: the last offset of this epoch + 1, or of the latest epoch before it that has records. */
+  /**
+   * Returns the last offset + 1 of this epoch, or of the latest earlier epoch that has records
+   * (KIP-320).
+   */
   endOfEpoch(wanted: number): { readonly epoch: number; readonly end: number } | undefined {
     const index = this.#epochs.findLastIndex(({ epoch }) => epoch <= wanted);
     const found = this.#epochs[index];
@@ -129,7 +141,7 @@ export class PartitionLog {
     this.#batches = this.#batches.slice(count);
   }
 
-  /** Of the first batch that ends at or behind the offset. */
+  /** Returns the index of the first batch that ends at or after the offset. */
   #indexOf(offset: number): number {
     let from = 0;
     let to = this.#batches.length;

@@ -12,8 +12,8 @@ function setUp(config: Record<string, string> = {}) {
 
 const refused = (reason: RefusalName) => expect.objectContaining({ reason });
 
-describe('What a leader takes', () => {
-  it('is a copy: the sender may send the same bytes again', () => {
+describe('Partition.append', () => {
+  it('stores a copy, so that the sender may reuse its bytes', () => {
     const { partition } = setUp();
     const request = batchOf(['v']);
     const before = Buffer.from(request);
@@ -23,7 +23,7 @@ describe('What a leader takes', () => {
     expect(partition.log.high).toBe(2);
   });
 
-  it('is one whole intact batch', () => {
+  it('accepts only one whole valid batch', () => {
     const { partition } = setUp();
     const batch = batchOf(['v']);
     const broken = Buffer.from(batch);
@@ -33,29 +33,29 @@ describe('What a leader takes', () => {
     expect(partition.log.high).toBe(0);
   });
 
-  it('is not larger than max.message.bytes', () => {
+  it('refuses a batch larger than max.message.bytes', () => {
     const batch = batchOf(['x'.repeat(100)]);
     const limit = (bytes: number) => setUp({ 'max.message.bytes': String(bytes) }).partition;
     expect(() => limit(batch.length - 1).append(batch)).toThrow(refused('MESSAGE_TOO_LARGE'));
     expect(limit(batch.length).append(batch).baseOffset).toBe(0);
   });
 
-  it('is not more than an hour ahead of its clock, as on Kafka 4', () => {
+  it('refuses a timestamp more than an hour in the future, as Kafka 4 does', () => {
     const { runtime, partition } = setUp();
     const at = (ahead: number) => batchOf(['v'], { timestamp: runtime.now() + ahead });
     expect(() => partition.append(at(3_600_001))).toThrow(refused('INVALID_TIMESTAMP'));
     expect(partition.append(at(3_600_000)).appendTime).toBe(-1);
   });
 
-  it("gets the broker's time where the topic says so", () => {
+  it("stores the broker's time if the topic uses LogAppendTime", () => {
     const { runtime, partition } = setUp({ 'message.timestamp.type': 'LogAppendTime' });
     expect(partition.append(batchOf(['v'])).appendTime).toBe(runtime.now());
     expect(partition.log.batchesFrom(0)[0]?.maxTimestamp).toBe(runtime.now());
   });
 });
 
-describe('Retention', () => {
-  it('drops what is older than retention.ms', async () => {
+describe('Partition retention', () => {
+  it('deletes records older than retention.ms', async () => {
     const { runtime, partition } = setUp({ 'retention.ms': '60000' });
     partition.append(batchOf(['old'], { timestamp: runtime.now() }));
     await runtime.advance(59_999);
@@ -67,7 +67,7 @@ describe('Retention', () => {
     expect([partition.log.low, partition.log.high]).toEqual([1, 2]);
   });
 
-  it('never touches a compacted topic', async () => {
+  it('never deletes records of a compacted topic', async () => {
     const { runtime, partition } = setUp({ 'retention.ms': '1', 'cleanup.policy': 'compact' });
     partition.append(batchOf(['old'], { timestamp: runtime.now() }));
     await runtime.advance(60_000);
@@ -76,8 +76,8 @@ describe('Retention', () => {
   });
 });
 
-describe('An idempotent producer', () => {
-  it('gets the first offset again for the same batch, and the log stays as it is', () => {
+describe('an idempotent producer of a Partition', () => {
+  it('gets the same offset for a repeated batch, and the log does not change', () => {
     const { partition } = setUp();
     partition.append(sequenced(0, ['a', 'b']));
     partition.append(sequenced(2, ['c']));
@@ -85,7 +85,7 @@ describe('An idempotent producer', () => {
     expect(partition.log.high).toBe(3);
   });
 
-  it('is refused with a gap, and with other bounds for the same start', () => {
+  it('is refused for a gap, and for another length from the same start', () => {
     const { partition } = setUp();
     partition.append(sequenced(0, ['a']));
     const outOfOrder = refused('OUT_OF_ORDER_SEQUENCE_NUMBER');
@@ -93,7 +93,7 @@ describe('An idempotent producer', () => {
     expect(() => partition.append(sequenced(0, ['a', 'b']))).toThrow(outOfOrder);
   });
 
-  it('is remembered for five batches, no more', () => {
+  it('can repeat its last five batches, no more', () => {
     const { partition } = setUp();
     for (let sequence = 0; sequence < 6; sequence++) partition.append(sequenced(sequence, ['v']));
     expect(partition.append(sequenced(1, ['v'])).baseOffset).toBe(1);
@@ -102,7 +102,7 @@ describe('An idempotent producer', () => {
     );
   });
 
-  it('starts a new epoch at sequence 0, and the old one is fenced', () => {
+  it('starts a new epoch at sequence 0, and the old epoch is fenced', () => {
     const { partition } = setUp();
     partition.append(sequenced(0, ['a'], { producerEpoch: 3 }));
     expect(() => partition.append(sequenced(1, ['b'], { producerEpoch: 4 }))).toThrow(

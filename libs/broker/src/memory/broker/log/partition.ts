@@ -7,16 +7,16 @@ import type { TopicConfig } from './topic-config.js';
 
 export interface AppendResult {
   readonly baseOffset: number;
-  /** The broker's time where the topic says LogAppendTime, else -1. */
+  /** The broker's time if the topic uses LogAppendTime, else -1. */
   readonly appendTime: number;
 }
 
-/** One partition as its leader keeps it: log, idempotent producers, and who waits for news. */
+/** A partition at its leader: log, idempotent producers, and watchers. */
 export class Partition {
   readonly log = new PartitionLog();
   readonly #producers = new ProducerStates();
   readonly #watchers = new Set<() => void>();
-  /** -1 while there is none. */
+  /** The id of the leader; -1 while there is none. */
   leader: number;
   leaderEpoch = 0;
 
@@ -30,7 +30,7 @@ export class Partition {
     this.leader = replicas[0] ?? -1;
   }
 
-  /** Takes one batch as a produce request carries it; the request's bytes stay the sender's. */
+  /** Appends one batch of a produce request. The bytes are copied, so the sender may reuse them. */
   append(request: Buffer): AppendResult {
     checkBatch(request);
     const bytes = Buffer.from(request);
@@ -46,7 +46,7 @@ export class Partition {
     return { baseOffset, appendTime: byBroker ? now : -1 };
   }
 
-  /** The marker that ends a transaction; from here on the producer must use `epoch`. */
+  /** Appends the marker that ends a transaction; from then on the producer must use `epoch`. */
   appendMarker(bytes: Buffer, epoch: number, outcome: 'commit' | 'abort'): void {
     const marker = this.log.append(bytes, this.leaderEpoch);
     this.log.endTransaction(marker, outcome);
@@ -54,7 +54,7 @@ export class Partition {
     this.notifyWatchers();
   }
 
-  /** Retention is looked at when the log is: nobody can tell the difference from a timer. */
+  /** Applies the retention settings at access, which has the same visible effect as a timer. */
   applyRetention(): void {
     const age = this.config.number('retention.ms');
     const bytes = this.config.number('retention.bytes');
@@ -62,7 +62,9 @@ export class Partition {
     this.log.expire(age < 0 ? -Infinity : this.runtime.now() - age, bytes < 0 ? Infinity : bytes);
   }
 
-  /** Calls back at everything that may end a wait for records. Returns what ends the watching. */
+  /**
+   * Calls back at every change that may end a wait for records. Returns the function that stops it.
+   */
   watch(watcher: () => void): () => void {
     this.#watchers.add(watcher);
     return () => void this.#watchers.delete(watcher);

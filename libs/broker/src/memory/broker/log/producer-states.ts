@@ -1,7 +1,7 @@
 import { Refusal } from '../faults/refusal.js';
 import type { StoredBatch } from './stored-batch.js';
 
-/** What the log remembers of one accepted batch, to answer a repetition of it. */
+/** The properties of an accepted batch, to answer a repeated request. */
 export interface AcceptedBatch {
   readonly firstSequence: number;
   readonly lastSequence: number;
@@ -14,7 +14,10 @@ interface ProducerState {
   recent: AcceptedBatch[];
 }
 
-/** A broker keeps this many batches per producer; an older one that is repeated is out of order. */
+/**
+ * The number of batches that a broker remembers per producer; an older repeated batch is out of
+ * order.
+ */
 const MAX_RECENT_BATCHES = 5;
 const SEQUENCES = 2 ** 31;
 
@@ -22,18 +25,20 @@ export function lastSequenceOf({ baseSequence, recordCount }: StoredBatch): numb
   return (baseSequence + recordCount - 1) % SEQUENCES;
 }
 
-/** The idempotent producers that write to one partition. */
+/** States of the idempotent producers that write to one partition. */
 export class ProducerStates {
   readonly #producers = new Map<number, ProducerState>();
 
-  /** The batch accepted before when this is a repetition; refuses what is fenced or leaves a gap. */
+  /**
+   * Returns the accepted batch that this one repeats, if any. Refuses a fenced producer and a gap.
+   */
   check(batch: StoredBatch): AcceptedBatch | undefined {
     const known = this.#producers.get(batch.producerId);
     if (batch.producerId < 0 || !known) return undefined;
     if (batch.producerEpoch < known.epoch)
       throw new Refusal(
         'INVALID_PRODUCER_EPOCH',
-        `producer ${batch.producerId} has moved on to epoch ${known.epoch}`,
+        `producer ${batch.producerId} is now at epoch ${known.epoch}`,
       );
     if (batch.producerEpoch > known.epoch) return this.#startOfEpoch(batch);
     const last = lastSequenceOf(batch);
@@ -62,7 +67,7 @@ export class ProducerStates {
     ];
   }
 
-  /** A marker carries the epoch that is valid from now on: whoever writes with an older one is fenced. */
+  /** Sets the epoch of a marker, which is valid from now on: an older epoch is fenced. */
   raiseEpoch(producerId: number, epoch: number): void {
     this.#stateFor(producerId, epoch);
   }

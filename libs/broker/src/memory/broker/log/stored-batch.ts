@@ -1,7 +1,7 @@
 import { BatchHeader, MalformedBytesError, readBatchHeader } from '../../../records/index.js';
 import { Refusal } from '../faults/refusal.js';
 
-/** A batch with what a broker needs to know of it without looking at its records. */
+/** A batch with the header properties that a broker needs. */
 export interface StoredBatch {
   readonly bytes: Buffer;
   readonly baseOffset: number;
@@ -16,7 +16,7 @@ export interface StoredBatch {
   readonly control: boolean;
 }
 
-/** Refuses bytes that are not exactly one intact batch. */
+/** Refuses bytes that are not exactly one valid batch. */
 export function checkBatch(bytes: Buffer): void {
   try {
     if (readBatchHeader(bytes, 0, true)?.end === bytes.length) return;

@@ -6,7 +6,10 @@ export interface FoundByTime {
   readonly timestamp: number;
 }
 
-/** The first record at or after the time; records of open and aborted transactions count, markers do not. */
+/**
+ * Returns the first record at or after the timestamp. Records of open and aborted transactions
+ * count, markers do not.
+ */
 export function firstAtOrAfter(log: PartitionLog, timestamp: number): FoundByTime | undefined {
   for (const batch of log.batchesFrom(log.low)) {
     if (batch.control || batch.maxTimestamp < timestamp) continue;

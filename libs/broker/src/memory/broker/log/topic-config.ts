@@ -16,7 +16,10 @@ const oneOf = (...allowed: readonly [string, ...string[]]): ConfigEntry => ({
   accepts: (value) => allowed.includes(value),
 });
 
-/** The entries of a topic's configuration with Kafka 4's defaults. Those that rule how a disk is used have no effect here. */
+/**
+ * Configuration entries of a topic with Kafka 4's defaults. Entries about disk usage have no effect
+ * here.
+ */
 const ENTRIES = {
   'cleanup.policy': oneOf('delete', 'compact', 'compact,delete', 'delete,compact'),
   'compression.type': oneOf('producer', 'uncompressed', 'gzip', 'snappy', 'lz4', 'zstd'),
@@ -55,7 +58,7 @@ export class TopicConfig {
     this.alter(given);
   }
 
-  /** All or nothing: one entry that is not accepted leaves the others as they were. */
+  /** Applies all changes or none: one invalid entry leaves the others unchanged. */
   alter(changes: Readonly<Record<string, string | null>>): void {
     for (const [name, value] of Object.entries(changes)) check(name, value);
     for (const [name, value] of Object.entries(changes)) {

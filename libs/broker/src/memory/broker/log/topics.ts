@@ -20,7 +20,7 @@ export interface TopicDefaults {
 
 const LEGAL_NAME = /^[A-Za-z0-9._-]{1,249}$/;
 
-/** The topics of the cluster. Asking for one never creates it. */
+/** The topics of the cluster. A lookup never creates a topic. */
 export class Topics {
   readonly #topics = new Map<string, Topic>();
   readonly #onDeleted: ((topic: string) => void)[] = [];
@@ -49,7 +49,7 @@ export class Topics {
     return topic;
   }
 
-  /** The partition at its leader; refused while it has none. Retention has been applied. */
+  /** Returns the partition after applying retention; refuses while it has no leader. */
   partitionAtLeader({ topic, partition }: TopicPartition): Partition {
     const found = this.get(topic).partitions[partition];
     if (!found)
@@ -86,7 +86,7 @@ export class Topics {
     if (!Number.isSafeInteger(total) || total <= count)
       throw new Refusal(
         'INVALID_PARTITIONS',
-        `topic "${name}" has ${count} partitions and can only grow; ${total} were asked for`,
+        `topic "${name}" has ${count} partitions and cannot have fewer than before; ${total} were requested`,
       );
     this.#growTo(topic, total, topic.partitions[0]?.replicas.length ?? 1);
   }

@@ -26,8 +26,8 @@ function setUp() {
 
 const copy = ({ producerId, epoch }: ProducerIdentity): ProducerIdentity => ({ producerId, epoch });
 
-describe('A transaction', () => {
-  it('ends with a marker in every partition it wrote to, and the next epoch', () => {
+describe('Transactions', () => {
+  it('writes a marker to every partition of the transaction, and uses the next epoch', () => {
     const { transactions, write, log } = setUp();
     const identity = copy(transactions.init('tx', 1_000));
     write(identity);
@@ -38,7 +38,7 @@ describe('A transaction', () => {
     expect(log.batchesFrom(1)[0]?.control).toBe(true);
   });
 
-  it('is ended once: a repetition of the end is answered the same', () => {
+  it('ends a transaction once: a repeated end gets the same answer', () => {
     const { transactions, write, log } = setUp();
     const identity = copy(transactions.init('tx', 1_000));
     write(identity);
@@ -48,14 +48,14 @@ describe('A transaction', () => {
     expect(() => transactions.end('tx', identity, 'abort')).toThrow(refused('INVALID_TXN_STATE'));
   });
 
-  it('cannot be committed with nothing begun; aborting that is no error', () => {
+  it('refuses to commit an empty transaction, but accepts its abort', () => {
     const { transactions } = setUp();
     const identity = copy(transactions.init('tx', 1_000));
     expect(() => transactions.end('tx', identity, 'commit')).toThrow(refused('INVALID_TXN_STATE'));
     expect(transactions.end('tx', identity, 'abort').epoch).toBe(identity.epoch + 1);
   });
 
-  it('of a predecessor is aborted when the id is taken over, and the predecessor is fenced', () => {
+  it('aborts the transaction of a predecessor when the id is taken over, and fences the predecessor', () => {
     const { transactions, write, log } = setUp();
     const zombie = copy(transactions.init('tx', 1_000));
     write(zombie);
@@ -66,7 +66,7 @@ describe('A transaction', () => {
     expect(write(successor).baseOffset).toBe(2);
   });
 
-  it('does not come back to a producer that names an identity which is not the latest', () => {
+  it('does not give the id back to a producer whose identity is not the latest', () => {
     const { transactions, write } = setUp();
     const first = copy(transactions.init('tx', 1_000));
     write(first);
@@ -78,7 +78,7 @@ describe('A transaction', () => {
     expect(() => transactions.init('tx', 1_000, renewed)).toThrow(refused('PRODUCER_FENCED'));
   });
 
-  it('is aborted by the broker when its time is up', async () => {
+  it('aborts a transaction after its timeout', async () => {
     const { runtime, transactions, write, log } = setUp();
     const identity = copy(transactions.init('tx', 1_000));
     write(identity);
@@ -89,13 +89,13 @@ describe('A transaction', () => {
     expect(() => transactions.end('tx', identity, 'commit')).toThrow(refused('PRODUCER_FENCED'));
   });
 
-  it('may not last longer than the broker allows', () => {
+  it('refuses a transaction timeout above the limit of the broker', () => {
     expect(() => setUp().transactions.init('tx', 15 * 60_000 + 1)).toThrow(
       refused('INVALID_TRANSACTION_TIMEOUT'),
     );
   });
 
-  it('gets another producer id when its epochs are used up', () => {
+  it('assigns another producer id when the epochs are used up', () => {
     const { transactions } = setUp();
     let identity = copy(transactions.init('tx', 1_000));
     const { producerId } = identity;
@@ -105,19 +105,19 @@ describe('A transaction', () => {
   });
 });
 
-describe("A transaction's offsets", () => {
-  const nobody = { groupId: 'g', memberId: '', generation: -1 };
+describe('offsets of a transaction', () => {
+  const noMember = { groupId: 'g', memberId: '', generation: -1 };
   const offset = { ...to, offset: 5 };
 
-  it('count with its commit, are unstable until then, and are gone with its abort', () => {
+  it('are committed with it, are unstable until then, and are dropped with its abort', () => {
     const { transactions, cluster } = setUp();
     let identity = copy(transactions.init('tx', 1_000));
     const kind = () => cluster.groups.committed('g', [to])[0]?.kind;
-    transactions.commitOffsets('tx', identity, nobody, [offset]);
+    transactions.commitOffsets('tx', identity, noMember, [offset]);
     expect(kind()).toBe('unstable');
     identity = copy(transactions.end('tx', identity, 'abort'));
     expect(kind()).toBe('none');
-    transactions.commitOffsets('tx', identity, nobody, [offset]);
+    transactions.commitOffsets('tx', identity, noMember, [offset]);
     transactions.end('tx', identity, 'commit');
     expect(cluster.groups.committed('g', [to])[0]).toMatchObject({
       kind: 'committed',
@@ -125,7 +125,7 @@ describe("A transaction's offsets", () => {
     });
   });
 
-  it('of a generation or member that is gone are refused', () => {
+  it('are refused for an old generation or a removed member', () => {
     const { transactions } = setUp();
     const identity = copy(transactions.init('tx', 1_000));
     const old = { groupId: 'g', memberId: 'zombie', generation: 3 };

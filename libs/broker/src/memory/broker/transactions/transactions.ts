@@ -25,15 +25,15 @@ interface TransactionalProducer {
   readonly partitions: Set<Partition>;
   readonly groups: Set<string>;
   timer: Timer | undefined;
-  /** The last request that ended a transaction: repeated, it is answered the same. */
+  /** The last request that ended a transaction. A repetition gets the same answer. */
   lastEnd: EndedTransaction | undefined;
 }
 
 const MAX_EPOCH = 32_767;
 
 /**
- * Kafka 4's transactions (transaction.version 2): a partition or group joins the transaction by
- * being written to, and every end moves the producer to its next epoch.
+ * Kafka 4's transactions (transaction.version 2). A partition or group joins the transaction with
+ * the first write, and every end raises the producer epoch.
  */
 export class Transactions {
   readonly #producers = new Map<string, TransactionalProducer>();
@@ -46,20 +46,20 @@ export class Transactions {
     private readonly maxTimeoutMs: number,
   ) {}
 
-  /** For a producer that is idempotent and no more. */
+  /** Returns an identity for a producer that is only idempotent. */
   newProducer(): ProducerIdentity {
     return { producerId: this.#nextProducerId++, epoch: 0 };
   }
 
   /**
-   * Whoever had this id before is fenced, and what it left open is aborted. With `current` only
-   * that producer moves on: it is refused once another one has the id.
+   * Fences the previous producer of this id and aborts its open transaction. With `current` only
+   * that producer gets a new epoch: it is refused after another producer took over the id.
    */
   init(id: string, timeoutMs: number, current?: ProducerIdentity): ProducerIdentity {
     if (timeoutMs > this.maxTimeoutMs)
       throw new Refusal(
         'INVALID_TRANSACTION_TIMEOUT',
-        `a transaction time-out of ${timeoutMs} ms is above the broker's ${this.maxTimeoutMs} ms`,
+        `a transaction timeout of ${timeoutMs} ms is above the broker's ${this.maxTimeoutMs} ms`,
       );
     const known = this.#producers.get(id);
     if (current && !isSameEnd(known?.lastEnd, current))
@@ -104,16 +104,19 @@ export class Transactions {
     return refused;
   }
 
-  /** Answers with the identity that the producer's next transaction has to use. */
+  /** Returns the identity for the next transaction of the producer. */
   end(id: string, producer: ProducerIdentity, outcome: TransactionOutcome): ProducerIdentity {
     const known = this.#require(id);
     if (isSameEnd(known.lastEnd, producer)) {
       if (known.lastEnd?.outcome === outcome) return known;
-      throw new Refusal('INVALID_TXN_STATE', `the transaction of "${id}" has ended otherwise`);
+      throw new Refusal(
+        'INVALID_TXN_STATE',
+        `the transaction of "${id}" has ended with the other outcome`,
+      );
     }
     this.#requireCurrent(id, producer, 'PRODUCER_FENCED');
     if (outcome === 'commit' && !isOngoing(known))
-      throw new Refusal('INVALID_TXN_STATE', `nothing was begun by "${id}"`);
+      throw new Refusal('INVALID_TXN_STATE', `"${id}" has no open transaction`);
     this.#end(known, outcome);
     known.lastEnd = { ...producer, outcome };
     return known;
@@ -160,7 +163,7 @@ export class Transactions {
   ): TransactionalProducer {
     const known = this.#require(id);
     if (known.producerId !== producerId || known.epoch !== epoch)
-      throw new Refusal(whenFenced, `"${id}" has moved on to epoch ${known.epoch}`);
+      throw new Refusal(whenFenced, `"${id}" is now at epoch ${known.epoch}`);
     return known;
   }
 

@@ -6,7 +6,10 @@ import type { Connection } from '../connection.js';
 import { isRefusal } from '../../broker/faults/refusal.js';
 import { isRetriable, toBrokerError } from '../refusal-errors.js';
 
-/** How an admin session asks: again while that can help, and never beyond the request time-out. */
+/**
+ * Sends requests of an admin session. Retries while that can help, and at most until the request
+ * timeout.
+ */
 export class AdminRequests {
   constructor(
     private readonly connection: Connection,
@@ -44,7 +47,10 @@ export class AdminRequests {
   }
 }
 
-/** What is missing is an answer; a time-out has used up the time that there was. */
+/**
+ * Returns whether a retry can help. A missing topic is a valid answer, and a timeout has used up
+ * the time.
+ */
 function isWorthRetrying(error: unknown): boolean {
   return (
     isRetriable(error) &&

@@ -41,11 +41,11 @@ export class GroupAdmin {
 
   async setOffsets(groupId: string, offsets: readonly OffsetCommit[]): Promise<void> {
     if (offsets.length === 0) return;
-    const nobody = { groupId, memberId: '', generation: -1 };
+    const noMember = { groupId, memberId: '', generation: -1 };
     try {
       const refused = await this.calls.run(
         { operation: 'commit', groupId, partitions: offsets },
-        ({ groups }) => groups.commit(nobody, offsets, () => undefined),
+        ({ groups }) => groups.commit(noMember, offsets, () => undefined),
       );
       if (refused[0]) throw refusedOffsetsError(refused);
     } catch (error) {
@@ -94,7 +94,10 @@ function refusedOffsetsError(refused: readonly RefusedPartition[]): Error {
   );
 }
 
-/** A broker answers who is no member by "unknown member": what that means here is that there are others. */
+/**
+ * Converts "unknown member", which a broker answers to a commit by a non-member if the group has
+ * members.
+ */
 function groupNotEmptyError(groupId: string, error: unknown): Error {
   const shown = toBrokerError(error);
   if (shown.brokerCode !== 25) return shown;

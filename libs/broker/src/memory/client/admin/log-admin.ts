@@ -33,7 +33,7 @@ export class LogAdmin {
     });
   }
 
-  /** All are looked at before any is touched. */
+  /** Checks all partitions before changing any. */
   deleteRecords(
     topic: string,
     before: readonly DeleteBefore[],

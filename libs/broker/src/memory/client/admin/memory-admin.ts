@@ -20,7 +20,7 @@ import { LogAdmin } from './log-admin.js';
 import { readRange } from './range-reader.js';
 import { TopicAdmin } from './topic-admin.js';
 
-/** Looks after topics, logs and groups of a memory broker. */
+/** Manages topics, logs and groups of a memory broker. */
 export class MemoryAdmin implements AdminSession {
   readonly #closing = new AbortController();
   readonly #calls: AdminRequests;

@@ -19,7 +19,7 @@ interface LogChunk {
 
 const BYTES_PER_CHUNK = 1024 * 1024;
 
-/** Reads what stands in the log when it begins, piece by piece, and never waits for more. */
+/** Reads the log as it is at the start of the call, chunk by chunk, and never waits for more. */
 export async function* readRange(
   connection: Connection,
   { topic, partition, from, to, signal, isolation = 'read_committed' }: Range,
@@ -61,7 +61,7 @@ function checkRange(from: number, to: number): void {
   for (const offset of [from, to])
     if (!(offset >= 0) || (Number.isFinite(offset) && !Number.isSafeInteger(offset)))
       throw new InvalidOptionError(
-        `readRange needs whole offsets from 0 on; got ${from} and ${to}.`,
+        `readRange requires integer offsets of 0 or more; got ${from} and ${to}.`,
       );
 }
 

@@ -32,25 +32,31 @@ interface JoinedGeneration {
   readonly partitions: readonly TopicPartition[];
 }
 
-/** For what only somebody else can mend: a permission, the assignors of the other members. */
+/**
+ * Delay before a retry of an error that needs a change elsewhere: a permission, or the assignors of
+ * other members.
+ */
 const SLOW_RETRY_MS = 5_000;
 
-/** Of the rebalance time-out: what is handed back later is lost. */
+/**
+ * The part of the rebalance timeout that `onRevoked` may take; after that the partitions are lost.
+ */
 export const REVOCATION_SHARE = 0.9;
 
 const NO_MEMBER: Identity = { memberId: '', generation: -1 };
 
 /**
- * One generation after the other:
+ * Membership by the classic protocol, one generation after the other:
  *
- *   join ──► sync ──► take over ──► stay ──► hand back ──┐ (rebalance)
+ *   join ──► sync ──► assign ──► heartbeats ──► revoke ──┐ (rebalance)
  *    ▲                               │                   │
- *    │                               ├──► told of loss ──┤ (lost)
+ *    │                               ├──► onLost ────────┤ (lost)
  *    └───────────────────────────────┼───────────────────┘
- *                                    └──► hand back ──► leave (closing)
+ *                                    └──► revoke ──► leave (closing)
  *
- * In a cooperative group a rebalance leads back to the join at once, with all that is owned; what
- * the sync then does not confirm is handed back, and the member joins again without it.
+ * In a cooperative group a rebalance leads directly to the next join, with all owned partitions.
+ * The partitions that the sync does not confirm are revoked, and the member joins again without
+ * them.
  */
 export class ClassicMembership implements GroupMembership {
   identity: Identity = NO_MEMBER;
@@ -72,17 +78,20 @@ export class ClassicMembership implements GroupMembership {
     });
   }
 
-  /** The generation in which commits are made: while joining again, the one before. */
+  /** The generation for commits; during a rejoin it is the previous one. */
   get current(): Generation | undefined {
     return this.#generation;
   }
 
-  /** Whether the group may have gone on from there with us: what is owned may be ours in the next generation too. */
+  /**
+   * Returns whether the group may have moved to a new generation with this member, which may still
+   * own its partitions.
+   */
   mayStillOwn(generation: CurrentMember): boolean {
     return this.#owned.length > 0 && (this.#isJoining || generation !== this.#generation);
   }
 
-  /** Stay as long as the session lasts, then hand back and leave. Ends without throwing. */
+  /** Runs until the session closes, then revokes and leaves. Never throws. */
   async run(onFirstAssignment: () => void): Promise<void> {
     const { topics, status } = this.context;
     status.joining();
@@ -91,19 +100,22 @@ export class ClassicMembership implements GroupMembership {
       const entered = await this.#joinAndSync();
       if (entered) await this.#runGeneration(entered, onFirstAssignment);
     }
-    // Closed in the middle of a cooperative rebalance.
+    // The session was closed during a cooperative rebalance.
     if (this.#generation) await this.#revoke(this.#generation, this.#owned);
     this.#endGeneration();
   }
 
-  /** What is under way is abandoned; what is owned is handed back. */
+  /** Cancels pending requests and starts the revocation. */
   close(): void {
     this.#isClosing = true;
     this.#closing.abort(new Error('The session is closing.'));
     this.#generation?.end({ kind: 'closing' });
   }
 
-  /** A static member stays in the group: until its session is over, what it had waits for it. */
+  /**
+   * Leaves the group. A static member stays in the group, which keeps its partitions until the
+   * session timeout.
+   */
   async leave(timeoutMs: number): Promise<void> {
     const { memberId } = this.identity;
     this.identity = NO_MEMBER;
@@ -117,7 +129,7 @@ export class ClassicMembership implements GroupMembership {
     return this.context.ownership.list();
   }
 
-  /** One round of join and sync; undefined when it has to be tried again. */
+  /** Runs join and sync once; returns undefined if they must be repeated. */
   async #joinAndSync(): Promise<JoinedGeneration | undefined> {
     const { group, status } = this.context;
     if (this.#owned.length === 0) this.#endGeneration();
@@ -142,7 +154,7 @@ export class ClassicMembership implements GroupMembership {
     }
   }
 
-  /** Aborts when the session closes, and when what is owned is lost on the way. */
+  /** Aborts when the session closes, and when the owned partitions are lost during a join. */
   get #signal(): AbortSignal {
     const { signal } = this.#closing;
     return this.#generation ? AbortSignal.any([signal, this.#generation.signal]) : signal;
@@ -153,7 +165,10 @@ export class ClassicMembership implements GroupMembership {
     this.#generation = undefined;
   }
 
-  /** The generation is that of the last sync: one that was only joined has confirmed nothing. */
+  /**
+   * Returns the claim for the next join. Its generation is that of the last sync, because a join
+   * alone confirms nothing.
+   */
   #claim() {
     const previous = this.#previous;
     const partitions = this.#owned;
@@ -161,7 +176,7 @@ export class ClassicMembership implements GroupMembership {
     return { previous, held };
   }
 
-  /** The group has gone on to a new generation. What is owned stays so, unless its assignor is an eager one. */
+  /** Handles a join response. Owned partitions stay owned, unless the group's assignor is eager. */
   #onJoined(answer: JoinResponse): void {
     this.identity = { memberId: answer.memberId, generation: answer.generation };
     this.#endGeneration();
@@ -206,7 +221,10 @@ export class ClassicMembership implements GroupMembership {
     await this.context.delay(delayMs, this.#closing.signal);
   }
 
-  /** A generation that went by without us may have given away what we own. */
+  /**
+   * Returns the loss if a generation passed without this member, because its partitions may belong
+   * to others.
+   */
   #lossDuringJoin(error: unknown): MembershipLoss | undefined {
     if (isRefusal(error, 'FENCED_INSTANCE_ID')) return lossFrom(error);
     if (this.#generation && isRefusal(error, 'UNKNOWN_MEMBER_ID', 'ILLEGAL_GENERATION'))
@@ -230,8 +248,9 @@ export class ClassicMembership implements GroupMembership {
         void lifecycle.assign(added);
       return;
     }
-    const told = owned.size > 0 && added.length === 0 ? Promise.resolve() : lifecycle.assign(added);
-    void told.then(() => this.#reportStable(generation, onFirst));
+    const assigned =
+      owned.size > 0 && added.length === 0 ? Promise.resolve() : lifecycle.assign(added);
+    void assigned.then(() => this.#reportStable(generation, onFirst));
     void topics
       .untilChanged(plan, generation.signal)
       .then(() => generation.end({ kind: 'rebalance' }));
@@ -253,7 +272,9 @@ export class ClassicMembership implements GroupMembership {
     this.#endGeneration();
   }
 
-  /** Heartbeats go on meanwhile; who takes longer than the group waits loses all the same. */
+  /**
+   * Revokes partitions while heartbeats continue; a revocation that exceeds the timeout is a loss.
+   */
   async #revoke(generation: Generation, partitions: readonly TopicPartition[]): Promise<void> {
     const { lifecycle, connection } = this.context;
     const boundMs = this.options.rebalanceTimeoutMs * REVOCATION_SHARE;
@@ -277,7 +298,7 @@ export class ClassicMembership implements GroupMembership {
     const { connection, status, lifecycle } = this.context;
     status.report(error);
     lifecycle.markLost(partitions);
-    const late = (): Error => new FencedError(partitions, 'onLost does not end.');
+    const late = (): Error => new FencedError(partitions, 'onLost did not end in time.');
     const { rebalanceTimeoutMs } = this.options;
     await within(
       connection.cluster.runtime,
@@ -301,13 +322,13 @@ export function revocationTimedOutError(
 ): FencedError {
   return new FencedError(
     partitions,
-    `The partitions were not handed back within the rebalance time-out of ${timeoutMs} ms, so others get them. Make onRevoked faster, or raise rebalanceTimeoutMs.`,
+    `onRevoked did not end within the rebalance timeout of ${timeoutMs} ms, so the group assigns the partitions to other members. Make onRevoked faster, or raise rebalanceTimeoutMs.`,
   );
 }
 
 function lostToEagerError(partitions: readonly TopicPartition[], protocol: string): FencedError {
   return new FencedError(
     partitions,
-    `The group shares its partitions by "${protocol}" now, which gives away what its members have: a member joined that has no cooperative assignor, or prefers another. Give all members "cooperative-sticky" first.`,
+    `The group uses the assignor "${protocol}" now, which reassigns all partitions at once: a member joined that has no cooperative assignor, or prefers another. Give all members "cooperative-sticky" first.`,
   );
 }

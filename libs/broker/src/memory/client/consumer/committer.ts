@@ -28,7 +28,7 @@ interface Failure {
   readonly cause: Refusal | Error | 'fenced';
 }
 
-/** Commits one after the other, so that an older one can never land on a newer one. */
+/** Sends one commit after the other, so that an older commit can never overwrite a newer one. */
 export class Committer {
   #last: Promise<unknown> = Promise.resolve();
 
@@ -40,14 +40,17 @@ export class Committer {
     private readonly patienceMs: number,
   ) {}
 
-  /** Who owns what is decided now, not when the turn comes: a later assignment is another life. */
+  /**
+   * Determines the ownership now, not when the commit is sent: after a new assignment the commit
+   * must not count.
+   */
   commit(offsets: readonly OffsetCommit[], signal: AbortSignal): Promise<void> {
     const invalid = offsets.filter(({ offset }) => !Number.isSafeInteger(offset) || offset < 0);
     if (invalid.length > 0) return Promise.reject(invalidOffsetsError(invalid));
     const { ownership } = this.context;
     const commits = offsets.map((offset) => {
       const owned = ownership.get(offset);
-      // By which the next owner finds out whether the log was cut back meanwhile.
+      // The next owner compares this epoch to detect a truncated log.
       const leaderEpoch = owned?.epochs.epochBefore(offset.offset) ?? -1;
       return { offset: { leaderEpoch, ...offset }, owned };
     });
@@ -57,7 +60,7 @@ export class Committer {
     return turn;
   }
 
-  /** Resolves when no commit is under way. */
+  /** Resolves when no commit is pending. */
   whenIdle(): Promise<unknown> {
     return this.#last;
   }
@@ -68,14 +71,14 @@ export class Committer {
     const failures: Failure[] = [];
     let left = commits;
     for (;;) {
-      const ours = left.filter(({ owned }) => this.#isOurs(owned));
-      failures.push(...left.filter((each) => !ours.includes(each)).map(fenced));
-      const attempted = ours.length > 0 ? await this.#attempt(ours, signal) : [];
+      const stillOwned = left.filter(({ owned }) => this.#isOwned(owned));
+      failures.push(...left.filter((each) => !stillOwned.includes(each)).map(fenced));
+      const attempted = stillOwned.length > 0 ? await this.#attempt(stillOwned, signal) : [];
       const isLate = this.runtime.monotonic() >= deadline || signal.aborted;
       const again = isLate ? [] : attempted.filter(({ cause }) => isWorthRetrying(cause));
       failures.push(...attempted.filter((each) => !again.includes(each)));
       if (again.length === 0) break;
-      left = ours.filter(({ offset }) =>
+      left = stillOwned.filter(({ offset }) =>
         again.some((each) => isSamePartition(each.partition, offset)),
       );
       await this.context.delay(backoff.next(), signal);
@@ -103,7 +106,7 @@ export class Committer {
           : refusal,
       }));
     } catch (error) {
-      // Too late for that generation, and what we own may be ours in the next one.
+      // The generation is over, but the member may still own the partitions in the next one.
       if (isRefusal(error, 'ILLEGAL_GENERATION') && this.membership.mayStillOwn(current))
         return offsets.map((partition) => ({ partition, cause: asRebalanceInProgress(error) }));
       if (isRefusal(error, 'UNKNOWN_MEMBER_ID', 'ILLEGAL_GENERATION', 'FENCED_INSTANCE_ID')) {
@@ -114,7 +117,7 @@ export class Committer {
     }
   }
 
-  #isOurs(owned: OwnedPartition | undefined): boolean {
+  #isOwned(owned: OwnedPartition | undefined): boolean {
     return owned !== undefined && this.context.ownership.get(owned) === owned;
   }
 }
@@ -129,7 +132,7 @@ const fenced = ({ offset: { topic, partition } }: OwnedCommit): Failure => ({
 });
 
 function isWorthRetrying(cause: Failure['cause']): boolean {
-  // A topic that is gone would hold up a whole rebalance.
+  // Retrying for a deleted topic would delay a whole rebalance.
   return isRetriable(cause) && !(cause instanceof UnknownTopicError);
 }
 
@@ -140,7 +143,7 @@ function commitError(failures: readonly Failure[]): CommitError {
   if (causes.every((cause) => cause === 'fenced'))
     return new FencedError(
       partitions,
-      `The commit of ${list} was not stored: this member does not own ${partitions.length === 1 ? 'it' : 'them'} any more. Whoever does decides the offset; drop the work.`,
+      `The commit of ${list} was not stored: this member does not own ${partitions.length === 1 ? 'it' : 'them'} any more. The current owner decides the offset; discard the result.`,
     );
   const [first] = causes.filter((cause) => cause !== 'fenced');
   if (causes.every((cause) => isRefusal(cause, 'OFFSET_METADATA_TOO_LARGE')))
@@ -158,14 +161,14 @@ function commitError(failures: readonly Failure[]): CommitError {
 }
 
 function causeError(cause: Failure['cause']): Error {
-  return cause === 'fenced' ? new Error('The partition is not ours any more.') : cause;
+  return cause === 'fenced' ? new Error('The member does not own the partition any more.') : cause;
 }
 
 function invalidOffsetsError(offsets: readonly OffsetCommit[]): CommitRefusedError {
   const partitions = offsets.map(({ topic, partition }) => ({ topic, partition }));
   return new CommitRefusedError(
     partitions,
-    `Nothing was committed: ${offsets.map(({ offset }) => String(offset)).join(', ')} is no offset. Commit the next offset to read, a whole number from 0 on.`,
+    `Nothing was committed: ${offsets.map(({ offset }) => String(offset)).join(', ')} is not a valid offset. Commit the next offset to read, an integer of 0 or more.`,
     false,
   );
 }

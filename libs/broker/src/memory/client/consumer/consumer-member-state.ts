@@ -5,7 +5,10 @@ import type { Identity } from './group-client.js';
 import type { CurrentMember } from './group-membership.js';
 import { lossFrom, type MembershipLoss } from './generation.js';
 
-/** One membership by KIP-848, under one member id. Its epoch rises; without answers it ends by itself. */
+/**
+ * A membership by KIP-848 with one member id. Its epoch increases; without heartbeat responses it
+ * expires.
+ */
 export class ConsumerMemberState implements CurrentMember {
   identity: Identity;
   readonly #lost = new Deferred<MembershipLoss>();
@@ -23,7 +26,7 @@ export class ConsumerMemberState implements CurrentMember {
     return this.#lost.promise;
   }
 
-  /** Aborts once nothing more is said in this name. */
+  /** Aborts when this member id sends no more requests. */
   get signal(): AbortSignal {
     return this.#stopped.signal;
   }
@@ -52,7 +55,7 @@ export class ConsumerMemberState implements CurrentMember {
   #sessionExpired(): MembershipLoss {
     const error = new Refusal(
       'UNKNOWN_MEMBER_ID',
-      `no heartbeat was answered for ${this.sessionTimeoutMs} ms, so the group has given this member up`,
+      `no heartbeat was answered for ${this.sessionTimeoutMs} ms, so the group has removed this member`,
     );
     return { kind: 'lost', error: toBrokerError(error), forgetId: false, isFinal: false };
   }

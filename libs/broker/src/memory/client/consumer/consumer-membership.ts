@@ -16,23 +16,24 @@ import {
 } from './classic-membership.js';
 import type { MembershipLoss } from './generation.js';
 
-/** For what only somebody else can mend. */
+/** Delay before a retry of an error that needs a change elsewhere. */
 const SLOW_RETRY_MS = 5_000;
 const LEAVE_TIMEOUT_MS = 1_000;
 
-/** Who joins by KIP-848 plans for nobody. */
+/** The plan of a KIP-848 member, which never assigns partitions for others. */
 const NO_PLAN = { shares: new Map<string, Buffer>() };
 
 /**
- * Membership by KIP-848: every heartbeat says what we own, its answer what we should own. What is
- * to go is handed back, and the next heartbeat says so at once; what stays is not touched.
+ * Membership by KIP-848. Every heartbeat contains the owned partitions, and its response the
+ * assigned ones. Partitions to be revoked are handed back, and the next heartbeat reports that at
+ * once; the other partitions are not affected.
  */
 export class ConsumerMembership implements GroupMembership {
   #member: ConsumerMemberState | undefined;
   #isClosing = false;
   readonly #closing = new AbortController();
   readonly #closed = new Deferred<undefined>();
-  /** Being handed back. */
+  /** The pending revocation of each partition. */
   readonly #revoking = new Map<string, Promise<void>>();
   #assigning = 0;
   #pauseEnd = new AbortController();
@@ -51,7 +52,10 @@ export class ConsumerMembership implements GroupMembership {
     return this.#member;
   }
 
-  /** An epoch that is over is refused by a name of its own, and the commit made again. */
+  /**
+   * Returns false, because a stale epoch has its own error code, after which the commit is
+   * repeated.
+   */
   mayStillOwn(): boolean {
     return false;
   }
@@ -69,7 +73,10 @@ export class ConsumerMembership implements GroupMembership {
     this.#closed.resolve(undefined);
   }
 
-  /** A static member says so too: it keeps its partitions, and a successor may have its id. */
+  /**
+   * Leaves the group. A static member reports it too: it keeps its partitions, and a successor may
+   * take its id.
+   */
   async leave(timeoutMs: number): Promise<void> {
     const member = this.#member;
     this.#member = undefined;
@@ -89,13 +96,13 @@ export class ConsumerMembership implements GroupMembership {
     const member = new ConsumerMemberState(cluster.runtime, consumerSessionTimeoutMs);
     this.#member = member;
     this.context.status.joining();
-    const beats = this.#runHeartbeats(member, onFirst);
+    const heartbeats = this.#runHeartbeats(member, onFirst);
     void this.context.topics.untilChanged(NO_PLAN, member.signal);
     const loss =
       (await Promise.race([member.lost, this.#closed.promise])) ?? (await this.#revokeAll(member));
     if (loss) await this.#onLost(member, loss);
     member.stop();
-    await beats;
+    await heartbeats;
   }
 
   async #runHeartbeats(member: ConsumerMemberState, onFirst: () => void): Promise<void> {
@@ -123,7 +130,7 @@ export class ConsumerMembership implements GroupMembership {
     member.advanceTo(answer.epoch, sentAt);
     status.recovered('group');
     const isFirst = identity.generation < 0;
-    // Who is closing hands back all: what the group plans for it is of no interest any more.
+    // A closing member revokes all partitions and ignores a new assignment.
     if (!signal.aborted && !this.#isClosing) this.#reconcile(answer, member, isFirst, onFirst);
     return answer.intervalMs;
   }
@@ -193,7 +200,10 @@ export class ConsumerMembership implements GroupMembership {
     return undefined;
   }
 
-  /** Heartbeats go on meanwhile. Gives why it did not work out. */
+  /**
+   * Revokes partitions while heartbeats continue. Returns the error if the time limit or the
+   * membership ends first.
+   */
   #revokeInTime(
     partitions: readonly TopicPartition[],
     member: ConsumerMemberState,
@@ -216,7 +226,7 @@ export class ConsumerMembership implements GroupMembership {
     const { connection, status, lifecycle } = this.context;
     status.report(error);
     lifecycle.markLost(partitions);
-    const late = (): Error => new FencedError(partitions, 'onLost does not end.');
+    const late = (): Error => new FencedError(partitions, 'onLost did not end in time.');
     const { rebalanceTimeoutMs } = this.options;
     await within(
       connection.cluster.runtime,

@@ -4,7 +4,7 @@ import type { Runtime } from '../../../runtime/index.js';
 
 type Source = 'group' | 'fetching' | 'topics';
 
-/** What the session says of itself: where its membership stands, covered by what is in its way. */
+/** The status of a session: the state of its membership, or the current error. */
 export class ConsumerStatus {
   readonly #listeners = new Set<(status: SessionStatus) => void>();
   readonly #errors = new Map<Source, { readonly since: number; readonly error: Error }>();
@@ -55,7 +55,7 @@ export class ConsumerStatus {
     if (this.#errors.delete(source)) this.#update();
   }
 
-  /** Something that went wrong and is over: it is told, and the status is again what it was. */
+  /** Reports an error that is over already: listeners get it, followed by the unchanged status. */
   report(error: Error): void {
     if (this.#isFinal()) return;
     this.#notify({ state: 'retrying', since: this.runtime.now(), error });
@@ -70,9 +70,9 @@ export class ConsumerStatus {
   }
 
   #update(): void {
-    const [trouble] = this.#errors.values();
+    const [current] = this.#errors.values();
     const shown: SessionStatus =
-      trouble && !this.#isFinal() ? { state: 'retrying', ...trouble } : this.#membership;
+      current && !this.#isFinal() ? { state: 'retrying', ...current } : this.#membership;
     if (shown === this.#shown) return;
     this.#shown = shown;
     this.#notify(shown);

@@ -4,23 +4,26 @@ import { isRetriable, toBrokerError } from '../refusal-errors.js';
 import type { GroupClient, Identity } from './group-client.js';
 import type { ConsumerStatus } from './consumer-status.js';
 
-/** Why our time in a generation is over. */
+/** The reason why a generation ended for this member. */
 export type GenerationEnd =
   { readonly kind: 'rebalance' } | MembershipLoss | { readonly kind: 'closing' };
 
 export interface MembershipLoss {
   readonly kind: 'lost';
   readonly error: Error;
-  /** The group does not know us any more. */
+  /** True if the group does not know the member id any more. */
   readonly forgetId: boolean;
-  /** Another session has our group instance id: joining again would fence that one. */
+  /** True if another session has the group instance id: a rejoin would fence that session. */
   readonly isFinal: boolean;
 }
 
 export interface GenerationOptions {
   readonly heartbeatIntervalMs: number;
   readonly sessionTimeoutMs: number;
-  /** Whether a join is under way: then its answer tells what has become of us, not a heartbeat's. */
+  /**
+   * Returns whether a join is pending: its response, not that of a heartbeat, then decides about
+   * the membership.
+   */
   isJoining(): boolean;
 }
 
@@ -28,9 +31,10 @@ const FAST_INTERVAL_MS = 500;
 const FAST_HEARTBEATS = 10;
 
 /**
- * Our membership in one generation, kept alive by heartbeats. It says once that a rebalance calls,
- * and goes on beating while partitions are handed back; it may be lost even then. Without an
- * answered heartbeat for a session time-out it ends by itself: the group has given us up.
+ * Membership in one generation, with its heartbeats. A rebalance is reported once; heartbeats
+ * continue while partitions are revoked, and the membership can still be lost. If no heartbeat is
+ * answered within the session timeout, the membership ends, because the group has removed the
+ * member.
  */
 export class Generation {
   readonly #ended = new Deferred<GenerationEnd>();
@@ -43,7 +47,7 @@ export class Generation {
 
   constructor(
     readonly identity: Identity,
-    /** Whether what is owned stays so while we join again. */
+    /** True if partitions stay owned during a rejoin. */
     readonly isCooperative: boolean,
     private readonly group: GroupClient,
     private readonly options: GenerationOptions,
@@ -52,7 +56,7 @@ export class Generation {
     private readonly onFatal: (error: Error) => void,
   ) {
     this.#sessionTimer = this.#startSessionTimer(options.sessionTimeoutMs);
-    // A cooperative group often needs a second round: it begins when a heartbeat tells of it.
+    // A cooperative group often needs a second rebalance, which a heartbeat response announces.
     this.#fastHeartbeatsLeft = isCooperative ? FAST_HEARTBEATS : 0;
     void this.#runHeartbeats(this.#stopped.signal);
   }
@@ -62,12 +66,12 @@ export class Generation {
     return this.#ended.promise;
   }
 
-  /** We have to join again, or are out. */
+  /** True when the member has to rejoin or was removed. */
   get isEnding(): boolean {
     return this.#isEnding;
   }
 
-  /** Resolves when what we own is somebody else's, which may be after a rebalance called. */
+  /** Resolves when other members may own the partitions, also after a rebalance has started. */
   get lost(): Promise<MembershipLoss> {
     return this.#lost.promise;
   }
@@ -76,7 +80,7 @@ export class Generation {
     return this.#loss;
   }
 
-  /** Aborts once the heartbeats have stopped. */
+  /** Aborts when the heartbeats have stopped. */
   get signal(): AbortSignal {
     return this.#stopped.signal;
   }
@@ -91,13 +95,13 @@ export class Generation {
     this.stop();
   }
 
-  /** No more heartbeats: we join again, or leave. */
+  /** Stops the heartbeats before a rejoin or a leave. */
   stop(): void {
     this.#sessionTimer.cancel();
     this.#stopped.abort(new Error('The generation is over.'));
   }
 
-  /** An answer for this generation that says we are out of it. */
+  /** Ends the membership after a response that says so. */
   onFenced(refusal: Refusal): void {
     this.end(lossFrom(refusal));
   }
@@ -161,7 +165,7 @@ export class Generation {
       const error = toBrokerError(
         new Refusal(
           'UNKNOWN_MEMBER_ID',
-          `no heartbeat was answered for ${this.options.sessionTimeoutMs} ms, so the group has given this member up`,
+          `no heartbeat was answered for ${this.options.sessionTimeoutMs} ms, so the group has removed this member`,
         ),
       );
       this.end({ kind: 'lost', error, forgetId: false, isFinal: false });

@@ -19,24 +19,24 @@ import type { ConsumerHeartbeatResponse } from '../../broker/groups/consumer-mem
 import type { JoinResponse } from '../../broker/groups/classic-member.js';
 import type { Connection, RequestLimits } from '../connection.js';
 
-/** Who we are to the group, as every request has to say. */
+/** The identity of the member in every request. */
 export interface Identity {
   readonly memberId: string;
   readonly generation: number;
 }
 
-/** What a member says of itself when it joins. */
+/** The assignment state that a member sends when it joins. */
 export interface JoinClaim {
   readonly previous: PreviousAssignment | null;
-  /** What it goes on working on meanwhile. */
+  /** Partitions that the member keeps reading meanwhile. */
   readonly held: PreviousAssignment | null;
 }
 
 export interface LeaderPlan {
   readonly shares: ReadonlyMap<string, Buffer>;
-  /** What the plan was made from. A member that leads nobody has none. */
+  /** The metadata that the plan was made from; undefined for a member that is not the leader. */
   readonly basis?: {
-    /** Those that some member subscribes to, existing or not. */
+    /** The topics with a subscriber, existing or not. */
     readonly topics: readonly string[];
     readonly partitionsOf: ReadonlyMap<string, number>;
   };
@@ -45,7 +45,7 @@ export interface LeaderPlan {
 const PROTOCOL_TYPE = 'consumer';
 const NO_PLAN: LeaderPlan = { shares: new Map() };
 
-/** The requests of one member to its group, in the formats that real clients use. */
+/** The requests of one member to its group, in the formats of real clients. */
 export class GroupClient {
   constructor(
     private readonly connection: Connection,
@@ -68,12 +68,15 @@ export class GroupClient {
     return this.connection.call(
       { operation: 'join', groupId, memberId },
       () => this.connection.cluster.groups.join(request),
-      // The answer comes when all have joined, which takes up to the rebalance time-out.
+      // A join is answered when all members have joined, which takes up to the rebalance timeout.
       { timeoutMs: rebalanceTimeoutMs + 5_000, signal },
     );
   }
 
-  /** Who leads makes the plan for all; the others get theirs from it. */
+  /**
+   * Returns the plan if this member is the leader; other members get their partitions from the
+   * leader's plan.
+   */
   async plan(answer: JoinResponse, signal: AbortSignal): Promise<LeaderPlan> {
     if (answer.leaderId !== answer.memberId) return NO_PLAN;
     const { members } = readGroupMembers(answer.members);
@@ -105,7 +108,7 @@ export class GroupClient {
     );
   }
 
-  /** What a member by KIP-848 says and is told; the first one joins. */
+  /** Sends a KIP-848 heartbeat; the first one joins. */
   consumerHeartbeat(
     identity: Identity,
     owned: readonly TopicPartition[],

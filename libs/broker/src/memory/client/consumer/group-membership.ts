@@ -1,19 +1,22 @@
 import type { Identity } from './group-client.js';
 import type { Generation } from './generation.js';
 
-/** As what commits are made. */
+/** The identity that a commit is sent with. */
 export type CurrentMember = Pick<Generation, 'identity' | 'onFenced' | 'stop'>;
 
-/** What a session needs of its membership, by whichever protocol. */
+/** The membership of a session, by either protocol. */
 export interface GroupMembership {
   readonly identity: Identity;
-  /** undefined while not a member. */
+  /** The current membership; undefined while not a member. */
   readonly current: CurrentMember | undefined;
-  /** Whether the group may have gone on from there with us: what is owned may be ours later too. */
+  /**
+   * Returns whether the group may have moved to a new generation with this member, which may still
+   * own its partitions.
+   */
   mayStillOwn(current: CurrentMember): boolean;
-  /** Stays as long as the session lasts, then hands back. Ends without throwing. */
+  /** Runs until the session closes, then revokes. Never throws. */
   run(onFirstAssignment: () => void): Promise<void>;
-  /** What is under way is abandoned; what is owned is handed back. */
+  /** Cancels pending requests and starts the revocation. */
   close(): void;
   leave(timeoutMs: number): Promise<void>;
 }

@@ -43,7 +43,7 @@ export interface MemoryConsumerSettings {
 
 const LEAVE_TIMEOUT_MS = 1_000;
 
-/** One member of a group on a memory broker: joins membership, intake and commits into the port's session. */
+/** A member of a group on a memory broker: connects membership, fetching and commits. */
 export class MemoryConsumer implements ConsumerSession {
   readonly #context: SessionContext;
   readonly #lifecycle: PartitionLifecycle;
@@ -151,8 +151,8 @@ export class MemoryConsumer implements ConsumerSession {
     }
   }
 
-  poll(...asked: Parameters<ConsumerSession['poll']>): Promise<readonly BrokerRecord[]> {
-    return this.#poller.poll(...asked);
+  poll(...parameters: Parameters<ConsumerSession['poll']>): Promise<readonly BrokerRecord[]> {
+    return this.#poller.poll(...parameters);
   }
 
   pause(partitions: readonly TopicPartition[]): void {
@@ -170,12 +170,12 @@ export class MemoryConsumer implements ConsumerSession {
 
   seek({ topic, partition }: TopicPartition, offset: number): void {
     if (!Number.isSafeInteger(offset) || offset < 0)
-      throw new InvalidOptionError(`seek needs a whole number from 0 on, not ${offset}.`);
+      throw new InvalidOptionError(`seek requires an offset of 0 or more; got ${offset}.`);
     const owned = this.#context.ownership.get({ topic, partition });
     if (!owned)
       throw new FencedError(
         [{ topic, partition }],
-        `There is no seeking in ${partitionName({ topic, partition })}: this member does not own it.`,
+        `Cannot seek in ${partitionName({ topic, partition })}: this member does not own the partition.`,
       );
     if (owned.stopped instanceof TopicRecreatedError)
       owned.topicId = this.#topics.idOf(topic) ?? owned.topicId;
@@ -221,10 +221,13 @@ export class MemoryConsumer implements ConsumerSession {
     return this.#closing;
   }
 
-  /** Whoever reads later starts there too, unless something newer is committed. */
+  /**
+   * Commits start positions, so that a later reader starts there too, unless a newer offset is
+   * committed.
+   */
   #commitStarts(starts: readonly OffsetCommit[]): Promise<void> {
     return this.#committer.commit(starts, this.#ending.signal).catch((error: unknown) => {
-      this.settings.logger?.warn('Where partitions start could not be committed', {
+      this.settings.logger?.warn('The start positions could not be committed', {
         error: (error as Error).message,
       });
     });
@@ -250,7 +253,7 @@ export class MemoryConsumer implements ConsumerSession {
     const boundMs = this.options.rebalanceTimeoutMs + LEAVE_TIMEOUT_MS;
     const late = (): Error => new Error(`Closing took longer than ${boundMs} ms.`);
     await within(runtime, boundMs, this.#running ?? Promise.resolve(), late).catch((error: Error) =>
-      this.settings.logger?.warn('The session was closed by force', { error: error.message }),
+      this.settings.logger?.warn('The session did not close in time', { error: error.message }),
     );
     this.#ending.abort(closedError());
     this.#membership.current?.stop();
@@ -259,7 +262,10 @@ export class MemoryConsumer implements ConsumerSession {
     this.#context.status.closed();
   }
 
-  /** Beyond mending: what is owned is handed back, and the group goes on without us. */
+  /**
+   * Ends the session after a permanent error: owned partitions are revoked, and the group continues
+   * without this member.
+   */
   #fail(error: Error): void {
     if (this.#failure) return;
     this.#failure = error;

@@ -6,20 +6,23 @@ import {
 import type { BrokerRecord, TopicPartition } from '../../../port/record.js';
 import { LeaderEpochHistory, type RecordBatchReader } from '../../../records/index.js';
 
-/** One partition while it is ours. Assigned again, it is another object: nothing of the old life reaches it. */
+/**
+ * A partition during one assignment. A new assignment of it uses a new object, so that results of
+ * the old one have no effect.
+ */
 export class OwnedPartition implements TopicPartition {
   readonly topic: string;
   readonly partition: number;
-  /** Between `onAssigned` and the end of our time with it: its records are handed out. */
+  /** True between `onAssigned` and the end of the assignment: records are returned. */
   isServed = false;
-  /** Commits of it since it is ours, but those that failed. */
+  /** The number of commits during this assignment, except failed ones. */
   commits = 0;
-  /** Empty until `begin`. */
+  /** The topic id; empty until `startAt`. */
   topicId = '';
   stopped: PartitionError | undefined;
-  /** Not asked for while something about it is being found out. */
+  /** True while an error of the partition is being analysed: it is not fetched. */
   isSuspended = false;
-  /** Who wrote what was handed out. */
+  /** The leader epochs of the returned records. */
   readonly epochs = new LeaderEpochHistory();
   #position = -1;
   #reader: RecordBatchReader | undefined;
@@ -30,18 +33,18 @@ export class OwnedPartition implements TopicPartition {
     this.partition = partition;
   }
 
-  /** Aborts once it is handed back or lost. */
+  /** Aborts when the partition is revoked or lost. */
   get released(): AbortSignal {
     return this.#released.signal;
   }
 
-  /** No further record of it is handed out. */
+  /** Ends the delivery of records. */
   release(): void {
     this.isServed = false;
-    this.#released.abort(new Error('The partition is handed back or lost.'));
+    this.#released.abort(new Error('The partition was revoked or lost.'));
   }
 
-  /** Where reading starts, and in which topic. A seek that came before wins. */
+  /** Sets topic id and start position. An earlier seek takes precedence. */
   startAt(topicId: string, position: number, lastEpoch: number): void {
     this.topicId = topicId;
     if (this.#position !== -1) return;
@@ -83,13 +86,13 @@ export class OwnedPartition implements TopicPartition {
     this.stopped = error;
   }
 
-  /** Drops what was fetched; it is fetched again from where it stands. */
+  /** Drops the fetched records; they are fetched again from the position. */
   dropFetched(): void {
     this.#position = this.position;
     this.#reader = undefined;
   }
 
-  /** Throws what makes the next record unreadable. */
+  /** Returns records; throws if the next record cannot be read. */
   take(max: number, maxBytes: number): readonly BrokerRecord[] {
     const reader = this.#reader;
     if (!reader) return [];

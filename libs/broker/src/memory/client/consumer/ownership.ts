@@ -2,7 +2,10 @@ import type { TopicPartition } from '../../../port/record.js';
 import { partitionName } from '../../../port/topic-partition.js';
 import type { OwnedPartition } from './owned-partition.js';
 
-/** What is ours now, in the order in which it is served, and the pauses, which outlive an assignment. */
+/**
+ * The owned partitions, in the order in which they are served, and the pauses, which survive an
+ * assignment.
+ */
 export class Ownership {
   readonly #owned = new Map<string, OwnedPartition>();
   readonly #pauses = new Set<string>();
@@ -46,17 +49,17 @@ export class Ownership {
     return this.list().filter((each) => this.isPaused(each));
   }
 
-  /** The partitions whose records are wanted and not at hand. */
+  /** Returns the partitions that need records and have none buffered. */
   wanted(): readonly OwnedPartition[] {
     return this.all().filter((each) => each.wantsRecords && !this.isPaused(each));
   }
 
-  /** The partitions that have records to hand out. */
+  /** Returns the partitions with buffered records. */
   ready(): readonly OwnedPartition[] {
     return this.all().filter((each) => each.hasRecords && !this.isPaused(each));
   }
 
-  /** Whoever was served goes to the end of the line. */
+  /** Moves a served partition to the end, so that the others are next. */
   moveToEnd(partition: OwnedPartition): void {
     const name = partitionName(partition);
     if (this.#owned.get(name) !== partition) return;

@@ -6,13 +6,15 @@ import { isRetriable, toBrokerError } from '../refusal-errors.js';
 import type { GroupClient } from './group-client.js';
 
 /**
- * Tells partitions that were added when the group had begun already: they are read from their
- * first record, or what was written to them before somebody noticed them would be lost.
+ * Detects partitions that were added after the group started. They are read from their first
+ * record; otherwise records written before the group noticed them would be skipped.
  */
 export class PartitionGrowth {
-  /** How many partitions each topic had when we began. */
+  /** The partition count of each topic when the session started. */
   readonly #counts = new Map<string, number>();
-  /** The highest partition of each topic of which the group had an offset before we came. */
+  /**
+   * The highest partition of each topic for which the group had an offset when the session started.
+   */
   readonly #highest = new Map<string, number>();
 
   constructor(
@@ -21,7 +23,10 @@ export class PartitionGrowth {
     private readonly options: ResolvedConsumerOptions,
   ) {}
 
-  /** Before joining: what the group has then is from before us. Where it cannot be told, the policy decides. */
+  /**
+   * Reads the state of the group before joining. If it cannot be read, `offsetReset` decides about
+   * all partitions.
+   */
   async takeSnapshot(signal: AbortSignal): Promise<void> {
     if (this.options.offsetReset === 'earliest') return;
     try {

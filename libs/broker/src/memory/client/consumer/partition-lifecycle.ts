@@ -11,20 +11,22 @@ import type { SessionContext } from './session-context.js';
 import type { StartPosition } from './start-positions.js';
 import type { PartitionStart, StartSearch } from './start-search.js';
 
-/** For longer a start that is not stored yet does not hold up a hand-back, nor the end of the session. */
+/**
+ * The maximum time that an unfinished commit of a start position delays a revocation or the close.
+ */
 const MAX_START_COMMIT_MS = 5_000;
-/** Of the rebalance time-out, where that is less. */
+/** The part of the rebalance timeout that limits this wait, if it is shorter. */
 const START_COMMIT_SHARE = 0.5;
 
 /**
- * Leads partitions in and out, and tells the listener. Its callbacks are called one after the
- * other; a loss waits for none of them, and one that throws is reported and stops nothing.
+ * Adds and removes partitions, and calls the listener. Callbacks run one after the other. A loss
+ * does not wait for them, and a callback that throws is reported and stops nothing.
  */
 export class PartitionLifecycle {
   #listener: AssignmentListener | undefined;
   readonly #announced = new WeakSet<OwnedPartition>();
   readonly #lost: TopicPartition[] = [];
-  /** Whose start is being committed. */
+  /** Pending commits of start positions. */
   readonly #startCommits = new Map<OwnedPartition, Promise<void>>();
   #lastCallback: Promise<void> = Promise.resolve();
 
@@ -38,7 +40,7 @@ export class PartitionLifecycle {
     this.#listener = listener;
   }
 
-  /** They are ours from here on; their records come once the listener has been told. */
+  /** Adds partitions; their records are returned after `onAssigned`. */
   async assign(partitions: readonly TopicPartition[]): Promise<void> {
     const owned = partitions.map((partition) => new OwnedPartition(partition));
     this.context.ownership.add(owned);
@@ -58,7 +60,10 @@ export class PartitionLifecycle {
     this.context.wake();
   }
 
-  /** What is handed out before its start is stored may be committed sooner, and taken back by that. */
+  /**
+   * Returns records only after the start position is stored. Otherwise that commit could overwrite
+   * a later one.
+   */
   #serve(owned: OwnedPartition): void {
     const kept = this.#startCommits.get(owned);
     if (!kept) return void (owned.isServed = this.#isOwned(owned));
@@ -68,7 +73,10 @@ export class PartitionLifecycle {
     });
   }
 
-  /** They are still ours while the listener is told; nothing of them is handed out any more. */
+  /**
+   * Revokes partitions: they stay owned during the callback, but their records are not returned any
+   * more.
+   */
   async revoke(partitions: readonly TopicPartition[]): Promise<void> {
     const owned = this.#stopServing(partitions);
     await this.#notify(async (listener) => {
@@ -86,21 +94,21 @@ export class PartitionLifecycle {
     this.context.ownership.remove(partitions);
   }
 
-  /** They are somebody else's: from this moment on commits are fenced. */
+  /** Removes lost partitions: from now on commits are fenced. */
   markLost(partitions: readonly TopicPartition[]): void {
     this.#lost.push(...this.#announcedOf(this.#stopServing(partitions)));
-    // Whatever the listener is still at has been given up.
+    // A callback that still runs is not waited for.
     this.#lastCallback = Promise.resolve();
     this.context.ownership.remove(partitions);
   }
 
-  /** Tells of what was forfeited. */
+  /** Calls `onLost` for the lost partitions. */
   async notifyLost(): Promise<void> {
     const lost = this.#lost.splice(0);
     if (lost.length === 0) return;
-    const told = this.#notify((listener) => listener.onLost(lost));
-    this.#lastCallback = this.#atMostRebalanceTimeout(told);
-    await told;
+    const callback = this.#notify((listener) => listener.onLost(lost));
+    this.#lastCallback = this.#atMostRebalanceTimeout(callback);
+    await callback;
   }
 
   async stop(owned: OwnedPartition, error: PartitionError): Promise<void> {
@@ -108,7 +116,7 @@ export class PartitionLifecycle {
     await this.#notify((listener) => listener.onStopped?.(error));
   }
 
-  /** After the policy was asked where to go on. */
+  /** Continues at the start position that `offsetReset` has determined. */
   async restart(owned: OwnedPartition, from: number, start: StartPosition): Promise<void> {
     if (!this.#isOwned(owned) || owned.position !== from) return;
     if (start.stopped) return this.stop(owned, start.stopped);
@@ -126,7 +134,10 @@ export class PartitionLifecycle {
     if (reset) await this.#notify((listener) => listener.onReset?.(reset));
   }
 
-  /** Also of those that are on their way out again: whoever is next would look for a start anew. */
+  /**
+   * Commits start positions, also of partitions that are already being revoked: their next owner
+   * would otherwise determine another start.
+   */
   #commitStarts(beginnings: readonly PartitionStart[]): void {
     const { ownership } = this.context;
     const beginning = beginnings.flatMap(({ owned, ...rest }) => {
@@ -141,12 +152,15 @@ export class PartitionLifecycle {
     });
   }
 
-  /** Taken away before, where they start would be looked for again, and what was written meanwhile passed over. */
+  /**
+   * Waits for the commits of start positions. Without them the next owner would determine another
+   * start and skip the records written meanwhile.
+   */
   async #waitForStartCommits(owned: readonly OwnedPartition[]): Promise<void> {
     const { runtime, rebalanceTimeoutMs } = this.limits;
     const kept = owned.flatMap((each) => this.#startCommits.get(each) ?? []);
     if (kept.length === 0) return;
-    const late = (): Error => new Error('Where partitions start was not stored in time.');
+    const late = (): Error => new Error('The start positions were not stored in time.');
     const patienceMs = Math.min(rebalanceTimeoutMs * START_COMMIT_SHARE, MAX_START_COMMIT_MS);
     await within(runtime, patienceMs, Promise.all(kept), late).catch(() => undefined);
   }
@@ -157,7 +171,7 @@ export class PartitionLifecycle {
     return owned;
   }
 
-  /** Those of which the listener has been told. */
+  /** Returns the partitions that the listener knows. */
   #announcedOf(owned: readonly OwnedPartition[]): TopicPartition[] {
     return owned
       .filter((each) => this.#announced.has(each))
@@ -168,11 +182,14 @@ export class PartitionLifecycle {
     return this.context.ownership.get(owned) === owned && !owned.released.aborted;
   }
 
-  /** The group has gone on by then: what it gives next is told, though nobody has dealt with the loss. */
-  #atMostRebalanceTimeout(told: Promise<void>): Promise<void> {
+  /**
+   * Limits the wait for `onLost`: the group continues, so the next assignment is reported even if
+   * the callback has not ended.
+   */
+  #atMostRebalanceTimeout(callback: Promise<void>): Promise<void> {
     const { runtime, rebalanceTimeoutMs } = this.limits;
-    const late = (): Error => new Error('onLost does not end.');
-    return within(runtime, rebalanceTimeoutMs, told, late).catch(() => undefined);
+    const late = (): Error => new Error('onLost did not end in time.');
+    return within(runtime, rebalanceTimeoutMs, callback, late).catch(() => undefined);
   }
 
   #notify(call: (listener: AssignmentListener) => void | Promise<void>): Promise<void> {
@@ -193,7 +210,10 @@ function toAssignedPartition({ owned, committed }: PartitionStart): AssignedPart
   return { topic, partition, position, committed };
 }
 
-/** Where it starts, if that must not be looked for again: what is written meanwhile would be passed over. */
+/**
+ * Returns the start position to commit, if determining it again later would skip the records
+ * written meanwhile.
+ */
 function startToCommit({ owned, start: { reset } }: PartitionStart): OffsetCommit | undefined {
   if (!reset || owned.commits > 0 || owned.position < 0) return undefined;
   if (reset.reason !== 'new-partition' && reset.policy !== 'latest') return undefined;

@@ -18,11 +18,11 @@ export interface PartitionRecoveryContext extends SessionContext {
 
 const RETRY_DELAY_MS = 250;
 
-/** Finds out how one partition can go on that cannot be read where it stands. */
+/** Determines how a partition continues that cannot be read at its position. */
 export class PartitionRecovery {
   constructor(private readonly context: PartitionRecoveryContext) {}
 
-  /** By the policy for offsets that are not in the log. */
+  /** Continues as `offsetReset` defines for an offset that is not in the log. */
   async outOfRange(owned: OwnedPartition): Promise<void> {
     const from = owned.position;
     owned.isSuspended = true;
@@ -47,13 +47,13 @@ export class PartitionRecovery {
     }
   }
 
-  /** By the same policy, from where the log agrees with what was read. */
+  /** Continues as `offsetReset` defines, at the end of the common part of the log. */
   async truncated(owned: OwnedPartition, end: number): Promise<void> {
     const { starts, lifecycle, logger, wake } = this.context;
     const from = owned.position;
     const start = starts.truncated(owned, from, end);
     if (start.reset)
-      logger?.error('The log was cut back behind what was read (an unclean leader election)', {
+      logger?.error('The log was truncated below the position (an unclean leader election)', {
         code: 'LOG_TRUNCATED',
         ...start.reset,
       });
@@ -61,7 +61,7 @@ export class PartitionRecovery {
     wake();
   }
 
-  /** Waits until the topic is there again; another one of the same name needs a decision. */
+  /** Waits until the topic exists again; a recreated topic stops the partition until a seek. */
   async topicChanged(owned: OwnedPartition): Promise<void> {
     owned.isSuspended = true;
     const signal = this.context.signal;
@@ -89,6 +89,6 @@ function topicRecreatedError({ topic, partition, position }: OwnedPartition): To
     topic,
     partition,
     position,
-    `Topic "${topic}" was deleted and created again: offset ${position} of partition ${partition} belonged to the old one. Seek to where reading of the new one shall begin.`,
+    `Topic "${topic}" was deleted and created again: offset ${position} of partition ${partition} belonged to the old topic. Seek to the offset of the new topic at which reading should start.`,
   );
 }

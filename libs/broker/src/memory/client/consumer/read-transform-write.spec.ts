@@ -12,7 +12,10 @@ const listener = {
   onLost: () => undefined,
 };
 
-/** As the README does it; `meanwhile` is what happens while the records are at work. */
+/**
+ * Reads, transforms and writes as the README shows; `meanwhile` runs while records are being
+ * handled.
+ */
 async function transform(
   member: ConsumerSession,
   producer: ProducerSession,
@@ -45,7 +48,7 @@ async function transform(
 }
 
 it.each(['classic', 'consumer'] as const)(
-  'reading, transforming and writing has one output of each input, also when another member joins meanwhile, by the %s protocol',
+  'read-transform-write produces one output per input, also when another member joins meanwhile, with the %s protocol',
   async (groupProtocol) => {
     const driver = memory();
     const admin = driver.admin();

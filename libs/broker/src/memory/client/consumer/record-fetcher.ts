@@ -11,7 +11,7 @@ import type { SessionContext } from './session-context.js';
 
 type Read = Extract<FetchedPartition, { kind: 'read' }>;
 
-/** Fetches ahead, one answer at a time, for the partitions whose records are wanted and not at hand. */
+/** Fetches records ahead, one response at a time, for the partitions that have none buffered. */
 export class RecordFetcher {
   readonly #chunks = new RecordChunks();
   readonly #headerNames = new HeaderNameCache();
@@ -38,8 +38,8 @@ export class RecordFetcher {
         continue;
       }
       try {
-        const trouble = this.#apply(wanted, await this.#fetch(wanted, signal));
-        if (trouble) throw trouble;
+        const error = this.#apply(wanted, await this.#fetch(wanted, signal));
+        if (error) throw error;
         this.#backoff.reset();
         status.recovered('fetching');
       } catch (error) {
@@ -49,7 +49,7 @@ export class RecordFetcher {
     }
   }
 
-  /** What is wanted has changed: a fetch that waits for something else is answered now. */
+  /** Ends a waiting fetch that does not contain a newly wanted position. */
   wake(): void {
     this.context.notifier.notify();
     const isNew = (each: OwnedPartition): boolean => this.#requested.get(each) !== each.position;
@@ -99,21 +99,24 @@ export class RecordFetcher {
     );
   }
 
-  /** Takes what still answers the question as it stands now; returns the trouble that asks for a pause. */
+  /**
+   * Applies the parts of the response that still match the current positions; returns an error that
+   * requires a delay.
+   */
   #apply(
     wanted: readonly OwnedPartition[],
     answer: readonly FetchedPartition[],
   ): Error | undefined {
-    let trouble: Error | undefined;
+    let error: Error | undefined;
     answer.forEach((fetched, index) => {
       const partition = wanted[index];
       if (!partition || !this.#isCurrent(partition, fetched.offset)) return;
       if (fetched.kind === 'read') this.#buffer(partition, fetched);
       else if (fetched.kind === 'diverged') this.context.truncated(partition, fetched.end);
-      else trouble = this.#handleRefusal(partition, fetched.refusal) ?? trouble;
+      else error = this.#handleRefusal(partition, fetched.refusal) ?? error;
     });
     this.context.notifier.notify();
-    return trouble;
+    return error;
   }
 
   #isCurrent(partition: OwnedPartition, offset: number): boolean {
@@ -149,7 +152,7 @@ export class RecordFetcher {
     );
   }
 
-  /** Returns what can only be waited for. */
+  /** Handles a refusal; returns the error if only waiting helps. */
   #handleRefusal(partition: OwnedPartition, refusal: Refusal): Error | undefined {
     switch (refusal.reason) {
       case 'OFFSET_OUT_OF_RANGE':

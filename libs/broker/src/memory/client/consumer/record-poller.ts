@@ -8,7 +8,9 @@ import { toBrokerError } from '../refusal-errors.js';
 import type { OwnedPartition } from './owned-partition.js';
 import type { SessionContext } from './session-context.js';
 
-/** Hands out what was fetched, to one caller at a time; who was served goes to the end of the line. */
+/**
+ * Returns fetched records to one caller at a time; a served partition goes to the end of the queue.
+ */
 export class RecordPoller {
   #isPolling = false;
   #ended: Error | undefined;
@@ -16,7 +18,7 @@ export class RecordPoller {
   constructor(
     private readonly context: SessionContext,
     private readonly network: Network,
-    /** A partition has nothing left at hand. */
+    /** Called when a partition has no buffered records left. */
     private readonly onDrained: () => void,
   ) {}
 
@@ -28,7 +30,7 @@ export class RecordPoller {
     validatePoll(maxRecords, maxBytes);
     if (this.#isPolling)
       throw new InvalidOptionError(
-        'Another poll of this session still waits: one call at a time, or records would lose their order.',
+        'Another poll of this session is pending. Only one call at a time is allowed, because parallel calls would change the order of records.',
       );
     this.#isPolling = true;
     try {
@@ -38,7 +40,7 @@ export class RecordPoller {
     }
   }
 
-  /** Every poll from now on rejects with the first of these. */
+  /** Makes every later poll reject with the first given reason. */
   end(reason: Error): void {
     this.#ended ??= reason;
     this.context.notifier.notify();
@@ -62,11 +64,11 @@ export class RecordPoller {
 
   #take(max: number, maxBytes: number): readonly BrokerRecord[] {
     let taken: readonly BrokerRecord[] = [];
-    let room = maxBytes;
+    let bytesLeft = maxBytes;
     for (const owned of this.context.ownership.ready()) {
-      if (taken.length >= max || room <= 0) break;
-      const records = this.#takeFrom(owned, max - taken.length, room);
-      room -= sizeOfAll(records);
+      if (taken.length >= max || bytesLeft <= 0) break;
+      const records = this.#takeFrom(owned, max - taken.length, bytesLeft);
+      bytesLeft -= sizeOfAll(records);
       if (records.length > 0) taken = taken.length === 0 ? records : [...taken, ...records];
       this.context.ownership.moveToEnd(owned);
       if (owned.wantsRecords) this.onDrained();

@@ -5,26 +5,26 @@ import type { OwnedPartition } from './owned-partition.js';
 import type { Ownership } from './ownership.js';
 import type { ConsumerStatus } from './consumer-status.js';
 
-/** What the rooms of one session share. */
+/** The objects that the parts of one session share. */
 export interface SessionContext {
   readonly ownership: Ownership;
   readonly status: ConsumerStatus;
-  /** Rings when records arrived, or when what is wanted has changed. */
+  /** Notifies when records arrived, or when other records are wanted. */
   readonly notifier: Notifier;
-  /** What is wanted has changed: a fetch that waits for something else is answered now. */
+  /** Ends a waiting fetch that does not contain a newly wanted position. */
   wake(): void;
-  /** Commits where partitions start; never rejects. */
+  /** Commits start positions; never rejects. */
   commitStarts(starts: readonly OffsetCommit[]): Promise<void>;
-  /** The partition cannot go on: it waits for a seek, and the listener is told. */
+  /** Stops a partition until a seek, and calls `onStopped`. */
   stop(partition: OwnedPartition, error: PartitionError): void;
-  /** The position is not in the log: the policy decides. */
+  /** Handles a position that is not in the log, as `offsetReset` defines. */
   outOfRange(partition: OwnedPartition): void;
-  /** The log was cut back behind the position, and agrees with what was read up to `end` only. */
+  /** Handles a log that was truncated below the position and is the same up to `end` only. */
   truncated(partition: OwnedPartition, end: number): void;
-  /** The topic is not what it was: deleted, or another one of the same name. */
+  /** Handles a topic that was deleted or recreated. */
   topicChanged(partition: OwnedPartition): void;
-  /** Nothing can mend this: the session ends. */
+  /** Ends the session after a permanent error. */
   fail(error: Error): void;
-  /** Waits; ends early, without throwing, when the session does. */
+  /** Waits; ends early, without throwing, when the signal aborts. */
   delay(milliseconds: number, signal: AbortSignal): Promise<void>;
 }

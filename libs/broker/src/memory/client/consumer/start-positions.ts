@@ -13,7 +13,7 @@ import { partitionName } from '../../../port/topic-partition.js';
 import type { GroupClient } from './group-client.js';
 import type { PartitionGrowth } from './partition-growth.js';
 
-/** Where reading begins, and what is to be told about it. */
+/** The start position, and what to report about it. */
 export interface StartPosition {
   readonly position: number;
   readonly reset?: PositionReset;
@@ -23,11 +23,16 @@ export interface StartPosition {
 interface Bounds {
   readonly low: number;
   readonly high: number;
-  /** Where 'latest' begins: the last stable offset, for who reads only what is committed. */
+  /**
+   * The start for 'latest': the last stable offset with read_committed, else the high watermark.
+   */
   readonly latest: number;
 }
 
-/** Decides where reading starts: at the group's offset or, where there is none in the log, by the policy. */
+/**
+ * Determines the start position: the committed offset or, if it is missing, the one that
+ * `offsetReset` defines.
+ */
 export class StartPositions {
   constructor(
     private readonly connection: Connection,
@@ -43,7 +48,8 @@ export class StartPositions {
     const answers = await this.group.committed(partitions, signal);
     return answers.map((answer) => {
       if (answer.kind === 'none') return null;
-      // A transaction may move it: to start at the old one would read its records twice.
+      // A transaction may commit a newer offset; starting at the old one would read its records
+      // twice.
       if (answer.kind === 'unstable')
         throw new Refusal(
           'UNSTABLE_OFFSET_COMMIT',
@@ -76,7 +82,7 @@ export class StartPositions {
     return this.#reset(partition, { from: null, reason: 'no-offset' }, bounds);
   }
 
-  /** The broker has no such offset: never a silent jump. */
+  /** Handles an offset that is not in the log: it is reported, never skipped silently. */
   async outOfRange(
     partition: TopicPartition,
     from: number,
@@ -88,7 +94,9 @@ export class StartPositions {
     return this.#reset(partition, { from, reason: 'out-of-range' }, bounds);
   }
 
-  /** The log was cut back behind the position: what stands from `end` on was never read. */
+  /**
+   * Handles a log that was truncated below the position: the records from `end` on were never read.
+   */
   truncated({ topic, partition }: TopicPartition, from: number, end: number): StartPosition {
     const { offsetReset: policy } = this.options;
     if (policy === 'none')
@@ -141,7 +149,7 @@ function outOfRangeError(
     offset,
     low,
     high,
-    `Offset ${offset} is not in the log of ${partitionName({ topic, partition })}, which runs from ${low} up to ${high}, and offsetReset is 'none'. Seek to where reading shall go on, or choose 'earliest' or 'latest'.`,
+    `Offset ${offset} is not in the log of ${partitionName({ topic, partition })}, which runs from ${low} up to ${high}, and offsetReset is 'none'. Seek to another offset, or choose 'earliest' or 'latest'.`,
   );
 }
 
@@ -155,6 +163,6 @@ function truncatedError(
     partition,
     offset,
     end,
-    `The log of ${partitionName({ topic, partition })} was cut back to ${end} by an unclean leader election, behind offset ${offset} that was read already. Records in between are gone, and others may stand in their place: seek to ${end} to read those.`,
+    `The log of ${partitionName({ topic, partition })} was truncated to ${end} by an unclean leader election, below offset ${offset}, which was already read. The records in between are lost, and other records may have replaced them: seek to ${end} to read those.`,
   );
 }

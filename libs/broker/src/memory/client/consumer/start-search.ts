@@ -13,7 +13,7 @@ export interface PartitionStart {
   readonly start: StartPosition;
 }
 
-/** Finds out where reading of new partitions starts, for as long as one of them stays. */
+/** Determines the start positions of new partitions, as long as one of them stays assigned. */
 export class StartSearch {
   constructor(
     private readonly context: SessionContext,
@@ -22,7 +22,7 @@ export class StartSearch {
     private readonly topics: TopicWatch,
   ) {}
 
-  /** Empty when all have left before it was found out. */
+  /** Returns the start positions; empty if all partitions were released before. */
   async find(owned: readonly OwnedPartition[]): Promise<readonly PartitionStart[]> {
     if (owned.length === 0) return [];
     const { status, delay, fail } = this.context;
@@ -61,7 +61,7 @@ export class StartSearch {
   }
 }
 
-/** Aborts once the last of them has left. */
+/** Returns a signal that aborts when the last partition is released. */
 function abortedWhenAllReleased(owned: readonly OwnedPartition[]): AbortSignal {
   const control = new AbortController();
   let left = owned.length;

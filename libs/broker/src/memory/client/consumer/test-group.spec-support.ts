@@ -12,7 +12,7 @@ import { memory } from '../../memory-driver.js';
 
 export interface TestMember {
   readonly session: ConsumerSession;
-  /** What it was told, in order, as `kind topic-partition ...`. */
+  /** The callbacks in order, as `kind topic-partition ...`. */
   readonly callbacks: string[];
   readonly statuses: SessionStatus[];
   readonly stops: Error[];
@@ -58,7 +58,7 @@ export class TestGroup {
     return { session, callbacks, statuses, stops, start: () => observe(session.start(listener)) };
   }
 
-  /** A member that has joined. */
+  /** Creates a member and waits until it has joined. */
   async join(
     options: Partial<ConsumerOptions> & { readonly clientId?: string } = {},
     on: Partial<AssignmentListener> = {},
@@ -80,7 +80,7 @@ export class TestGroup {
     await driver.close();
   }
 
-  /** The records of one poll. */
+  /** Returns the records of one poll. */
   async poll(member: TestMember, max = 100): Promise<readonly BrokerRecord[]> {
     const polled = observe(member.session.poll(max));
     await this.until(() => polled.ended);
@@ -88,12 +88,13 @@ export class TestGroup {
     return polled.result ?? [];
   }
 
-  /** Lets time pass until it is so, and fails when that takes more than ten virtual minutes. */
+  /** Advances time until the condition is true; fails after ten virtual minutes. */
   async until(condition: () => boolean): Promise<void> {
     const deadline = this.runtime.monotonic() + 600_000;
     await this.runtime.settle();
     while (!condition()) {
-      if (this.runtime.monotonic() > deadline) throw new Error('Ten virtual minutes were over.');
+      if (this.runtime.monotonic() > deadline)
+        throw new Error('The condition was not true within ten virtual minutes.');
       await this.runtime.advance(10);
     }
   }

@@ -6,7 +6,7 @@ import { isRetriable, toBrokerError } from '../refusal-errors.js';
 import { partitionCounts, type LeaderPlan } from './group-client.js';
 import type { SessionContext } from './session-context.js';
 
-/** What the session knows of its topics, looked at again from time to time. */
+/** The metadata of the session's topics, refreshed periodically. */
 export class TopicWatch {
   readonly #ids = new Map<string, string>();
 
@@ -21,7 +21,7 @@ export class TopicWatch {
     return this.#ids.get(topic) ?? null;
   }
 
-  /** Waits for all topics, and says for which. */
+  /** Waits until all topics exist, and reports the missing one as a status. */
   async untilAllExist(signal: AbortSignal): Promise<void> {
     const backoff = new Backoff(this.connection.cluster.runtime, { initialMs: 50, maxMs: 2_000 });
     while (!signal.aborted) {
@@ -31,7 +31,7 @@ export class TopicWatch {
     }
   }
 
-  /** The ids of the topics as they are now; a topic that is missing becomes a status. */
+  /** Returns the current topic ids; a missing topic is reported as a status. */
   async refresh(signal: AbortSignal): Promise<ReadonlyMap<string, string>> {
     const found = await this.connection.metadata(this.topics, { signal });
     for (const topic of this.topics) this.#ids.delete(topic);
@@ -42,7 +42,7 @@ export class TopicWatch {
     return this.#ids;
   }
 
-  /** Resolves when the topics are not those any more that the plan was made from; only a leader has one. */
+  /** Resolves when the metadata differs from that of the leader's plan; never for other members. */
   async untilChanged(plan: LeaderPlan, signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       await this.context.delay(this.maxAgeMs, signal);

@@ -17,7 +17,7 @@ import { Partitioner } from './partitioner.js';
 import { SendCall } from './send-call.js';
 import { TopicDirectory } from './topic-directory.js';
 
-/** A record that has no place in a queue yet. */
+/** A record that is not in a queue yet. */
 interface UnqueuedRecord {
   readonly call: SendCall;
   readonly index: number;
@@ -25,9 +25,9 @@ interface UnqueuedRecord {
 }
 
 /**
- * Sorts records into the queues of their partitions, at once where it can. A record may have to
- * wait for its topic, in a line of its own for each, and then for room in the buffer, where all
- * stand in one line: the order of the calls is kept in either.
+ * Puts records into the queues of their partitions, immediately if possible. A record may have to
+ * wait for the metadata of its topic, in one line per topic, and then for buffer memory, in a
+ * single line. Both keep the order of the calls.
  */
 export class Accumulator {
   readonly #queues = new Map<string, PartitionQueue>();
@@ -77,28 +77,29 @@ export class Accumulator {
     for (const queue of this.#queues.values()) queue.flush();
   }
 
-  /** What has no place yet gets none, and nothing more will be sent. */
+  /** Fails all records that are not queued yet, and stops sending. */
   end(error: Error): void {
     this.#unsubscribe();
-    for (const arrival of this.#unqueued()) arrival.call.fail(arrival.index, 'not-written', error);
+    for (const unqueued of this.#unqueued())
+      unqueued.call.fail(unqueued.index, 'not-written', error);
     this.#awaitingTopic.clear();
     this.#awaitingBuffer = [];
   }
 
-  #add(arrival: UnqueuedRecord): void {
-    const { call, index, record } = arrival;
+  #add(unqueued: UnqueuedRecord): void {
+    const { call, index, record } = unqueued;
     if (call.cancellation) return call.fail(index, 'not-written', call.cancellation);
     const line = this.#awaitingTopic.get(record.topic);
     const topic = line ? undefined : this.#topics.find(record.topic);
-    if (!topic || !hasPartition(topic, record)) return this.#awaitTopic(arrival);
-    this.#awaitingBuffer.push(arrival);
+    if (!topic || !hasPartition(topic, record)) return this.#awaitTopic(unqueued);
+    this.#awaitingBuffer.push(unqueued);
     this.#fillQueues();
   }
 
-  #awaitTopic(arrival: UnqueuedRecord): void {
-    const { topic } = arrival.record;
+  #awaitTopic(unqueued: UnqueuedRecord): void {
+    const { topic } = unqueued.record;
     const line = this.#awaitingTopic.get(topic) ?? [];
-    line.push(arrival);
+    line.push(unqueued);
     this.#awaitingTopic.set(topic, line);
     this.#topics.watch(
       topic,
@@ -110,9 +111,9 @@ export class Accumulator {
   #topicFound(topic: TopicDescription): void {
     const line = this.#awaitingTopic.get(topic.name) ?? [];
     this.#awaitingTopic.delete(topic.name);
-    for (const arrival of line) {
-      const { call, index, record } = arrival;
-      if (hasPartition(topic, record)) this.#awaitingBuffer.push(arrival);
+    for (const unqueued of line) {
+      const { call, index, record } = unqueued;
+      if (hasPartition(topic, record)) this.#awaitingBuffer.push(unqueued);
       else call.fail(index, 'not-written', unknownPartitionError(record));
     }
     this.#fillQueues();
@@ -125,14 +126,14 @@ export class Accumulator {
     while (placed < line.length && this.#enqueue(line[placed])) placed += 1;
     if (placed > 0) this.#awaitingBuffer = line.slice(placed);
     if (this.#awaitingBuffer.length === 0) return;
-    // Only what leaves makes room.
+    // Buffer memory is released only by completed batches, so waiting batches are sent now.
     this.flush();
   }
 
-  /** False when it has to wait for room. */
-  #enqueue(arrival: UnqueuedRecord | undefined): boolean {
-    if (!arrival) return true;
-    const { call, index, record } = arrival;
+  /** Returns false if the record must wait for buffer memory. */
+  #enqueue(unqueued: UnqueuedRecord | undefined): boolean {
+    if (!unqueued) return true;
+    const { call, index, record } = unqueued;
     const bytes = this.#sizeOf(record);
     if (bytes === undefined) {
       call.fail(index, 'not-written', tooLargeError(record, this.#limit));
@@ -152,16 +153,16 @@ export class Accumulator {
 
   #cancel(call: SendCall, reason: Error | undefined, limitMs: number): void {
     call.cancellation = reason ?? timedOutError(limitMs);
-    for (const arrival of this.#unqueued()) {
-      if (arrival.call !== call) continue;
-      call.fail(arrival.index, 'not-written', reason ?? this.#timeoutError(arrival, limitMs));
+    for (const unqueued of this.#unqueued()) {
+      if (unqueued.call !== call) continue;
+      call.fail(unqueued.index, 'not-written', reason ?? this.#timeoutError(unqueued, limitMs));
     }
     for (const [topic, line] of this.#awaitingTopic) {
-      const left = line.filter((arrival) => arrival.call !== call);
+      const left = line.filter((unqueued) => unqueued.call !== call);
       if (left.length > 0) this.#awaitingTopic.set(topic, left);
       else this.#awaitingTopic.delete(topic);
     }
-    this.#awaitingBuffer = this.#awaitingBuffer.filter((arrival) => arrival.call !== call);
+    this.#awaitingBuffer = this.#awaitingBuffer.filter((unqueued) => unqueued.call !== call);
     for (const queue of this.#queues.values()) queue.cancel(call, call.cancellation);
   }
 
@@ -225,7 +226,7 @@ function tooLargeError({ topic }: OutgoingRecord, limit: number): RecordTooLarge
 
 function timedOutError(limitMs: number): RequestTimeoutError {
   return new RequestTimeoutError(
-    `The record had not left when its ${limitMs} ms were over, and will not be sent.`,
+    `The record could not be sent within ${limitMs} ms, and is dropped.`,
   );
 }
 

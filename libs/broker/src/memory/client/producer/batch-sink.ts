@@ -6,10 +6,10 @@ import type { Connection, RequestLimits } from '../connection.js';
 import { toBrokerError } from '../refusal-errors.js';
 import { asProducerFencedError } from './producer-fenced.js';
 
-/** Where batches go, and as whose. */
+/** The destination of batches, with the identity of their producer. */
 export interface BatchSink {
   readonly transactional: boolean;
-  /** Of whoever writes one partition's sequence from 0 on. */
+  /** Returns the identity of a producer that starts at sequence 0. */
   identify(call: RequestLimits): Promise<ProducerIdentity>;
   append(
     identity: ProducerIdentity,
@@ -17,14 +17,17 @@ export interface BatchSink {
     batch: Buffer,
     call: RequestLimits,
   ): Promise<AppendResult>;
-  /** What to tell the user of what went wrong. */
+  /** Converts an error into the one that the user gets. */
   errorOf(error: unknown, topic: string): BrokerError;
 }
 
-/** To the log: a repetition cannot be told from a new batch. */
+/**
+ * Identity of a producer without idempotence: the log cannot distinguish a repeated batch from a
+ * new one.
+ */
 const NO_PRODUCER: ProducerIdentity = { producerId: -1, epoch: -1 };
 
-/** Writes at least once. */
+/** Writes with at-least-once delivery. */
 export class PlainSink implements BatchSink {
   readonly transactional = false;
 
@@ -54,7 +57,10 @@ export class PlainSink implements BatchSink {
   }
 }
 
-/** Each partition's sequence has a producer id of its own, so that a gap in one concerns no other. */
+/**
+ * Uses one producer id per partition, so that a gap in one sequence does not affect other
+ * partitions.
+ */
 export class IdempotentSink extends PlainSink {
   override identify(call: RequestLimits): Promise<ProducerIdentity> {
     const { transactions } = this.connection.cluster;

@@ -1,4 +1,4 @@
-/** The bytes that may wait or be under way at once. */
+/** The limit of bytes that are waiting or in flight. */
 export class BufferBudget {
   #used = 0;
   readonly #listeners = new Set<() => void>();
@@ -16,7 +16,7 @@ export class BufferBudget {
     for (const listener of [...this.#listeners]) listener();
   }
 
-  /** Calls back whenever room has become free. Returns what ends that. */
+  /** Calls back when memory was released. Returns the function that stops it. */
   onFreed(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);

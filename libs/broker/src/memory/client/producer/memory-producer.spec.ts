@@ -39,8 +39,8 @@ const statesOf = (error: unknown) =>
   error instanceof SendError ? error.outcomes.map(({ state }) => state) : error;
 const causeOf = (error: unknown) => (error as SendError).cause;
 
-describe('Sending', () => {
-  it('gathers records for the linger time, and not a moment longer', async () => {
+describe('MemoryProducer.send', () => {
+  it('collects records for the linger time', async () => {
     const { runtime, send, log } = setUp({ lingerMs: 5 });
     const [one, other] = [send('a'), send('b')];
     await runtime.advance(4);
@@ -50,7 +50,7 @@ describe('Sending', () => {
     expect(log().batchesFrom(0)).toHaveLength(1);
   });
 
-  it('does not wait for company once a batch is full', async () => {
+  it('sends a full batch without lingering', async () => {
     const { runtime, send, log } = setUp({ lingerMs: 1_000, batchBytes: 300 });
     send('x'.repeat(150));
     send('y'.repeat(150));
@@ -59,7 +59,7 @@ describe('Sending', () => {
     expect(log().high).toBe(2);
   });
 
-  it('encodes when it is called: what changes afterwards is not sent', async () => {
+  it('encodes at the call: later changes of the record have no effect', async () => {
     const { runtime, producer, log, send } = setUp({ lingerMs: 50 });
     send('first');
     await runtime.advance(50);
@@ -71,7 +71,7 @@ describe('Sending', () => {
     expect(log().batchesFrom(1)[0]?.bytes.includes('before')).toBe(true);
   });
 
-  it('writes once, though the answer to the write was lost', async () => {
+  it('writes a record once although the response was lost', async () => {
     const { runtime, faults, send, log } = setUp({ requestTimeoutMs: 1_000 });
     const fault = faults.loseAnswers({ operation: 'produce' }, { times: 2 });
     const sent = send('a');
@@ -80,7 +80,7 @@ describe('Sending', () => {
     expect([fault.hits, log().high]).toEqual([2, 1]);
   });
 
-  it('writes again after a lost answer where idempotent is false', async () => {
+  it('writes a record again after a lost response if idempotent is false', async () => {
     const { runtime, faults, send, log } = setUp({ requestTimeoutMs: 1_000, idempotent: false });
     faults.loseAnswers({ operation: 'produce' }, { times: 2 });
     const sent = send('a');
@@ -90,7 +90,7 @@ describe('Sending', () => {
     expect(log().batchesFrom(0)[0]).toMatchObject({ producerId: -1, baseSequence: -1 });
   });
 
-  it('tells "unknown" when the deadline passes without an answer, and goes on cleanly', async () => {
+  it('reports "unknown" if the deadline passes without a response, and continues afterwards', async () => {
     const { runtime, faults, send, log } = setUp({ deliveryTimeoutMs: 2_000 });
     const fault = faults.failAfter({ operation: 'produce' }, new RequestTimeoutError('lost'));
     const sent = send('a');
@@ -102,7 +102,7 @@ describe('Sending', () => {
     expect([next.result?.[0]?.offset, log().high]).toEqual([1, 2]);
   });
 
-  it('tells "not-written" when the broker refused until the deadline', async () => {
+  it('reports "not-written" if the broker refused until the deadline', async () => {
     const { runtime, faults, send, log } = setUp({ deliveryTimeoutMs: 2_000 });
     faults.refuse({ operation: 'produce', topic: 't' }, 'NOT_ENOUGH_REPLICAS');
     const sent = send('a');
@@ -114,7 +114,7 @@ describe('Sending', () => {
     expect(log().high).toBe(0);
   });
 
-  it('tells "unknown" for refusals that can follow a write', async () => {
+  it('reports "unknown" for refusals that can follow a write', async () => {
     const { runtime, faults, send } = setUp({ deliveryTimeoutMs: 1_000 });
     faults.refuse({ operation: 'produce' }, 'NOT_ENOUGH_REPLICAS_AFTER_APPEND');
     const sent = send('a');
@@ -122,7 +122,7 @@ describe('Sending', () => {
     expect(statesOf(sent.error)).toEqual(['unknown']);
   });
 
-  it('tells "not-written" when nothing could leave: no connection was made', async () => {
+  it('reports "not-written" if no connection could be established', async () => {
     const { runtime, faults, send } = setUp({ deliveryTimeoutMs: 1_000 });
     send('first');
     await runtime.settle();
@@ -132,7 +132,7 @@ describe('Sending', () => {
     expect(statesOf(sent.error)).toEqual(['not-written']);
   });
 
-  it('keeps the order behind a batch that is repeated', async () => {
+  it('keeps the order after a repeated batch', async () => {
     const { runtime, faults, send } = setUp();
     faults.refuse({ operation: 'produce' }, 'NOT_LEADER_OR_FOLLOWER', { times: 3 });
     const sends = ['a', 'b', 'c'].map((value) => send(value));
@@ -140,7 +140,7 @@ describe('Sending', () => {
     expect(sends.map(({ result }) => result?.[0]?.offset)).toEqual([0, 1, 2]);
   });
 
-  it('waits for room, and says when there was none in time', async () => {
+  it('waits for buffer memory, and reports if there was none in time', async () => {
     const { runtime, faults, producer } = setUp({ bufferBytes: 3_000, batchBytes: 1_000 });
     const fault = faults.delayRequests({ operation: 'produce' }, 60_000);
     const records = Array.from({ length: 8 }, () => ({ ...to, value: 'x'.repeat(700) }));
@@ -156,7 +156,7 @@ describe('Sending', () => {
     expect(patient.result).toHaveLength(8);
   });
 
-  it('finds a record too large for the sender before anything leaves', async () => {
+  it("rejects a record above the producer's limit before anything is sent", async () => {
     const { runtime, send, log } = setUp({ maxRequestBytes: 1_000, batchBytes: 500 });
     const sent = send('small', 'x'.repeat(2_000));
     await runtime.advance(100);
@@ -174,7 +174,7 @@ describe('Sending', () => {
     [{ value: 'v', headers: { a: 'b' } }, /its headers must be a list/],
     [{ value: 'v', headers: [{ key: 'a' }] }, /each header needs/],
     [{ value: 'v', topic: 'no/slash' }, /no legal topic name/],
-  ])('refuses %j, and sends none of its companions', async (broken, message) => {
+  ])('rejects %j, and sends none of the other records', async (broken, message) => {
     const { runtime, producer, log } = setUp();
     const record = { topic: 't', ...broken } as unknown as OutgoingRecord;
     const sent = sending(producer, [{ ...to, value: 'good' }, record]);
@@ -184,7 +184,7 @@ describe('Sending', () => {
     expect(log().high).toBe(0);
   });
 
-  it('keeps keyless records together, then moves to another partition', async () => {
+  it('keeps records without a key together, then switches to another partition', async () => {
     const { runtime, producer, cluster } = setUp({ batchBytes: 1_000 }, 3);
     for (let index = 0; index < 60; index++) {
       sending(producer, [{ topic: 't', value: 'x'.repeat(80) }]);
@@ -195,7 +195,7 @@ describe('Sending', () => {
     expect(counts.filter((count) => count > 0).length).toBeGreaterThan(1);
   });
 
-  it('is over when the producer is closed: what waits is sent, what cannot leave is told', async () => {
+  it('sends waiting records when the producer closes, and reports those that it cannot send', async () => {
     const { runtime, faults, producer, send } = setUp({ requestTimeoutMs: 3_000 });
     faults.loseRequests({ operation: 'produce' });
     const sent = send('a');
@@ -208,12 +208,12 @@ describe('Sending', () => {
   });
 });
 
-describe('A transaction', () => {
-  const nobody = { groupId: 'g', memberId: '', generation: -1 };
+describe('a transaction', () => {
+  const noMember = { groupId: 'g', memberId: '', generation: -1 };
   const transactional = (options: ProducerOptions = {}) =>
     setUp({ transactionalId: 'tx', ...options });
 
-  it('shows its records to readers of committed ones only when it is committed', async () => {
+  it('shows its records to read_committed consumers only after the commit', async () => {
     const { runtime, producer, log } = transactional();
     const transaction = await producer.transaction();
     const sent = observe(transaction.send([{ ...to, value: 'a' }]));
@@ -224,7 +224,7 @@ describe('A transaction', () => {
     await expect(transaction.commit()).rejects.toBeInstanceOf(RefusedError);
   });
 
-  it('that was aborted is followed by one that counts', async () => {
+  it('does not prevent the next one after an abort', async () => {
     const { producer, log } = transactional();
     const first = await producer.transaction();
     await first.send([{ ...to, value: 'a' }]);
@@ -236,7 +236,7 @@ describe('A transaction', () => {
     expect(log().lastStable).toBe(4);
   });
 
-  it('cannot be committed after a part of it failed', async () => {
+  it('cannot be committed after a failed send', async () => {
     const { runtime, faults, producer } = transactional({ deliveryTimeoutMs: 500 });
     faults.refuse({ operation: 'produce' }, 'INVALID_TIMESTAMP', { times: 1 });
     const transaction = await producer.transaction();
@@ -247,7 +247,7 @@ describe('A transaction', () => {
     await transaction.abort();
   });
 
-  it('is aborted without waiting for a record that the broker does not take', async () => {
+  it('is aborted without waiting for a record that the broker does not accept', async () => {
     const { runtime, faults, producer, log } = transactional();
     const transaction = await producer.transaction();
     await transaction.send([{ ...to, value: 'a' }]);
@@ -262,7 +262,7 @@ describe('A transaction', () => {
     ]);
   });
 
-  it('refuses offsets of a generation that is over', async () => {
+  it('refuses offsets of an old generation', async () => {
     const { producer } = transactional();
     const transaction = await producer.transaction();
     const zombie = { groupId: 'g', memberId: 'zombie', generation: 4 };
@@ -273,11 +273,11 @@ describe('A transaction', () => {
     await transaction.abort();
   });
 
-  it('is committed once, though the answer to the commit was lost', async () => {
+  it('is committed once although the response to the commit was lost', async () => {
     const { runtime, faults, producer, log } = transactional();
     const transaction = await producer.transaction();
     await transaction.send([{ ...to, value: 'a' }]);
-    await transaction.sendOffsets({ ...nobody, offsets: [{ ...to, offset: 1 }] });
+    await transaction.sendOffsets({ ...noMember, offsets: [{ ...to, offset: 1 }] });
     faults.failAfter({ operation: 'end-transaction' }, new RequestTimeoutError('lost'), {
       times: 1,
     });
@@ -287,10 +287,10 @@ describe('A transaction', () => {
   });
 
   describe.each([
-    ['had its effect', 'failAfter', TransactionCommittedError],
-    ['had none', 'refuse', undefined],
-  ] as const)('whose commit got no answer, and %s', (_, fault, error) => {
-    it('is told of as unknown, and its abort tells which', async () => {
+    ['was executed', 'failAfter', TransactionCommittedError],
+    ['was not executed', 'refuse', undefined],
+  ] as const)('a transaction whose commit got no response, and %s', (_, fault, error) => {
+    it('is reported as unknown, and its abort finds out the outcome', async () => {
       const { runtime, faults, producer, log } = transactional({ deliveryTimeoutMs: 500 });
       const transaction = await producer.transaction();
       await transaction.send([{ ...to, value: 'a' }]);
@@ -311,7 +311,7 @@ describe('A transaction', () => {
     });
   });
 
-  it('that could not even be aborted is aborted before the next begins', async () => {
+  it('is aborted before the next one begins if its abort failed', async () => {
     const { runtime, faults, producer, log } = transactional({ deliveryTimeoutMs: 500 });
     const transaction = await producer.transaction();
     await transaction.send([{ ...to, value: 'a' }]);
@@ -324,7 +324,7 @@ describe('A transaction', () => {
     expect(log().abortedBetween(0, 1)).toHaveLength(1);
   });
 
-  it('that the broker timed out is aborted without an error, and its producer is fenced', async () => {
+  it("is aborted without an error after the broker's timeout, and its producer is fenced", async () => {
     const { runtime, producer, log } = transactional({ transactionTimeoutMs: 5_000 });
     const transaction = await producer.transaction();
     await transaction.send([{ ...to, value: 'a' }]);
@@ -339,7 +339,7 @@ describe('A transaction', () => {
     });
   });
 
-  it('a time-out beyond what the broker allows is refused, with advice', async () => {
+  it("rejects a timeout beyond the broker's limit, with advice", async () => {
     const { producer } = transactional({ transactionTimeoutMs: 16 * 60_000 });
     await expect(producer.transaction()).rejects.toThrow(/transaction.max.timeout.ms/);
   });

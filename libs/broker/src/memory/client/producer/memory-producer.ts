@@ -14,7 +14,7 @@ import { IdempotentSink, PlainSink } from './batch-sink.js';
 import { BufferBudget } from './buffer-budget.js';
 import { MemoryTransactions } from './memory-transactions.js';
 
-/** Writes to a memory broker, idempotently unless the options say otherwise. */
+/** Writes to a memory broker, idempotently by default. */
 export class MemoryProducer implements ProducerSession {
   readonly #accumulator: Accumulator;
   readonly #transactions: MemoryTransactions | undefined;

@@ -15,10 +15,12 @@ import { isRetriable, toBrokerError } from '../refusal-errors.js';
 import type { Accumulator } from './accumulator.js';
 import { asProducerFencedError } from './producer-fenced.js';
 
-/** Where a transactional producer stands with the broker after a transaction. */
+/** The state of a transactional producer at the broker. */
 export type ProducerState =
   | { readonly kind: 'ready'; readonly identity: ProducerIdentity }
-  /** The end of a transaction is not known: the broker is asked to abort what may be open. */
+  /**
+   * The outcome of the last transaction is unknown: the broker is asked to abort it if it is open.
+   */
   | { readonly kind: 'stale'; readonly identity: ProducerIdentity }
   | { readonly kind: 'fenced'; readonly error: ProducerFencedError };
 
@@ -32,7 +34,7 @@ export interface MemoryTransactionContext {
   onEnded(state: ProducerState): void;
 }
 
-/** The steps of a transaction with a memory broker. */
+/** The operations of a transaction on a memory broker. */
 export class MemoryTransaction implements TransactionOperations {
   #isEmpty = true;
   #state: ProducerState;
@@ -80,7 +82,7 @@ export class MemoryTransaction implements TransactionOperations {
     this.context.accumulator.flush();
   }
 
-  async end(verdict: TransactionOutcome): Promise<EndResult> {
+  async end(outcome: TransactionOutcome): Promise<EndResult> {
     if (this.#isEmpty) return { kind: 'done' };
     const { connection, transactionalId, identity, signal } = this.context;
     let mayHaveEnded = false;
@@ -90,7 +92,7 @@ export class MemoryTransaction implements TransactionOperations {
         const { producerId, epoch } = connection.cluster.transactions.end(
           transactionalId,
           identity,
-          verdict,
+          outcome,
         );
         return { producerId, epoch };
       });
@@ -121,7 +123,7 @@ export class MemoryTransaction implements TransactionOperations {
     return { kind: 'fenced', error: fenced, mayHaveEnded };
   }
 
-  /** The coordinator answers a repetition as it answered the first time. */
+  /** Retries a request. The coordinator gives the same answer to a repetition. */
   async #retry<T>(signal: AbortSignal, attempt: () => Promise<T>): Promise<T> {
     const { runtime } = this.context.connection.cluster;
     const deadline = runtime.monotonic() + this.context.deliveryTimeoutMs;

@@ -90,5 +90,5 @@ export class MemoryTransactions {
 }
 
 function closedError(): ClosedError {
-  return new ClosedError('The transaction is over, or its producer was closed.');
+  return new ClosedError('The transaction has ended, or its producer was closed.');
 }

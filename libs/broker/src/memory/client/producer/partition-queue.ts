@@ -18,13 +18,13 @@ export interface QueueContext {
   readonly options: ResolvedProducerOptions;
   /** Aborts when the producer is closed by force. */
   readonly signal: AbortSignal;
-  /** What is known of the topic is not true any more. */
+  /** Invalidates the metadata of the topic. */
   onTopicMissing(): void;
 }
 
 const SEQUENCES = 2 ** 31;
 
-/** Refusals after which nothing of the batch can be in the log. */
+/** Refusals after which no record of the batch can be in the log. */
 const NOT_WRITTEN: ReadonlySet<RefusalName> = new Set<RefusalName>([
   'LEADER_NOT_AVAILABLE',
   'NOT_ENOUGH_REPLICAS',
@@ -41,7 +41,7 @@ const NOT_WRITTEN: ReadonlySet<RefusalName> = new Set<RefusalName>([
   'INVALID_TXN_STATE',
 ]);
 
-/** The batches of one partition: one under way at a time, so that their order is that of sending. */
+/** The batches of one partition. Only one is in flight at a time, which preserves the order. */
 export class PartitionQueue {
   #batches: PendingBatch[] = [];
   #linger: Timer | undefined;
@@ -65,7 +65,7 @@ export class PartitionQueue {
     batch.add(entry);
   }
 
-  /** Sends what is ready, now or after the linger time. */
+  /** Sends ready batches now, or after the linger time. */
   sendReady(): void {
     if (this.context.options.lingerMs === 0) return this.flush();
     this.#drain();
@@ -83,7 +83,7 @@ export class PartitionQueue {
     this.#drain();
   }
 
-  /** What of this call has not left yet stays here. */
+  /** Drops the batches of the call that were not sent yet. */
   cancel(call: SendCall, error: Error): void {
     const given = this.#batches.filter((batch) => batch.call === call);
     this.#batches = this.#batches.filter((batch) => batch.call !== call);
@@ -178,7 +178,10 @@ export class PartitionQueue {
     this.#batches.unshift(...batch.split());
   }
 
-  /** If it is in the log after all, the sequence has moved on there: only a new producer can go on. */
+  /**
+   * Gives up a batch. If it is in the log after all, its sequence was used there, so only a new
+   * producer id can continue.
+   */
   #giveUp(batch: PendingBatch, error: unknown, isUncertain: boolean): void {
     if (isUncertain && !this.context.sink.transactional) this.#resetSequence();
     const state = isUncertain ? 'unknown' : 'not-written';
@@ -194,7 +197,7 @@ export class PartitionQueue {
     if (!shown.retriable) return shown;
     if (batch.deadline > this.context.runtime.monotonic()) return batch.call?.cancellation ?? shown;
     return new RequestTimeoutError(
-      `The record was not acknowledged before its delivery time-out. The last attempt ended with: ${shown.message}`,
+      `The record was not acknowledged before its delivery timeout. The last attempt ended with: ${shown.message}`,
       { cause: shown },
     );
   }
@@ -216,11 +219,11 @@ export class PartitionQueue {
 
 function neverSentError(): RequestTimeoutError {
   return new RequestTimeoutError(
-    'The delivery time-out of the record was over before it could leave: others before it took too long.',
+    'The delivery timeout of the record expired before it could be sent, because earlier records took too long.',
   );
 }
 
-/** Whether the batch may stand in the log although no answer said so. */
+/** Returns whether the batch may be in the log although no response confirmed it. */
 function mayBeWritten(error: unknown): boolean {
   if (error instanceof ConnectionRefusedError) return false;
   return !(error instanceof Refusal && NOT_WRITTEN.has(error.reason));

@@ -7,7 +7,10 @@ interface StickyPartition {
   bytes: number;
 }
 
-/** By the key as Java does; without one, so many bytes stay together before another partition is drawn. */
+/**
+ * Chooses by the key, as Java does. Without a key, a number of bytes goes to one partition before
+ * another is chosen at random.
+ */
 export class Partitioner {
   readonly #sticky = new Map<string, StickyPartition>();
 

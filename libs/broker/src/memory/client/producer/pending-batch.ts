@@ -5,17 +5,20 @@ import type { AppendResult } from '../../broker/log/partition.js';
 import type { ProducerIdentity } from '../../broker/transactions/transactions.js';
 import type { SendCall } from './send-call.js';
 
-/** A record on its way, and whose it is. */
+/** A record in a batch, with its call. */
 export interface BatchEntry {
   readonly call: SendCall;
   readonly index: number;
   readonly record: OutgoingRecord;
   readonly timestamp: number;
-  /** What it takes of the buffer. */
+  /** The reserved buffer memory. */
   readonly bytes: number;
 }
 
-/** Records of one partition that travel together. Encoded when they are added: later changes to them are too late. */
+/**
+ * Records of one partition that are sent together. Encoded when they are added, so that later
+ * changes have no effect.
+ */
 export class PendingBatch {
   readonly entries: BatchEntry[] = [];
   isReady = false;
@@ -69,7 +72,7 @@ export class PendingBatch {
     for (const { call, index } of this.entries) call.fail(index, state, error);
   }
 
-  /** Each record on its own: the broker found them too large together. */
+  /** Splits the batch into single records, because the broker found it too large. */
   split(): readonly PendingBatch[] {
     return this.entries.map((entry) => {
       const single = new PendingBatch(this.call);

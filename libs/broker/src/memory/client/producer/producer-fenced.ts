@@ -1,7 +1,10 @@
 import { ProducerFencedError } from '../../../port/errors.js';
 import { isRefusal } from '../../broker/faults/refusal.js';
 
-/** The error to tell when the broker knows a later producer with the id; undefined for all else. */
+/**
+ * Returns an error if the broker knows a newer producer with the id; undefined for all other
+ * errors.
+ */
 export function asProducerFencedError(
   error: unknown,
   transactionalId: string,

@@ -2,9 +2,9 @@ import { BrokerError, SendError } from '../../../port/errors.js';
 import type { OutgoingRecord, RecordOutcome, WrittenRecord } from '../../../port/record.js';
 import { Deferred } from '../../../runtime/index.js';
 
-/** One `send`: what became of each of its records, and its end when that is known of all. */
+/** A `send` call: the outcomes of its records, and its result when all are known. */
 export class SendCall {
-  /** Why nothing more of it may leave. */
+  /** The reason why unsent records of the call are dropped. */
   cancellation: Error | undefined;
   readonly #outcomes: RecordOutcome[];
   readonly #done = new Deferred<readonly WrittenRecord[]>();
@@ -12,11 +12,14 @@ export class SendCall {
 
   constructor(
     readonly records: readonly OutgoingRecord[],
-    /** The sender's clock when it was called. */
+    /** The sender's clock at the call. */
     readonly calledAt: number,
-    /** Of the monotonic clock. */
+    /** The deadline on the monotonic clock. */
     readonly deadline: number,
-    /** Its records share no batch with others: they may be given up on their own. */
+    /**
+     * True if its records share no batch with other calls, so that they can be cancelled
+     * separately.
+     */
     readonly hasOwnBatches: boolean,
   ) {
     this.#outcomes = new Array<RecordOutcome>(records.length);
@@ -58,13 +61,13 @@ function sendError(
 ): SendError {
   const errors = (failed as readonly Failed[]).map(({ error }) => error);
   const unknown = failed.filter(({ state }) => state === 'unknown').length;
-  const fate =
+  const summary =
     unknown === 0
       ? 'none of those was written'
       : `${unknown} of those may have been written all the same`;
   return new SendError(
     outcomes,
-    `${failed.length} of ${outcomes.length} records were not acknowledged, ${fate}. First error: ${errors[0]?.message ?? 'none'}`,
+    `${failed.length} of ${outcomes.length} records were not acknowledged, ${summary}. First error: ${errors[0]?.message ?? 'none'}`,
     errors.every((error) => error instanceof BrokerError && error.retriable),
     { cause: errors[0] },
   );

@@ -5,7 +5,7 @@ import { toBrokerError } from '../refusal-errors.js';
 
 const MAX_AGE_MS = 5_000;
 
-/** What is known of a topic; `undefined` while it is looked up, null when there is none. */
+/** The metadata of a topic; `undefined` while it is looked up, null if the topic does not exist. */
 type Known = TopicDescription | null | undefined;
 
 export interface TopicLookup {
@@ -13,11 +13,14 @@ export interface TopicLookup {
   readonly found: TopicDescription | null;
 }
 
-/** The topics that a sender writes to, looked up when they are first needed and again as they grow old. */
+/**
+ * The metadata of topics that a producer writes to, looked up at first use and again when it is too
+ * old.
+ */
 export class TopicDirectory {
   readonly #topics = new Map<string, { readonly known: TopicDescription; until: number }>();
   readonly #lookups = new Map<string, Promise<void>>();
-  /** What went wrong when a topic was last looked up. */
+  /** The error of the last lookup, by topic. */
   readonly errors = new Map<string, Error>();
 
   constructor(
@@ -25,25 +28,25 @@ export class TopicDirectory {
     private readonly signal: AbortSignal,
   ) {}
 
-  /** What can be relied on now. */
+  /** Returns the metadata if it is recent. */
   find(topic: string): TopicDescription | undefined {
     const entry = this.#topics.get(topic);
     const isFresh = entry && entry.until > this.connection.cluster.runtime.monotonic();
     return isFresh ? entry.known : undefined;
   }
 
-  /** What was known last, fresh or not. */
+  /** Returns the last known metadata, recent or not. */
   latest(topic: string): TopicDescription | undefined {
     return this.#topics.get(topic)?.known;
   }
 
-  /** It is looked up again before it is relied on again. */
+  /** Marks the metadata as outdated. */
   invalidate(topic: string): void {
     const entry = this.#topics.get(topic);
     if (entry) entry.until = -Infinity;
   }
 
-  /** Looks again and again, for as long as `isWanted`; tells after each look. */
+  /** Looks the topic up repeatedly while `isWanted`; calls back after each lookup. */
   watch(topic: string, isWanted: () => boolean, onLooked: (looked: TopicLookup) => void): void {
     if (this.#lookups.has(topic)) return;
     const watching = this.#watch(topic, isWanted, onLooked).finally(() => {

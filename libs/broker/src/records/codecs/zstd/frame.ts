@@ -79,7 +79,7 @@ function readHeader(reader: FrameReader, start: number): FrameHeader {
   const window = isSingle ? undefined : windowBytes(reader.number(at++, 1));
   const dictionaryBytes = DICTIONARY_BYTES[(descriptor & DESCRIPTOR.dictionary) as 0 | 1 | 2 | 3];
   if (reader.number(at, dictionaryBytes) !== 0) {
-    throw new MalformedBytesError('it needs a dictionary, which Kafka has no place for');
+    throw new MalformedBytesError('it needs a dictionary, which Kafka does not support');
   }
   at += dictionaryBytes;
   const sizeBytes = contentSizeBytes(descriptor >>> 6, isSingle);

@@ -75,7 +75,7 @@ function tableOf(given: readonly number[]): HuffmanTable {
   const missing = 2 ** width - total;
   const last = Math.log2(missing) + 1;
   if (width > MAX_WIDTH || !Number.isInteger(last) || given.length > MAX_WEIGHTS) {
-    throw new MalformedBytesError('a Huffman tree does not come out even');
+    throw new MalformedBytesError('a Huffman tree has a wrong length');
   }
   return fillCodes([...given, last], width);
 }
@@ -108,5 +108,5 @@ export function inflateHuffman(
     output[at] = code & 0xff;
     stream.left -= code >>> 8;
   }
-  if (stream.left !== 0) throw new MalformedBytesError('a Huffman stream does not come out even');
+  if (stream.left !== 0) throw new MalformedBytesError('a Huffman stream has a wrong length');
 }

@@ -99,7 +99,8 @@ function inflateLiterals(
   const { size, streams, end } = section;
   const own = section.kind === COMPRESSED ? readHuffmanTable(bytes, section.start, end) : undefined;
   const table = own?.table ?? known;
-  if (table === undefined) throw new MalformedBytesError('it refers to a tree that never came');
+  if (table === undefined)
+    throw new MalformedBytesError('it refers to a tree that was not defined');
   const start = own?.end ?? section.start;
   const output = new Uint8Array(size);
   if (streams === 1) inflateHuffman(table, bytes, [start, end], output);

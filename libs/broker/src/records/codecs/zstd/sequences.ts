@@ -81,7 +81,7 @@ class TableReader {
         return this.described(code);
       default:
         if (known) return known;
-        throw new MalformedBytesError('it refers to a table that never came');
+        throw new MalformedBytesError('it refers to a table that was not defined');
     }
   }
 
@@ -165,7 +165,7 @@ export function inflateSequences(
     matchState.advance(bits);
     offsetState.advance(bits);
   }
-  if (bits.left !== 0) throw new MalformedBytesError('its sequences do not come out even');
+  if (bits.left !== 0) throw new MalformedBytesError('its sequences have a wrong length');
   output.append(literals, literal, literals.length);
 }
 

@@ -1,7 +1,7 @@
 import type { ResolvedBinding } from '../../resolving/resolved-binding.js';
 
 export interface Finding {
-  /** The key that is to be changed, below the binding: `retry.tier0.maxAttempts`. */
+  /** Key to change, relative to the binding: `retry.tier0.maxAttempts`. */
   readonly key: string;
   readonly value: unknown;
   readonly message: string;
@@ -9,18 +9,18 @@ export interface Finding {
 
 export interface RuleSubject {
   readonly binding: ResolvedBinding;
-  /** Whether a lifecycle manager is there that a circuit breaker can pause with. */
+  /** True if there is a lifecycle manager, which a circuit breaker needs to pause the binding. */
   readonly canPause: boolean;
-  /** Whether tiers may wait equally long. */
+  /** True if successive tiers may have equal delays. */
   readonly equalTierDelays: boolean;
-  /** `sessionTimeoutMs is 20000 (from preset 'brokers')` */
+  /** Describes a value and its source: `sessionTimeoutMs is 20000 (from preset 'brokers')`. */
   readonly is: (key: string, value: unknown) => string;
 }
 
-/** What holds between several keys of one binding. */
+/** A rule between several keys of one binding. */
 export interface BindingRule {
   readonly rule: string;
-  /** With one of these wrong in itself, the rule has nothing to say. */
+  /** Keys that the rule reads. It is skipped if one of them is invalid. */
   readonly reads: readonly string[];
   readonly check: (subject: RuleSubject) => readonly Finding[];
 }

@@ -10,7 +10,7 @@ const at = (rule: string, key: string, message: string) =>
   `${rule} bindings.orders.exceptionRouting[0].${key}: ${message}`;
 
 describe('exceptionRouting', () => {
-  it('takes the four routings, and classes for names', () => {
+  it('accepts the four routings, and classes for names', () => {
     const routes = [
       { match: 'Timeout', routing: 'SKIP_TO_TIER', tier: 3 },
       { match: { status: 409 }, routing: 'NEXT_TIER' },
@@ -22,14 +22,14 @@ describe('exceptionRouting', () => {
     expect(Object.isFrozen(exceptionRouting)).toBe(true);
   });
 
-  it('asks for an error and where its records go', () => {
+  it('requires an error and a routing', () => {
     const message =
       "is missing: an entry names an error and where its records go. Write { match: 'TimeoutError', routing: 'NEXT_TIER' }.";
     expect(complaints({ routing: 'NEXT_TIER' })).toEqual([at('REQUIRED', 'match', message)]);
     expect(complaints({ match: Timeout })).toEqual([at('REQUIRED', 'routing', message)]);
   });
 
-  it('refuses a routing that there is not', () => {
+  it('refuses an unknown routing', () => {
     expect(complaints({ match: Timeout, routing: 'SKIP' })).toEqual([
       at(
         'CHOICE',
@@ -40,7 +40,7 @@ describe('exceptionRouting', () => {
   });
 
   it.each([{ status: 200 }, { status: '503' }, { status: 503, code: 1 }])(
-    'refuses what names no failure: %j',
+    'refuses a matcher that matches no failure: %j',
     (match) => {
       expect(complaints({ match, routing: 'NEXT_TIER' })[0]).toBe(
         at(
@@ -52,7 +52,7 @@ describe('exceptionRouting', () => {
     },
   );
 
-  it('refuses a name that nobody knows', () => {
+  it('refuses an unknown name of an error', () => {
     expect(complaints({ match: 'Zzz', routing: 'NEXT_TIER' })).toEqual([
       at(
         'UNKNOWN_ERROR_TYPE',
@@ -62,7 +62,7 @@ describe('exceptionRouting', () => {
     ]);
   });
 
-  it.each(['NEXT_TIER', 'DEAD_LETTER', 'PAUSE_CONTAINER'])('has no tier with %s', (routing) => {
+  it.each(['NEXT_TIER', 'DEAD_LETTER', 'PAUSE_CONTAINER'])('refuses a tier with %s', (routing) => {
     expect(complaints({ match: Timeout, routing, tier: 1 })).toEqual([
       at(
         'EXCEPTION_ROUTING',
@@ -72,7 +72,7 @@ describe('exceptionRouting', () => {
     ]);
   });
 
-  it('has a tier with SKIP_TO_TIER, and one that exists', () => {
+  it('requires an existing tier with SKIP_TO_TIER', () => {
     const skip = { match: Timeout, routing: 'SKIP_TO_TIER' };
     expect(complaints(skip)).toEqual([
       at(
@@ -90,7 +90,7 @@ describe('exceptionRouting', () => {
     ]);
   });
 
-  it('names an error once', () => {
+  it('refuses an error that is listed twice', () => {
     const routes = [
       { match: 'Timeout', routing: 'NEXT_TIER' },
       { match: { name: 'Timeout' }, routing: 'DEAD_LETTER' },
@@ -100,20 +100,20 @@ describe('exceptionRouting', () => {
     ]);
   });
 
-  it('may route what is not retryable in memory: one says how often, the other where', () => {
+  it('accepts an error that is not retryable in memory: one option decides how often, the other where', () => {
     const retry = { nonRetryableExceptions: [Timeout] };
     const exceptionRouting = [{ match: Timeout, routing: 'NEXT_TIER' }] as const;
     expect(complaintsOf(() => resolvedOrders({ retry, exceptionRouting }))).toEqual([]);
   });
 });
 
-describe('classifier', () => {
+describe('The option classifier', () => {
   it.each<[string, unknown, string]>([
     ['a text', 'MyClassifier', "'MyClassifier'"],
     ['a class', class MyClassifier {}, 'the class MyClassifier'],
     ['a function', () => undefined, 'a function'],
     ['an object without classify', {}, 'an object'],
-  ])('is not %s', (_, classifier, shown) => {
+  ])('cannot be %s', (_, classifier, shown) => {
     expect(complaintsOf(() => resolvedOrders({ classifier: classifier as never }))).toEqual([
       `REFERENCE bindings.orders.classifier: must be an object with a method classify(error, currentTier); got ${shown}.`,
     ]);

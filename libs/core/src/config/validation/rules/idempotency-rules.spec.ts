@@ -11,13 +11,13 @@ const complaints = (idempotency: object, properties: object = {}, options: objec
 const idempotencyOf = (given: object, options: object = {}) =>
   resolvedOrders({ idempotency: given }, options).idempotency;
 
-describe('idempotency', () => {
-  it('takes a store as it is: the very same, neither copied nor frozen', () => {
+describe('The option idempotency', () => {
+  it('passes the store by reference, neither copied nor frozen', () => {
     expect(idempotencyOf({ store }).store).toBe(store);
     expect(Object.isFrozen(store)).toBe(false);
   });
 
-  it('takes every key from the highest place that says it, beside a function as well', () => {
+  it('takes every key from the highest layer, also beside a function', () => {
     const options = { defaults: { idempotency: { store, ttlMs: '7d', leaseMs: '2m' } } };
     const byId = () => 'id';
     expect(idempotencyOf({ key: byId, leaseMs: '3m' }, options)).toEqual({
@@ -30,7 +30,7 @@ describe('idempotency', () => {
     });
   });
 
-  it.each(['position', { header: 'message-id' }])('takes the key %j as it is', (key) => {
+  it.each(['position', { header: 'message-id' }])('passes the key %j unchanged', (key) => {
     expect(idempotencyOf({ store, key }).key).toEqual(key);
   });
 
@@ -79,14 +79,14 @@ describe('idempotency', () => {
     expect(complaints(given)).toEqual([message]);
   });
 
-  it('without a store is refused: nothing of it would have an effect', () => {
+  it('is refused without a store, because it would have no effect', () => {
     expect(complaints({ ttlMs: '1h' })).toEqual([
       'REQUIRED bindings.orders.idempotency.store: is missing: idempotency.ttlMs (from the options) has no effect without one. Add store: memoryIdempotencyStore(), or a store that all processes share.',
     ]);
     expect(complaints({})).toEqual([]);
   });
 
-  it('may be switched off against the defaults, whatever else these say', () => {
+  it('can be disabled for a binding, whatever the defaults set', () => {
     const options = { defaults: { idempotency: { store, ttlMs: '7d' } } };
     expect(complaints({ store: 'none' }, {}, options)).toEqual([]);
   });
@@ -95,7 +95,7 @@ describe('idempotency', () => {
 describe('IDEMPOTENCY_LEASE', () => {
   const slow = { expectedProcessingMs: '10s', maxPollRecords: 1 };
 
-  it('refuses a lease that a record outlasts with all its calls', () => {
+  it('refuses a lease that is shorter than all calls of a record', () => {
     expect(complaints({ store, leaseMs: '30s' }, slow)).toEqual([
       'IDEMPOTENCY_LEASE bindings.orders.idempotency.leaseMs: must be longer than one record may take with all its calls and waits (30300 ms), or another consumer could begin it meanwhile: idempotency.leaseMs is 30000 (from the options). Raise it to more than 30300, or retry less often or with shorter waits.',
     ]);
@@ -103,7 +103,7 @@ describe('IDEMPOTENCY_LEASE', () => {
     expect(complaints({ store, leaseMs: 30_301 }, slow)).toEqual([]);
   });
 
-  it('refuses a lease that a slice outlasts: a batch handler has all its records at once', () => {
+  it('refuses a lease that is shorter than a slice, because a batch handler claims all its records', () => {
     const batch = { listenerType: 'BATCH', expectedProcessingMs: 500, maxPollRecords: 200 };
     expect(complaints({ store }, batch)).toEqual([
       "IDEMPOTENCY_LEASE bindings.orders.idempotency.leaseMs: must be longer than a slice of 200 records may take, since all of them are claimed before the handler is called (100000 ms), or another consumer could begin it meanwhile: idempotency.leaseMs is 60000 (from the library's defaults). Raise it to more than 100000, or lower maxPollRecords.",
@@ -112,7 +112,7 @@ describe('IDEMPOTENCY_LEASE', () => {
     expect(complaints({ store }, { ...batch, listenerType: 'SINGLE' })).toEqual([]);
   });
 
-  it('asks nothing of a lease that nobody uses', () => {
+  it('ignores a lease that is not used', () => {
     expect(complaints({}, { expectedProcessingMs: '2m', maxPollRecords: 1 })).toEqual([]);
   });
 });

@@ -17,7 +17,7 @@ export const idempotencyRules: readonly BindingRule[] = [
     check: ({ binding, is }) => {
       const { store, leaseMs } = binding.idempotency;
       if (store === 'none') return [];
-      const { what, takesMs, remedy } = leased(binding);
+      const { what, takesMs, remedy } = longestClaim(binding);
       if (leaseMs > takesMs) return [];
       const message = `must be longer than ${what} (${takesMs} ms), or another consumer could begin it meanwhile: ${is('idempotency.leaseMs', leaseMs)}. Raise it to more than ${takesMs}, or ${remedy}.`;
       return [{ key: 'idempotency.leaseMs', value: leaseMs, message }];
@@ -25,8 +25,11 @@ export const idempotencyRules: readonly BindingRule[] = [
   },
 ];
 
-/** A batch handler has all records of its slice for as long as its call takes; it is called once for each delivery. */
-function leased({ retry, ...binding }: ResolvedBinding) {
+/**
+ * Returns how long a claim must last: for one record, or for a whole slice, since a batch handler
+ * claims all its records before the call.
+ */
+function longestClaim({ retry, ...binding }: ResolvedBinding) {
   const isBatch = binding.listenerType === 'BATCH';
   const mode = isBatch ? 'seek' : retry.mode;
   const { recordMs } = new RetryBudgetCalculator().calculate({ ...retry, ...binding, mode });

@@ -1,15 +1,15 @@
 import type { ResolvedBinding } from '../../resolving/resolved-binding.js';
 
-/** What is wrong with skipping to this tier; undefined where nothing is. */
+/** Returns why a record cannot skip to this tier; undefined if the tier exists. */
 export function missingTier(
   tier: number,
   { retry, orderingMode }: Pick<ResolvedBinding, 'retry' | 'orderingMode'>,
 ): string | undefined {
   if (tier <= retry.tiers.length) return undefined;
   const why = orderingMode === 'STRICT' ? ', since the ordering is STRICT' : '';
-  const there =
+  const existing =
     retry.tiers.length === 0
       ? `the binding has no tiers${why}`
       : `the binding has only ${retry.tiers.length}`;
-  return `skips to tier ${tier}, but ${there}. Name a tier that exists or add it to retry.tiers.`;
+  return `skips to tier ${tier}, but ${existing}. Name a tier that exists or add it to retry.tiers.`;
 }

@@ -15,7 +15,7 @@ export const processingRules: readonly BindingRule[] = [
     reads: ['commit', 'processing.by'],
     check: ({ binding: { commit, processing }, is }) => {
       if (!commit.strict || processing.by !== 'none') return [];
-      const message = `lets nothing begin before what is done is committed, but no record waits for another one here: ${is('commit.strict', true)}, ${is('processing.by', 'none')}. Set commit.strict to false for this binding, or processing.by to 'partition' or, where it is enough that those of a key wait, 'key'.`;
+      const message = `lets no record start before the completed ones are committed, but records do not wait for each other here: ${is('commit.strict', true)}, ${is('processing.by', 'none')}. Set commit.strict to false for this binding, or processing.by to 'partition' or, if only records with the same key have to wait, to 'key'.`;
       return [{ key: 'commit.strict', value: true, message }];
     },
   },
@@ -25,7 +25,7 @@ export const processingRules: readonly BindingRule[] = [
     check: ({ binding: { listenerType, processing }, is }) => {
       const { by } = processing;
       if (listenerType !== 'BATCH' || by === 'partition') return [];
-      const message = `takes slices of a partition apart, which a BATCH listener works through as a whole: ${is('processing.by', by)}, ${is('listenerType', listenerType)}. Set processing.by to 'partition', or let the handler take single records: @EventHandler and listenerType 'SINGLE'.`;
+      const message = `splits the slices of a partition, which a BATCH listener handles as a whole: ${is('processing.by', by)}, ${is('listenerType', listenerType)}. Set processing.by to 'partition', or let the handler take single records: @EventHandler and listenerType 'SINGLE'.`;
       return [{ key: 'processing.by', value: by, message }];
     },
   },

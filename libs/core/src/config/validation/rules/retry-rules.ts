@@ -12,7 +12,7 @@ export const retryRules: readonly BindingRule[] = [
     rule: 'STRICT_TIERS',
     reads: ['orderingMode', 'retry.tiers'],
     check: ({ binding: { orderingMode, retry }, is }) => {
-      // Default tiers are left out under STRICT before any rule runs, so these are somebody's own.
+      // Default tiers are left out under STRICT before any rule runs, so these tiers were configured.
       if (orderingMode !== 'STRICT' || retry.tiers.length === 0) return [];
       const message = `cannot be used with STRICT ordering, because a record in a retry topic is overtaken: ${is('orderingMode', orderingMode)}, ${is('retry.tiers', `a list of ${retry.tiers.length}`)}. Set retry.tiers to [] or orderingMode to 'RELAXED_IN_RETRY'.`;
       return [{ key: 'retry.tiers', value: retry.tiers, message }];
@@ -24,7 +24,7 @@ export const retryRules: readonly BindingRule[] = [
     check: ({ binding: { retry } }) => {
       const { tiers } = retry;
       if (tiers.length <= MOST_TIERS) return [];
-      const message = `must have no more than ${MOST_TIERS} entries: each is a retry topic, and told of in headers of its own; got ${tiers.length}. Leave tiers out, or give one of them more maxAttempts.`;
+      const message = `must have no more than ${MOST_TIERS} entries: each is a retry topic and adds headers to the record; got ${tiers.length}. Leave tiers out, or give one of them more maxAttempts.`;
       return [{ key: 'retry.tiers', value: tiers, message }];
     },
   },
@@ -35,8 +35,8 @@ export const retryRules: readonly BindingRule[] = [
       retry.tiers.slice(1).flatMap(({ delayMs, number }, index) => {
         const before = retry.tiers[index]?.delayMs ?? 0;
         if (equalTierDelays ? delayMs >= before : delayMs > before) return [];
-        const wanted = equalTierDelays ? 'at least as long as' : 'longer than';
-        const message = `tier ${number} must wait ${wanted} tier ${number - 1}: ${delayMs} ms after ${before} ms. Raise it${equalTierDelays ? '' : ", or leave the tier out (equal delays are for preset 'resilient')"}.`;
+        const relation = equalTierDelays ? 'at least as long as' : 'longer than';
+        const message = `tier ${number} must wait ${relation} tier ${number - 1}: ${delayMs} ms after ${before} ms. Raise it${equalTierDelays ? '' : ", or leave the tier out (equal delays are for preset 'resilient')"}.`;
         return [{ key: `retry.tiers[${number - 1}].delayMs`, value: delayMs, message }];
       }),
   },
@@ -81,8 +81,8 @@ export const retryRules: readonly BindingRule[] = [
 ];
 
 /**
- * The same error in two lists that say opposite things. A class in one list and its subclass in the
- * other is no contradiction: the more specific of the two decides ("retry nothing but timeouts").
+ * Finds errors in two lists with opposite meanings. A class in one list and its subclass in the other
+ * are no contradiction, because the more specific one decides ("retry nothing but timeouts").
  */
 function overlap(
   refused: readonly ErrorMatcher[],

@@ -53,7 +53,7 @@ export const timingRules: readonly BindingRule[] = [
     check: ({ binding: { dlt, maxPollIntervalMs }, is }) => {
       const { publishTimeoutMs } = dlt;
       if (publishTimeoutMs < maxPollIntervalMs) return [];
-      const message = `must be less than maxPollIntervalMs, or a topic that cannot be written to looks like a handler that hangs: ${is('dlt.publishTimeoutMs', publishTimeoutMs)}, ${is('maxPollIntervalMs', maxPollIntervalMs)}. Lower the first or raise the second.`;
+      const message = `must be less than maxPollIntervalMs, or a topic that cannot be written to would be taken for a handler that hangs: ${is('dlt.publishTimeoutMs', publishTimeoutMs)}, ${is('maxPollIntervalMs', maxPollIntervalMs)}. Lower the first or raise the second.`;
       return [{ key: 'dlt.publishTimeoutMs', value: publishTimeoutMs, message }];
     },
   },
@@ -74,7 +74,7 @@ export const timingRules: readonly BindingRule[] = [
       const { enabled, automaticPauseOnOpen } = circuitBreaker;
       if (!enabled || !automaticPauseOnOpen || canPause) return [];
       const message =
-        'needs a LifecycleManager to pause the binding with, and none is wired. Provide one, or set automaticPauseOnOpen to false.';
+        'needs a LifecycleManager to pause the binding with, and there is none. Provide one, or set automaticPauseOnOpen to false.';
       return [{ key: 'circuitBreaker.automaticPauseOnOpen', value: true, message }];
     },
   },

@@ -3,7 +3,7 @@ import { complaintsOf, resolvedOrders } from '../../configuration.spec-support.j
 const complaints = (properties: object) => complaintsOf(() => resolvedOrders(properties));
 
 describe('TIER_SUFFIX', () => {
-  it('asks for {n} as soon as there are several tiers', () => {
+  it('requires {n} if there are several tiers', () => {
     const tiers = [{ topicSuffix: 'soon' }, { topicSuffix: 'later-{n}' }];
     expect(complaints({ retry: { tiers } })).toEqual([
       "TIER_SUFFIX bindings.orders.retry.tiers[0].topicSuffix: 'soon' has no {n}, so that the 2 tiers cannot be told apart. Write it with {n}, such as 'retry-{n}', or use a single tier.",
@@ -12,29 +12,29 @@ describe('TIER_SUFFIX', () => {
   });
 });
 
-describe('TIER_SUFFIX and a naming strategy', () => {
+describe('TIER_SUFFIX with a naming strategy', () => {
   const retry = { tiers: [{ delayMs: 1_000 }, { delayMs: 2_000 }] };
   const naming = (nameOf: (tier: number) => string) => ({
     retryTopic: (_: string, tier: number) => nameOf(tier),
     deadLetterTopic: () => 'dead',
   });
 
-  it('has nothing to say where the names differ', () => {
+  it('is skipped if the names differ', () => {
     const names = naming((tier) => `again-${tier}`);
     expect(complaints({ preset: 'brokers', retry, naming: names })).toEqual([]);
     expect(complaints({ preset: 'brokers', retry })).toHaveLength(3);
   });
 
-  it('leaves it to TOPIC_COLLISION where they do not', () => {
-    const found = complaints({ preset: 'brokers', retry, naming: naming(() => 'again') });
-    expect(found).toEqual([
+  it('leaves equal names to TOPIC_COLLISION', () => {
+    const violations = complaints({ preset: 'brokers', retry, naming: naming(() => 'again') });
+    expect(violations).toEqual([
       "TOPIC_COLLISION bindings.orders.retry.tiers[1].topicSuffix: makes 'again', the name that retry.tiers[0].topicSuffix has already. The main topic, each retry topic and the dead-letter topic need names of their own.",
     ]);
   });
 });
 
 describe('TOPIC_NAME', () => {
-  it('refuses a name that becomes too long with its suffix', () => {
+  it('refuses a name that is too long with its suffix', () => {
     const topic = 'o'.repeat(247);
     const rest =
       "which is not a topic name: up to 249 of the characters a-z, A-Z, 0-9, '.', '_' and '-', and not '.' or '..'. Shorten the suffix or the topic.";
@@ -45,7 +45,7 @@ describe('TOPIC_NAME', () => {
     expect(complaints({ topic, retry: { tiers: [] }, dlt: { topic: 'dead' } })).toEqual([]);
   });
 
-  it('refuses a placeholder that nothing fills', () => {
+  it('refuses an unknown placeholder', () => {
     expect(complaints({ dlt: { topicSuffix: 'dead-{n}' } })).toEqual([
       "TOPIC_NAME bindings.orders.dlt.topic: makes 'orders.events.dead-{n}', which is not a topic name: up to 249 of the characters a-z, A-Z, 0-9, '.', '_' and '-', and not '.' or '..'. Shorten the suffix or the topic.",
     ]);
@@ -53,7 +53,7 @@ describe('TOPIC_NAME', () => {
 });
 
 describe('TOPIC_COLLISION', () => {
-  it('refuses a dead-letter topic that is read by the binding itself', () => {
+  it('refuses a dead-letter topic that the binding itself reads', () => {
     const rest =
       'The main topic, each retry topic and the dead-letter topic need names of their own.';
     expect(complaints({ dlt: { topic: 'orders.events' } })).toEqual([
@@ -75,18 +75,18 @@ describe('TIER_RETENTION', () => {
       ...properties,
     });
 
-  it('refuses retry topics that forget a record before its turn comes', () => {
+  it('refuses a retention of retry topics that is shorter than the delay', () => {
     expect(keptFor(2)).toEqual([
       'TIER_RETENTION bindings.orders.topics.retry.retentionDays: deletes a record before its turn comes: topics.retry.retentionDays is 2 (from the options), and tier 2 waits for up to 172800000 ms. Raise it to 3 or more, or shorten the delay.',
     ]);
     expect(keptFor(3)).toEqual([]);
   });
 
-  it('has nothing to say where the cluster decides', () => {
+  it('is skipped if the cluster decides the retention', () => {
     expect(keptFor(0)).toEqual([]);
   });
 
-  it('has nothing to say where nothing is created', () => {
+  it('is skipped if no topic is created', () => {
     expect(keptFor(1, { provisioning: 'verify' })).toEqual([]);
   });
 });

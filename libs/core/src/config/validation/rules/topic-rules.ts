@@ -9,7 +9,7 @@ export const topicRules: readonly BindingRule[] = [
     rule: 'TIER_SUFFIX',
     reads: ['retry.tiers', 'naming'],
     check: ({ binding: { retry, naming } }) => {
-      // What a strategy names has its names, whatever the suffixes are.
+      // A naming strategy does not use the suffixes.
       if (retry.tiers.length < 2 || naming) return [];
       return retry.tiers
         .filter(({ topicSuffix }) => !topicSuffix.includes('{n}'))
@@ -50,7 +50,7 @@ export const topicRules: readonly BindingRule[] = [
     reads: ['retry.tiers', 'topics', 'provisioning', 'orderingMode'],
     check: ({ binding: { provisioning, retry, topics }, is }) => {
       const { retentionDays } = topics.retry;
-      // What exists already is compared with its real configuration, at start.
+      // Existing topics are compared with their real configuration at startup.
       if (provisioning !== 'create' || retentionDays === 0) return [];
       const tier = retry.tiers.find((each) => longestDelayMs(each) >= retentionDays * DAY_MS);
       if (!tier) return [];

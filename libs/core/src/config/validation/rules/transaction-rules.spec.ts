@@ -5,17 +5,20 @@ const complaints = (properties: object, options: object = {}) =>
 const transactions = { enabled: true };
 
 describe('TRANSACTION_PROCESSING', () => {
-  it.each(['key', 'none'])('refuses records that overtake each other: by %s', (by) => {
-    expect(complaints({ transactions, processing: { by } })).toEqual([
-      `TRANSACTION_PROCESSING bindings.orders.processing.by: lets records overtake each other, but the offset that a transaction commits says that all before it is done: processing.by is '${by}' (from the options), transactions.enabled is true (from the options). Set processing.by to 'partition', or do without transactions.`,
-    ]);
-    expect(complaints({ processing: { by } })).toEqual([]);
-    expect(complaints({ transactions, processing: { by: 'partition' } })).toEqual([]);
-  });
+  it.each(['key', 'none'])(
+    'refuses processing that lets records overtake each other: by %s',
+    (by) => {
+      expect(complaints({ transactions, processing: { by } })).toEqual([
+        `TRANSACTION_PROCESSING bindings.orders.processing.by: lets records overtake each other, but the offset that a transaction commits means that all records before it are done: processing.by is '${by}' (from the options), transactions.enabled is true (from the options). Set processing.by to 'partition', or do without transactions.`,
+      ]);
+      expect(complaints({ processing: { by } })).toEqual([]);
+      expect(complaints({ transactions, processing: { by: 'partition' } })).toEqual([]);
+    },
+  );
 });
 
 describe('TRANSACTION_ACK', () => {
-  it('refuses a handler that says itself when its record is done', () => {
+  it('refuses manual acknowledgement by the handler', () => {
     expect(complaints({ transactions, ack: 'manual' })).toEqual([
       "TRANSACTION_ACK bindings.orders.ack: leaves it to the handler when its record is done, but a transaction decides that when it is committed: ack is 'manual' (from the options), transactions.enabled is true (from the options). Set ack to 'auto', or do without transactions.",
     ]);
@@ -23,8 +26,8 @@ describe('TRANSACTION_ACK', () => {
   });
 });
 
-describe('TRANSACTIONS', () => {
-  it('refuses a prefix that has no effect', () => {
+describe('The option transactions', () => {
+  it('refuses an id prefix without effect', () => {
     const refused =
       'TRANSACTIONS bindings.orders.transactions.idPrefix: has no effect while transactions.enabled is false. Set it to true, or leave the prefix out.';
     expect(complaints({ transactions: { idPrefix: 'one-' } })).toEqual([refused]);
@@ -32,7 +35,7 @@ describe('TRANSACTIONS', () => {
     expect(complaints({ transactions: { enabled: true, idPrefix: 'one-' } })).toEqual([]);
   });
 
-  it('may be switched off against the defaults, whatever prefix these have', () => {
+  it('can be disabled against the defaults, whatever prefix they set', () => {
     const defaults = { transactions: { enabled: true, idPrefix: 'one-' } };
     expect(complaints({ transactions: { enabled: false } }, { defaults })).toEqual([]);
   });
@@ -42,7 +45,7 @@ describe('TRANSACTIONS', () => {
     ['a b', 'a b'],
     ['ä', 'ä'],
     ['x'.repeat(101), `${'x'.repeat(60)}…`],
-  ])('wants a prefix that an id can have: not %j', (idPrefix, shown) => {
+  ])('refuses the id prefix %j', (idPrefix, shown) => {
     expect(complaints({ transactions: { enabled: true, idPrefix } })).toEqual([
       `TEXT bindings.orders.transactions.idPrefix: must be 1 to 100 of the characters a-z, A-Z, 0-9, '.', '_' and '-'; got '${shown}'.`,
     ]);

@@ -7,7 +7,7 @@ export const transactionRules: readonly BindingRule[] = [
     check: ({ binding: { transactions, processing }, is }) => {
       const { by } = processing;
       if (!transactions.enabled || by === 'partition') return [];
-      const message = `lets records overtake each other, but the offset that a transaction commits says that all before it is done: ${is('processing.by', by)}, ${is('transactions.enabled', true)}. Set processing.by to 'partition', or do without transactions.`;
+      const message = `lets records overtake each other, but the offset that a transaction commits means that all records before it are done: ${is('processing.by', by)}, ${is('transactions.enabled', true)}. Set processing.by to 'partition', or do without transactions.`;
       return [{ key: 'processing.by', value: by, message }];
     },
   },

@@ -1,6 +1,6 @@
 import { resolvedOrders } from '../../config/configuration.spec-support.js';
 import type { ErrorRedaction } from '../../config/properties/dlt-properties.js';
-import { describeError, TEXT_LIMITS } from './error-description.js';
+import { describeError, TEXT_LIMITS } from './describe-error.js';
 
 const full = { exceptionDetail: 'full' } as const;
 const redacting = (redact: unknown) => ({ ...full, redact: redact as ErrorRedaction });

@@ -1,18 +1,7 @@
 import type { ResolvedDlt } from '../../config/resolving/resolved-binding.js';
+import type { ErrorDescription } from '../../model/outcomes/failure-report.js';
 import { isOneOf } from '../faults/thrown.js';
 import { limitedText } from './limited-text.js';
-
-/** What may leave the process of an error. */
-export interface ErrorDescription {
-  readonly className: string;
-  /** Of what caused it. Its message is never told: a parser quotes the payload there. */
-  readonly causeClassName?: string;
-  /** Left out with `exceptionDetail: 'class'`, as is the stack, whose first line has the message. */
-  readonly message?: string;
-  readonly stack?: string;
-  /** `redact` threw or gave something else than a text: only the class is told then. */
-  readonly isRedactionBroken?: boolean;
-}
 
 /** In bytes of UTF-8. */
 export const TEXT_LIMITS = Object.freeze({ className: 256, message: 1024, stack: 2048 });

@@ -4,23 +4,17 @@ import {
   PayloadValidationException,
   UnknownEventTypeException,
 } from '../../errors/handler-errors.js';
-import type { DltCause, DltReason } from '../../model/records/dlt-record.js';
+import {
+  PAUSE_BINDING,
+  PAUSE_PARTITION,
+  type DeadLetterDestination,
+  type Destination,
+  type RetryDestination,
+} from '../../model/outcomes/destination.js';
+import type { DltCause } from '../../model/records/dlt-record.js';
 import type { ExceptionRoutingDecision } from '../../model/outcomes/exception-routing-decision.js';
 import { ExceptionRouting } from '../../model/outcomes/exception-routing.js';
-import type { FailedOutcome } from '../../model/outcomes/outcome.js';
-
-/** Where a record goes that failed for good in this delivery. */
-export type Destination =
-  | { readonly kind: 'retry'; readonly tier: ResolvedTier; readonly delivery: number }
-  | DeadLetter
-  | { readonly kind: 'pause-partition' }
-  | { readonly kind: 'pause-binding' };
-
-export interface DeadLetter {
-  readonly kind: 'dead-letter';
-  readonly reason: DltReason;
-  readonly cause: DltCause;
-}
+import type { Failure } from '../../model/outcomes/failed-outcome.js';
 
 /** Where it failed: tier 0 is the main topic. */
 export interface FailurePoint {
@@ -31,13 +25,10 @@ export interface FailurePoint {
 
 type Routes = Pick<ResolvedBinding, 'retry' | 'orderingMode' | 'strictExhaustion'>;
 
-const PAUSE_PARTITION: Destination = Object.freeze({ kind: 'pause-partition' });
-const PAUSE_BINDING: Destination = Object.freeze({ kind: 'pause-binding' });
-
 /** What the decision comes to at this place: no tier twice by a skip, none that is not there, and an end. */
 export function destinationOf(
   { routing, targetTier }: ExceptionRoutingDecision,
-  failed: FailedOutcome,
+  failed: Failure,
   place: FailurePoint,
   binding: Routes,
 ): Destination {
@@ -55,36 +46,37 @@ export function destinationOf(
   }
 }
 
-function deadLetterNow({ error, ending }: FailedOutcome): DeadLetter {
-  return { kind: 'dead-letter', reason: 'NON_RETRYABLE', cause: permanentCause(error, ending) };
+function deadLetterNow({ error, reason }: Failure): DeadLetterDestination {
+  return { kind: 'dead-letter', reason: 'NON_RETRYABLE', cause: permanentCause(error, reason) };
 }
 
-function permanentCause(error: Error, ending: FailedOutcome['ending']): DltCause {
+function permanentCause(error: Error, reason: Failure['reason']): DltCause {
   if (error instanceof DeserializationException) return 'deserialization';
   if (error instanceof PayloadValidationException) return 'validation';
   if (error instanceof UnknownEventTypeException) return 'unknown-type';
-  return ending === 'permanent' ? 'permanent-error' : 'routing';
+  return reason === 'bad-message' ? 'permanent-error' : 'routing';
 }
 
 /** Forward only: a record that an error sends to the tier where it is would stay there for ever. */
 function skippedTo(wanted: number, place: FailurePoint, binding: Routes): Destination {
   const tier = binding.retry.tiers[Math.min(wanted, binding.retry.tiers.length) - 1];
-  return tier && tier.number > place.tier
-    ? { kind: 'retry', tier, delivery: 1 }
-    : nextDestination(place, binding);
+  return tier && tier.number > place.tier ? retryIn(tier, 1) : nextDestination(place, binding);
 }
 
-/** The same tier for as long as it grants deliveries, then the one behind it, then the end. */
+/** The same tier for as long as it grants deliveries, then the next tier, then the end. */
 function nextDestination(
   { tier, delivery }: FailurePoint,
-  { retry, ...binding }: Routes,
+  { retry, orderingMode, strictExhaustion }: Routes,
 ): Destination {
   const here = retry.tiers[tier - 1];
-  if (here && delivery < here.maxAttempts)
-    return { kind: 'retry', tier: here, delivery: delivery + 1 };
-  const behind = retry.tiers[tier];
-  if (behind) return { kind: 'retry', tier: behind, delivery: 1 };
-  return binding.orderingMode === 'STRICT' && binding.strictExhaustion === 'PAUSE_PARTITION'
+  if (here && delivery < here.maxAttempts) return retryIn(here, delivery + 1);
+  const next = retry.tiers[tier];
+  if (next) return retryIn(next, 1);
+  return orderingMode === 'STRICT' && strictExhaustion === 'PAUSE_PARTITION'
     ? PAUSE_PARTITION
     : { kind: 'dead-letter', reason: 'RETRIES_EXHAUSTED', cause: 'exhausted' };
+}
+
+function retryIn({ number, topic }: ResolvedTier, delivery: number): RetryDestination {
+  return { kind: 'retry', tier: number, topic, delivery };
 }

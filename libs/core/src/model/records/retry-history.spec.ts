@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import type { BrokerRecord } from '@nest-event-bus/broker';
-import { readRetryHistory } from './retry-trail.js';
+import { readRetryHistory } from './retry-history.js';
 
 type Values = Readonly<Record<string, string | Buffer>>;
 

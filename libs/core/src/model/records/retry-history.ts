@@ -3,7 +3,7 @@ import { EVENTBUS_HEADERS } from './event-bus-headers.js';
 import { headerCount } from './header-number.js';
 import { headerText } from './header-text.js';
 import { EVENTBUS_POSITION, headerPosition, type OriginalPosition } from './original-position.js';
-import type { TierFailureRecord } from './tier-failure-record.js';
+import type { TierFailureRecord } from './tier-history.js';
 import { readTierHistory } from './tier-history.js';
 
 /** What a record says of its past, before it is handled once more. */

@@ -8,32 +8,36 @@ import type {
 } from '@nest-event-bus/broker';
 import { memory } from '@nest-event-bus/broker/memory';
 import { sleep } from '@nest-event-bus/broker/runtime';
-import fc from 'fast-check';
 import type { Delivery } from '../../model/outcomes/delivery.js';
 import { decodeMetadata } from '../commits/commit-metadata.js';
 import type { Processing } from './consuming-session.js';
 import { isFinal, type Outcome, succeeded } from '../../model/outcomes/outcome.js';
-import { BufferLimit } from '../lanes/buffer-limit.js';
+import type { BufferLimit } from '../lanes/buffer-limit.js';
 import type { PauseReason } from '../pauses/pause-reason.js';
 import {
   type SessionUnderTest,
-  ConsumingTestBed,
+  type ConsumingTestBed,
   reconciles,
   upTo,
 } from './consuming-test-bed.spec-support.js';
 
-const PARTITIONS = 3;
-const RECORDS = 400;
+export const PARTITIONS = 3;
+export const RECORDS = 400;
 const REASONS = ['operator', 'circuit', 'routing'] as const satisfies readonly PauseReason[];
-const MAX_POLL_MS = 2_000;
-/** Of all that is held: a few records of each partition, or as many as maxPollRecords allows. */
-const LITTLE_MEMORY = 25_000;
+export const MAX_POLL_MS = 2_000;
+/**
+ * Limit of all buffered bytes: a few records per partition, or as many as maxPollRecords allows.
+ */
+export const LITTLE_MEMORY = 25_000;
 
-/** One assignment of one partition to one session, told by the driver. What ends after it counts for nothing. */
-class Tenure {
+/**
+ * An assignment of a partition to a session, as the driver reports it. Outcomes after its end do
+ * not count.
+ */
+class AssignmentRecord {
   isOver = false;
   readonly #done = new Set<number>();
-  /** The first record that is not done. */
+  /** The first unfinished record. */
   low: number;
 
   constructor({ position, committed }: AssignedPartition) {
@@ -51,7 +55,7 @@ class Tenure {
     return offset < this.low || this.#done.has(offset);
   }
 
-  /** What is wrong with a commit. */
+  /** Describes what is wrong with a commit. */
   complaintAbout({ partition, offset, metadata = null }: OffsetCommit): string | undefined {
     if (offset > this.low) return `commit ${partition}:${offset} passes ${this.low}`;
     const wrong = beyond(offset, metadata).find((each) => !this.isDone(each));
@@ -59,7 +63,7 @@ class Tenure {
   }
 }
 
-/** What an acknowledged commit says of a partition. */
+/** Content of an acknowledged commit. */
 class Recorded {
   readonly #offsets = new Set<number>();
   #committed = 0;
@@ -83,34 +87,37 @@ function beyond(offset: number, metadata: string | null): readonly number[] {
   return runs.flatMap(({ from, to }) => upTo(to - from, from));
 }
 
-const KEYS = 15;
-/** Of the records of every partition; some have none. */
-const keyOf = (offset: number): string | null =>
+export const KEYS = 15;
+/** Keys of the records of every partition. Some records have none. */
+export const keyOf = (offset: number): string | null =>
   offset % 11 === 0 ? null : `${(offset * 7) % KEYS}`;
 
 interface Member extends SessionUnderTest {
-  /** By partition; the one that is over stays until the next one. */
-  readonly tenures: Map<number, Tenure>;
-  /** In effect: nothing may reach a handler. */
+  /** Assignments by partition. One that has ended stays until the next one. */
+  readonly assignments: Map<number, AssignmentRecord>;
+  /** True for a pause in effect: no record may reach a handler. */
   readonly pauses: Map<PauseReason, boolean>;
 }
 
-type Mode = Processing['by'] | 'slices';
+export type Mode = Processing['by'] | 'slices';
 
-interface Step {
+export interface Step {
   readonly kind: (typeof STEPS)[number];
   readonly pick: number;
   readonly ms: number;
 }
 
-const STEPS = ['pause', 'resume', 'join', 'leave', 'silence', 'refuse', 'wait'] as const;
+export const STEPS = ['pause', 'resume', 'join', 'leave', 'silence', 'refuse', 'wait'] as const;
 
-/** Members come and go, pause, lose their broker and fail, while somebody writes down every broken promise. */
-class RandomHistory {
+/**
+ * Members that join, leave, pause, lose their broker and fail at random. Every broken promise is
+ * recorded.
+ */
+export class RandomHistory {
   readonly broken: string[] = [];
   readonly members: Member[] = [];
   redelivered = 0;
-  /** Handlers that ended after their tenure. */
+  /** Handlers that ended after their assignment. */
   late = 0;
   readonly #recorded = Array.from({ length: PARTITIONS }, () => new Recorded());
   #made = 0;
@@ -127,11 +134,11 @@ class RandomHistory {
 
   add(ackMode: 'MANUAL' | 'MANUAL_IMMEDIATE'): void {
     const clientId = `member-${this.#made++}`;
-    const tenures = new Map<number, Tenure>();
+    const assignments = new Map<number, AssignmentRecord>();
     const by = this.mode === 'slices' ? 'partition' : this.mode;
     const underTest = this.testBed.session(undefined, {
       clientId,
-      driver: this.#watching(memory({ broker: this.testBed.broker, clientId }), tenures),
+      driver: this.#watching(memory({ broker: this.testBed.broker, clientId }), assignments),
       processor: {
         process: (delivery) => this.#handle(member, delivery),
         ...(this.mode === 'slices' && { processSlice: (slice) => this.#answer(member, slice) }),
@@ -149,7 +156,7 @@ class RandomHistory {
       bufferLimit: this.bufferLimit,
       consumer: { sessionTimeoutMs: 1_000, heartbeatIntervalMs: 300, rebalanceTimeoutMs: 3_000 },
     });
-    const member: Member = { ...underTest, tenures, pauses: new Map() };
+    const member: Member = { ...underTest, assignments, pauses: new Map() };
     this.members.push(member);
     member.session.start().catch(() => undefined);
   }
@@ -171,8 +178,7 @@ class RandomHistory {
       case 'leave':
         if (this.members.length === 1) break;
         this.members.splice(index, 1);
-        await testBed.done(member.session.drain(ms));
-        await testBed.done(member.session.close());
+        await testBed.done(member.session.close({ drainMs: ms }));
         this.#check(member);
         break;
       case 'silence': {
@@ -209,7 +215,7 @@ class RandomHistory {
     for (const each of REASONS) session.resume(each);
   }
 
-  /** Of some of the slice, in one call or in several. */
+  /** Handles a part of the slice, in one call or in several. */
   async #answer(member: Member, slice: readonly Delivery[]): Promise<readonly Outcome[]> {
     const stretch = slice.slice(0, 1 + this.#upTo(slice.length));
     if (this.#upTo(2) === 0) return this.#handleAll(member, stretch);
@@ -224,40 +230,42 @@ class RandomHistory {
 
   async #handleAll(member: Member, stretch: readonly Delivery[]): Promise<readonly Outcome[]> {
     const first = stretch[0] as Delivery;
-    const tenure = this.#begin(member, first);
+    const assignment = this.#begin(member, first);
     const outcomes = stretch.map(({ record }) => this.#verdict() ?? record.offset);
     if (this.#upTo(4) === 0) await sleep(this.testBed.runtime, this.#upTo(100));
-    return outcomes.map((each) => (typeof each === 'number' ? this.#finish(tenure, each) : each));
+    return outcomes.map((each) =>
+      typeof each === 'number' ? this.#finish(assignment, each) : each,
+    );
   }
 
   #handle(member: Member, delivery: Delivery): Outcome | Promise<Outcome> {
     const { offset } = delivery.record;
-    const tenure = this.#begin(member, delivery);
+    const assignment = this.#begin(member, delivery);
     const setback = this.#verdict();
     if (setback) return setback;
     const chance = this.testBed.runtime.random();
-    if (chance > 0.05) return this.#finish(tenure, offset);
+    if (chance > 0.05) return this.#finish(assignment, offset);
     const isTooSlow = chance > 0.047;
     const ms = isTooSlow ? MAX_POLL_MS + this.#upTo(4_000) : this.#upTo(chance > 0.03 ? 300 : 20);
-    return sleep(this.testBed.runtime, ms).then(() => this.#finish(tenure, offset));
+    return sleep(this.testBed.runtime, ms).then(() => this.#finish(assignment, offset));
   }
 
-  /** A record reaches its handler. */
-  #begin(member: Member, { record, redeliveries, signal, waitSignal }: Delivery): Tenure {
+  /** Checks a record that reaches its handler. */
+  #begin(member: Member, { record, history, signal, waitSignal }: Delivery): AssignmentRecord {
     const { partition, offset } = record;
     const where = `${partition}:${offset}`;
-    const tenure = member.tenures.get(partition);
-    if (!tenure || tenure.isOver) throw this.#complain(`${where} came to somebody else`);
-    const before = this.#unfinishedBefore(tenure, offset);
+    const assignment = member.assignments.get(partition);
+    if (!assignment || assignment.isOver) throw this.#complain(`${where} came to somebody else`);
+    const before = this.#unfinishedBefore(assignment, offset);
     if (before !== undefined) this.#complain(`${where} came before ${before} was done`);
-    if (tenure.isDone(offset)) this.#complain(`${where} came again, although it is done`);
+    if (assignment.isDone(offset)) this.#complain(`${where} came again, although it is done`);
     if (this.#recorded[partition]?.has(offset))
       this.#complain(`${where} came again, although it is recorded as done`);
     if ([...member.pauses.values()].includes(true)) this.#complain(`${where} came in a pause`);
     if (signal.aborted || waitSignal?.aborted) this.#complain(`${where} was called off`);
-    if (redeliveries > 0) this.redelivered++;
+    if (history.redeliveries > 0) this.redelivered++;
     this.#check(member);
-    return tenure;
+    return assignment;
   }
 
   #complain(what: string): Error {
@@ -267,23 +275,24 @@ class RandomHistory {
 
   #verdict(): Outcome | undefined {
     const chance = this.testBed.runtime.random();
-    if (chance < 0.01) return { kind: 'failed', error: new Error('no luck') };
+    if (chance < 0.01)
+      return { kind: 'failed', reason: 'redeliver', attempts: 1, error: new Error('no luck') };
     if (chance < 0.015) return { kind: 'handed-back', delayMs: this.#upTo(50) };
     return undefined;
   }
 
-  /** Of those that this record has to wait for. */
-  #unfinishedBefore(tenure: Tenure, offset: number): number | undefined {
-    const { low } = tenure;
+  /** Returns the first unfinished record that this one has to wait for. */
+  #unfinishedBefore(assignment: AssignmentRecord, offset: number): number | undefined {
+    const { low } = assignment;
     if (offset <= low || this.mode === 'none') return undefined;
     if (this.mode !== 'key') return low;
     const key = keyOf(offset);
-    return upTo(offset - low, low).find((each) => keyOf(each) === key && !tenure.isDone(each));
+    return upTo(offset - low, low).find((each) => keyOf(each) === key && !assignment.isDone(each));
   }
 
-  #finish(tenure: Tenure, offset: number): Outcome {
-    if (tenure.isOver) this.late++;
-    tenure.finish(offset);
+  #finish(assignment: AssignmentRecord, offset: number): Outcome {
+    if (assignment.isOver) this.late++;
+    assignment.finish(offset);
     return offset % 7 === 0 ? { kind: 'discarded', reason: 'seventh' } : succeeded;
   }
 
@@ -291,14 +300,17 @@ class RandomHistory {
     if (!reconciles(session.counts)) this.#complain(`counts: ${JSON.stringify(session.counts)}`);
   }
 
-  /** No commit may pass a record that was not finished in its tenure, nor say of one that it is done. */
-  #watching(driver: BrokerDriver, tenures: Map<number, Tenure>): BrokerDriver {
-    const of = (partitions: readonly TopicPartition[]): readonly Tenure[] =>
-      partitions.flatMap(({ partition }) => tenures.get(partition) ?? []);
+  /**
+   * Checks that no commit passes a record that was not finished in its assignment, nor marks it as
+   * completed.
+   */
+  #watching(driver: BrokerDriver, assignments: Map<number, AssignmentRecord>): BrokerDriver {
+    const of = (partitions: readonly TopicPartition[]): readonly AssignmentRecord[] =>
+      partitions.flatMap(({ partition }) => assignments.get(partition) ?? []);
     const listening = (listener: AssignmentListener): AssignmentListener => ({
       onAssigned: (partitions) => {
         for (const each of partitions) {
-          tenures.set(each.partition, new Tenure(each));
+          assignments.set(each.partition, new AssignmentRecord(each));
           // The answer to the commit may have been lost.
           const metadata = each.committed?.metadata ?? null;
           this.#recorded[each.partition]?.add({ ...each, offset: each.position, metadata });
@@ -306,7 +318,7 @@ class RandomHistory {
         return listener.onAssigned(partitions);
       },
       onRevoked: async (partitions) => {
-        // Lost and assigned again meanwhile, they are others.
+        // Partitions that were lost and assigned again meanwhile have other assignments.
         const revoked = of(partitions);
         await listener.onRevoked(partitions);
         for (const each of revoked) each.isOver = true;
@@ -321,8 +333,10 @@ class RandomHistory {
         session.start(listening(listener), signal);
       const commit = async (offsets: readonly OffsetCommit[]): Promise<void> => {
         for (const each of offsets) {
-          const tenure = tenures.get(each.partition);
-          const complaint = tenure ? tenure.complaintAbout(each) : 'commit without an assignment';
+          const assignment = assignments.get(each.partition);
+          const complaint = assignment
+            ? assignment.complaintAbout(each)
+            : 'commit without an assignment';
           if (complaint) this.#complain(complaint);
         }
         await session.commit(offsets);
@@ -346,55 +360,4 @@ class RandomHistory {
   }
 }
 
-/** From the first record to the last. */
-async function lived(mode: Mode, seed: number, steps: readonly Step[]): Promise<RandomHistory> {
-  const testBed = await ConsumingTestBed.of(PARTITIONS, { seed });
-  for (let partition = 0; partition < PARTITIONS; partition++)
-    await testBed.writeKeys(upTo(RECORDS).map(keyOf), partition);
-  const bufferLimit = new BufferLimit(() => (seed % 2 === 0 ? LITTLE_MEMORY : Infinity), 0);
-  const life = new RandomHistory(testBed, mode, bufferLimit);
-  life.add('MANUAL_IMMEDIATE');
-  life.add('MANUAL');
-  for (const step of steps) await life.take(step);
-  life.resumeAll();
-  await testBed.until(() => life.missing === 0 || life.broken.length > 0);
-  expect(life.broken).toEqual([]);
-  // Handlers that have outlived their tenures end.
-  await testBed.runtime.advance(3 * MAX_POLL_MS);
-  for (let partition = 0; partition < PARTITIONS; partition++)
-    expect(await testBed.committed(partition)).toBe(RECORDS);
-  for (const { session } of life.members) {
-    expect(reconciles(session.counts)).toBe(true);
-    expect(session.counts.inFlight).toBe(0);
-  }
-  await testBed.end();
-  expect(life.broken).toEqual([]);
-  return life;
-}
-
-describe('through failures, pauses, losses and rebalances in any order', () => {
-  const step = fc.record<Step>({
-    kind: fc.constantFrom(...STEPS),
-    pick: fc.nat(59),
-    ms: fc.nat(300),
-  });
-  const steps = fc.array(step, { minLength: 10, maxLength: 60, size: 'max' });
-
-  it.each<Mode>(['partition', 'slices', 'key', 'none'])(
-    'every record is handled, in the order by %s, and no commit passes one that is not',
-    async (mode) => {
-      let [redelivered, late] = [0, 0];
-      await fc.assert(
-        fc.asyncProperty(fc.nat(), steps, async (seed, course) => {
-          const life = await lived(mode, seed, course);
-          redelivered += life.redelivered;
-          late += life.late;
-        }),
-        // To find a smaller one would take minutes.
-        { numRuns: 12, endOnFailure: true },
-      );
-      expect(Math.min(redelivered, late)).toBeGreaterThan(0);
-    },
-    120_000,
-  );
-});
+/** Runs a whole history, from the first record to the last. */

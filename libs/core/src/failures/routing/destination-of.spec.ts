@@ -5,8 +5,8 @@ import {
   UnknownEventTypeException,
 } from '../../errors/handler-errors.js';
 import { ExceptionRoutingDecision } from '../../model/outcomes/exception-routing-decision.js';
-import type { FailedOutcome } from '../../model/outcomes/outcome.js';
-import { destinationOf } from './destination.js';
+import type { Failure } from '../../model/outcomes/failed-outcome.js';
+import { destinationOf } from './destination-of.js';
 
 const tier = (number: number): ResolvedTier => ({
   number,
@@ -20,8 +20,10 @@ const tier = (number: number): ResolvedTier => ({
   concurrency: 1,
 });
 
-const failed = (error: Error = new Error('down'), ending?: FailedOutcome['ending']) =>
-  ({ kind: 'failed', error, ending }) as FailedOutcome;
+const failed = (
+  error: Error = new Error('down'),
+  reason: Failure['reason'] = 'retry-exhausted',
+): Failure => ({ kind: 'failed', reason, error, attempts: 1 });
 
 const { nextTier, skipToTier, deadLetter, pauseContainer } = ExceptionRoutingDecision;
 
@@ -38,7 +40,7 @@ function goesTo(
     ...rest,
   } as ResolvedBinding;
   const to = destinationOf(decision, failure, place, binding);
-  if (to.kind === 'retry') return `tier ${to.tier.number}, delivery ${to.delivery}`;
+  if (to.kind === 'retry') return `tier ${to.tier}, delivery ${to.delivery}`;
   return to.kind === 'dead-letter' ? `${to.reason} ${to.cause}` : to.kind;
 }
 
@@ -118,7 +120,7 @@ describe('A dead letter', () => {
   });
 
   it('tells of an error that no call can help with', () => {
-    const failure = failed(new Error('x'), 'permanent');
+    const failure = failed(new Error('x'), 'bad-message');
     expect(goesTo(deadLetter(), { tier: 2, delivery: 1 }, {}, failure)).toBe(
       'NON_RETRYABLE permanent-error',
     );

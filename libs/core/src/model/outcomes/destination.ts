@@ -1,0 +1,33 @@
+import type { DltCause, DltReason } from '../records/dlt-record.js';
+
+/** Why a record is dead-lettered. */
+export interface DeadLetterReason {
+  readonly reason: DltReason;
+  readonly cause: DltCause;
+}
+
+export interface RetryDestination {
+  readonly kind: 'retry';
+  readonly tier: number;
+  readonly topic: string;
+  /** The delivery within that tier, from 1. */
+  readonly delivery: number;
+}
+
+export interface DeadLetterDestination extends DeadLetterReason {
+  readonly kind: 'dead-letter';
+}
+
+/** A topic that takes a failed record. */
+export type WriteDestination = RetryDestination | DeadLetterDestination;
+
+/** Where a failed record goes. */
+export type Destination =
+  | WriteDestination
+  | { readonly kind: 'keep-in-place' }
+  | { readonly kind: 'pause-partition' }
+  | { readonly kind: 'pause-binding' };
+
+export const KEEP_IN_PLACE: Destination = Object.freeze({ kind: 'keep-in-place' });
+export const PAUSE_PARTITION: Destination = Object.freeze({ kind: 'pause-partition' });
+export const PAUSE_BINDING: Destination = Object.freeze({ kind: 'pause-binding' });

@@ -1,0 +1,44 @@
+import type { BrokerRecord } from '@nest-event-bus/broker';
+import { FIRST_DELIVERY, type DeliveryHistory } from './delivery-history.js';
+import type { Delivery } from './delivery.js';
+import type { FailedOutcome } from './failed-outcome.js';
+import type { RememberedFailure } from './failure-report.js';
+
+export interface GivenDelivery extends Partial<Omit<Delivery, 'history'>> {
+  readonly history?: Partial<DeliveryHistory>;
+}
+
+/** A first delivery, unless something else is given. Its signals are made when a test asks for them. */
+export function aDelivery({ history, ...given }: GivenDelivery = {}): Delivery {
+  let own: AbortSignal | undefined;
+  return {
+    record: {} as BrokerRecord,
+    receivedAt: 0,
+    readySince: 0,
+    sessionIndex: 0,
+    assignment: undefined,
+    onHandlerReturned: () => undefined,
+    get signal() {
+      return (own ??= new AbortController().signal);
+    },
+    get waitSignal() {
+      return this.signal;
+    },
+    get isCancelled() {
+      return this.waitSignal.aborted;
+    },
+    ...given,
+    history: { ...FIRST_DELIVERY, ...history },
+  };
+}
+
+/** A failed call whose record is delivered again, unless something else is given. */
+export function aFailure(given: Partial<FailedOutcome> = {}): FailedOutcome {
+  const failure = { kind: 'failed', reason: 'redeliver', error: new Error('no'), attempts: 1 };
+  return { ...failure, ...given } as FailedOutcome;
+}
+
+/** What is remembered of a failure, as far as a test looks at it. */
+export function aRememberedFailure(given: Partial<RememberedFailure> = {}): RememberedFailure {
+  return { firstFailureAt: 7, fingerprint: 'f', ...given } as RememberedFailure;
+}
