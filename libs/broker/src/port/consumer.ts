@@ -186,6 +186,9 @@ export interface ConsumerSession {
   /**
    * Waits for records and returns at most `maxRecords`, grouped by partition and in offset order.
    * The record that reaches `maxBytes` (the size of keys, values and headers) is the last one.
+   * Returns no records if only offsets without records were read: aborted records, control records
+   * or compacted ones. `position` has then moved past them, and may be committed as soon as all
+   * earlier records are done.
    * Rejects with the signal's reason when it aborts, with ClosedError after `close`, and with the
    * session's error after a failure. Only one call at a time is allowed.
    */

@@ -80,7 +80,7 @@ export class KeyedLane extends PartitionLane {
     this.#isHandingOut = true;
     try {
       this.#handOut();
-      if (!this.hasEnded && this.#shouldReport) this.#reportProgress();
+      if (!this.hasEnded) this.#reportWhenDue();
     } catch (error) {
       this.#onInternalError(error);
     } finally {
@@ -113,13 +113,17 @@ export class KeyedLane extends PartitionLane {
    * others.
    */
   get #shouldReport(): boolean {
-    if (this.#hasNext) return false;
+    if (this.#hasNext || this.#unreported === 0) return false;
     const isQuiet = this.#running.size === 0;
-    // The watermark has passed records that an earlier owner completed.
-    if (this.#unreported === 0) return isQuiet && this.backlog === 0 && !!this.commitPoint();
     // Records behind running handlers may still complete a slice. Full metadata is an exception:
     // only a commit empties it.
     return isQuiet || this.#queues.inLine === 0 || this.progress.isMetadataFull;
+  }
+
+  #reportWhenDue(): void {
+    if (this.#shouldReport) return this.#reportProgress();
+    const isIdle = this.#running.size === 0 && this.backlog === 0;
+    if (isIdle && this.#unreported === 0 && this.commitPoint()) this.commitIdleProgress();
   }
 
   #handOut(): void {

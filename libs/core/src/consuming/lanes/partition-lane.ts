@@ -53,6 +53,7 @@ export abstract class PartitionLane implements TopicPartition, Assignment {
   #phase: Phase = 'open';
   #interrupted: readonly LaneDelivery[] = [];
   #idle: Deferred | undefined;
+  #storesIdleProgress = false;
 
   constructor(
     assigned: AssignedPartition,
@@ -135,6 +136,15 @@ export abstract class PartitionLane implements TopicPartition, Assignment {
       this.pending.add(delivery);
       this.received(delivery);
     }
+  }
+
+  /**
+   * Moves to the position of the driver, past offsets without records. They are committed as soon as
+   * all earlier records are done.
+   */
+  advanceTo(position: number): void {
+    this.tracker.advanceTo(position);
+    this.processPending();
   }
 
   /** Returns whether the record has failed in this assignment and is not finished. */
@@ -227,6 +237,24 @@ export abstract class PartitionLane implements TopicPartition, Assignment {
     );
   }
 
+  /**
+   * Commits progress that no record has caused: the watermark has passed offsets without records, or
+   * records that an earlier owner completed.
+   *
+   * A transaction must not begin meanwhile: a commit that is repeated after the transaction would
+   * take its offset back.
+   */
+  protected commitIdleProgress(): void {
+    const { committer, commits } = this.parts;
+    if (!commits.yields) return committer.request(this);
+    if (this.#storesIdleProgress) return;
+    this.#storesIdleProgress = true;
+    void committer.whenStored(this).finally(() => {
+      this.#storesIdleProgress = false;
+      if (this.pending.size > 0) this.processPending();
+    });
+  }
+
   /** Drops the records that wait for their turn. They are neither finished nor in flight. */
   protected abstract dropWaiting(): void;
 
@@ -237,7 +265,7 @@ export abstract class PartitionLane implements TopicPartition, Assignment {
   /** Returns whether the first pending record may be handed out. */
   protected mayTake(): boolean {
     const { first } = this.pending;
-    if (this.#phase !== 'open' || !first) return false;
+    if (this.#phase !== 'open' || !first || this.#storesIdleProgress) return false;
     return this.#due === undefined || this.#due.isDue(first);
   }
 

@@ -49,8 +49,7 @@ export class SerialLane extends PartitionLane {
   processPending(): void {
     if (this.#isWorking || this.waitsForDueTime) return;
     if (this.isOpen && this.pending.size > 0) this.#work().catch(this.#onInternalError);
-    // The watermark has passed records that an earlier owner completed.
-    else if (this.isOpen && this.commitPoint()) this.parts.committer.request(this);
+    else if (this.isOpen && this.commitPoint()) this.commitIdleProgress();
   }
 
   protected dropWaiting(): void {

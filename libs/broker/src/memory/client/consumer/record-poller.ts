@@ -14,6 +14,8 @@ import type { SessionContext } from './session-context.js';
 export class RecordPoller {
   #isPolling = false;
   #ended: Error | undefined;
+  /** True after a position has moved without a record, until a poll has returned. */
+  #hasMovedWithoutRecords = false;
 
   constructor(
     private readonly context: SessionContext,
@@ -57,7 +59,9 @@ export class RecordPoller {
       if (this.#ended) throw this.#ended;
       const changed = this.context.notifier.next;
       const records = this.#take(max, maxBytes);
-      if (records.length > 0) return records;
+      const hasMoved = this.#hasMovedWithoutRecords;
+      this.#hasMovedWithoutRecords = false;
+      if (records.length > 0 || hasMoved) return records;
       await abortable(changed, signal);
     }
   }
@@ -77,8 +81,11 @@ export class RecordPoller {
   }
 
   #takeFrom(owned: OwnedPartition, max: number, maxBytes: number): readonly BrokerRecord[] {
+    const { position } = owned;
     try {
-      return owned.take(max, maxBytes);
+      const records = owned.take(max, maxBytes);
+      if (records.length === 0 && owned.position > position) this.#hasMovedWithoutRecords = true;
+      return records;
     } catch (error) {
       if (error instanceof PartitionError) this.context.stop(owned, error);
       else {
