@@ -238,6 +238,13 @@ export interface ConsumerSession {
   topicId(topic: string): string | null;
   readonly memberId: string;
   readonly generation: number;
+  /**
+   * Time of the monotonic clock until which the group cannot have given the partitions to another
+   * member. Each answer of the group extends it to a session timeout after its request. Later, as
+   * after a suspension of the process, no work may begin before the group has answered again.
+   * -Infinity while the session is not a member.
+   */
+  readonly leaseUntil: number;
 
   readonly status: SessionStatus;
   /** Registers a status listener; returns the function that removes it. */

@@ -46,6 +46,8 @@ export interface Membership {
   /** Starts the membership, which runs by itself until `close` and never throws. */
   start(): void;
   readonly snapshot: MemberSnapshot;
+  /** See `ConsumerSession.leaseUntil`. */
+  readonly leaseUntil: number;
   /** Empty during a join in the eager protocol. */
   readonly assignment: readonly TopicPartition[];
   /**

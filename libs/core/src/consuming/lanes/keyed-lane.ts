@@ -134,7 +134,7 @@ export class KeyedLane extends PartitionLane {
       if (!slots.isFree) return slots.wait(this);
       const queue = isReady ? this.#queues.nextReady() : this.#enqueue(this.pending.take());
       const delivery = queue && this.#queues.take(queue);
-      if (delivery) this.#begin(queue, delivery);
+      if (delivery && !this.#begin(queue, delivery)) return;
     }
   }
 
@@ -142,10 +142,18 @@ export class KeyedLane extends PartitionLane {
     return this.#queues.add(this.#keyOf(delivery), delivery);
   }
 
-  /** Begins the record. The caller has made sure of a free slot. */
-  #begin(queue: KeyQueue, delivery: LaneDelivery): void {
+  /**
+   * Begins the record. The caller has made sure of a free slot. Returns false if the lease has
+   * ended.
+   */
+  #begin(queue: KeyQueue, delivery: LaneDelivery): boolean {
     const { processor, runtime, slots, observer } = this.parts;
     const now = runtime.monotonic();
+    if (this.isLeaseOver(now)) {
+      this.#queues.putBack(queue, delivery);
+      void this.whenLeaseRenewed().then(() => this.processPending());
+      return false;
+    }
     delivery.readyAt(runtime.now(), now);
     let answer: Outcome | PromiseLike<Outcome>;
     try {
@@ -153,7 +161,10 @@ export class KeyedLane extends PartitionLane {
     } catch (error) {
       answer = failedOutcome(error);
     }
-    if (!isPending(answer)) return this.#conclude(queue, delivery, answer);
+    if (!isPending(answer)) {
+      this.#conclude(queue, delivery, answer);
+      return true;
+    }
     slots.take();
     this.#running.set(delivery, queue);
     delivery.begin(now);
@@ -164,6 +175,7 @@ export class KeyedLane extends PartitionLane {
       )
       .then(undefined, (error: unknown) => this.#onInternalError(error));
     observer.onRunning(this);
+    return true;
   }
 
   #end(queue: KeyQueue, delivery: LaneDelivery, outcome: Outcome): void {

@@ -98,7 +98,7 @@ export class LaneDelivery implements Delivery {
 
   /** Nothing that has not begun with it is to begin any more. */
   get isCancelled(): boolean {
-    return this.#wait?.isAborted ?? false;
+    return this.#wait?.isAborted === true || this.assignment?.holdsLease === false;
   }
 
   whenEnded(): Promise<void> {

@@ -47,6 +47,8 @@ export interface LaneObserver {
 
 /** The session's membership in the group, for those who commit offsets in a transaction. */
 export interface Membership {
+  /** See `ConsumerSession.leaseUntil`. */
+  readonly leaseUntil: number;
   /** Returns undefined while the partition is not owned. */
   member(partition: TopicPartition): CommittingMember | undefined;
   stored(partition: TopicPartition): Promise<number>;

@@ -4,7 +4,7 @@ import type {
   OffsetCommit,
   TopicPartition,
 } from '@nest-event-bus/broker';
-import { Backoff, Deferred } from '@nest-event-bus/broker/runtime';
+import { Backoff, Deferred, sleep } from '@nest-event-bus/broker/runtime';
 import type { Assignment, CommittingMember } from '../../model/records/assignment.js';
 import type { Outcome } from '../../model/outcomes/outcome.js';
 import { isOutcome, missingOutcome } from './outcome-guards.js';
@@ -54,6 +54,7 @@ export abstract class PartitionLane implements TopicPartition, Assignment {
   #interrupted: readonly LaneDelivery[] = [];
   #idle: Deferred | undefined;
   #storesIdleProgress = false;
+  #leaseRenewal: Promise<void> | undefined;
 
   constructor(
     assigned: AssignedPartition,
@@ -157,6 +158,11 @@ export abstract class PartitionLane implements TopicPartition, Assignment {
     this.#histories.set(offset, withDecision(this.historyOf(offset), decision));
   }
 
+  /** Reads the clock. See `isLeaseOver`. */
+  get holdsLease(): boolean {
+    return !this.isLeaseOver(this.parts.runtime.monotonic());
+  }
+
   /** Stops handing out. Pending records are dropped, and read again from `tracker.next` on. */
   pause(): void {
     if (this.#phase === 'open') this.#phase = 'paused';
@@ -235,6 +241,30 @@ export abstract class PartitionLane implements TopicPartition, Assignment {
     return (
       this.#bufferedBytes >= (this.isBackpressured ? bytesPerPartition / 2 : bytesPerPartition)
     );
+  }
+
+  /**
+   * Returns whether the group may have given the partition to another member without telling this
+   * one, as happens to a process that was suspended.
+   */
+  protected isLeaseOver(now: number): boolean {
+    const { membership } = this.parts;
+    return membership !== undefined && now > membership.leaseUntil;
+  }
+
+  /**
+   * Resolves when the group has answered again, or when the lane may hand out nothing for another
+   * reason, such as the loss of its partition.
+   */
+  protected whenLeaseRenewed(): Promise<void> {
+    this.#leaseRenewal ??= this.#waitForLease().finally(() => (this.#leaseRenewal = undefined));
+    return this.#leaseRenewal;
+  }
+
+  async #waitForLease(): Promise<void> {
+    const { runtime } = this.parts;
+    do await sleep(runtime, LEASE_CHECK_MS, undefined, { background: true });
+    while (this.isOpen && !this.holdsLease);
   }
 
   /**
@@ -342,6 +372,12 @@ export abstract class PartitionLane implements TopicPartition, Assignment {
     this.dropWaiting();
   }
 }
+
+/**
+ * Interval at which a lane without a lease checks whether the group has answered. A heartbeat or a
+ * loss follows within milliseconds after a suspended process has resumed.
+ */
+const LEASE_CHECK_MS = 50;
 
 /** Approximate bytes of the objects around a record. */
 const RECORD_OVERHEAD_BYTES = 400;

@@ -30,7 +30,7 @@ export class SerialLane extends PartitionLane {
   constructor(assigned: AssignedPartition, parts: LaneParts) {
     super(assigned, parts);
     this.#previousHandlers = parts.previousHandlers;
-    this.#valve = new PollIntervalSafetyValve(parts.runtime, parts.settings.maxPollIntervalMs);
+    this.#valve = new PollIntervalSafetyValve(parts.settings.maxPollIntervalMs);
   }
 
   get running(): readonly LaneDelivery[] {
@@ -71,6 +71,10 @@ export class SerialLane extends PartitionLane {
     while (this.mayTake()) {
       this.#sliceAt = runtime.now();
       this.#sliceSince = runtime.monotonic();
+      if (this.isLeaseOver(this.#sliceSince)) {
+        await this.whenLeaseRenewed();
+        continue;
+      }
       if (processor.processSlice) await this.#workOnSlice();
       else {
         // Inlined, and awaits only real promises: a promise per record would cost more than
@@ -79,10 +83,10 @@ export class SerialLane extends PartitionLane {
           const delivery = this.#take();
           let outcome: Outcome;
           // A handler that returns at once lets no time pass, so the clock is not read.
-          let mayBeLate = false;
+          let mayBeLate = isStrict;
           try {
             const answer = processor.process(delivery);
-            mayBeLate = isPending(answer);
+            mayBeLate ||= isPending(answer);
             outcome = isPending(answer) ? await this.#watched(delivery, answer) : answer;
           } catch (error) {
             outcome = failedOutcome(error);
@@ -91,7 +95,10 @@ export class SerialLane extends PartitionLane {
           this.#conclude(delivery, outcome);
           if (this.isIdleAwaited) this.#becomeIdle();
           if (isStrict) await committer.whenStored(this);
-          if (mayBeLate && left > 1 && this.#valve.check(this.#sliceSince)) {
+          if (!mayBeLate || left === 1) continue;
+          const now = runtime.monotonic();
+          if (this.isLeaseOver(now)) break;
+          if (this.#valve.check(this.#sliceSince, now)) {
             await this.#cutSlice();
             break;
           }
@@ -126,8 +133,10 @@ export class SerialLane extends PartitionLane {
       const [next] = this.#slice;
       if (!next) break;
       if (!this.isOpen) this.#giveBackSlice();
+      // The lease may have ended, too.
       else if (next.isCancelled) this.#redeliverRest();
-      else if (this.#valve.check(this.#sliceSince)) await this.#cutSlice();
+      else if (this.#valve.check(this.#sliceSince, this.parts.runtime.monotonic()))
+        await this.#cutSlice();
     }
     if (this.isIdleAwaited) this.#becomeIdle();
   }

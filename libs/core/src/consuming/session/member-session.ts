@@ -230,6 +230,10 @@ export class MemberSession implements LaneObserver, Membership {
     );
   }
 
+  get leaseUntil(): number {
+    return this.session.leaseUntil;
+  }
+
   /**
    * The consumer session changes its generation and its partitions in one step. Without a
    * generation, a broker would accept offsets from any member.

@@ -28,6 +28,9 @@ export interface Delivery {
    * back); a running handler goes on.
    */
   readonly waitSignal: AbortSignal;
-  /** Whether `waitSignal` is aborted, without creating it: nothing may begin any more. */
+  /**
+   * Whether nothing may begin any more: `waitSignal` is aborted, or the lease of the assignment has
+   * ended. Reads the clock, and does not create the signal.
+   */
   readonly isCancelled: boolean;
 }

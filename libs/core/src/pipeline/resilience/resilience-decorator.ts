@@ -216,7 +216,7 @@ async function callAgain(
 ): Promise<Outcome> {
   const prepared = await source.prepare(delivery, call);
   // Preparing may take its time, and a pause promises that nothing reaches a handler after it.
-  if (signal.aborted) throw new StopRetrying(handedBack);
+  if (signal.aborted || delivery.isCancelled) throw new StopRetrying(handedBack);
   if (prepared.kind !== 'ready') throw new StopRetrying(withCalls(prepared, call - 1));
   try {
     throwIfFailed(await prepared.handler.invoke([prepared.record], [prepared.context]));

@@ -46,10 +46,9 @@ export class TransactionalProcessor implements RecordProcessor {
   async #handle(slice: readonly Delivery[]): Promise<readonly HandledRecord[]> {
     const handled: HandledRecord[] = [];
     const since = this.runtime.monotonic();
-    // It ends for all of a slice at once.
-    const calledOff = slice[0] && slice[0].waitSignal;
     while (handled.length < slice.length) {
-      if (calledOff?.aborted) break;
+      // All deliveries of a slice are cancelled at the same time.
+      if (slice[0]?.isCancelled) break;
       const outcomes = await this.#handleNext(slice, handled.length);
       for (const outcome of outcomes) handled.push({ delivery: slice[handled.length]!, outcome });
       const isStopped = outcomes.length === 0 || !outcomes.every(isFinal);

@@ -98,6 +98,10 @@ export class ConsumerGroupMember {
     return this.#sessionDeadline.sessionMs;
   }
 
+  get leaseUntil(): number {
+    return this.#isEnding ? -Infinity : this.#sessionDeadline.expiresAt;
+  }
+
   get hasJoined(): boolean {
     return this.#hasJoined;
   }

@@ -73,6 +73,10 @@ export class ConsumerMembership implements Membership {
     return this.#member?.snapshot ?? notAMember(this.#options.groupId, 'consumer');
   }
 
+  get leaseUntil(): number {
+    return this.#member?.leaseUntil ?? -Infinity;
+  }
+
   get assignment(): readonly TopicPartition[] {
     return this.#member?.partitions ?? [];
   }

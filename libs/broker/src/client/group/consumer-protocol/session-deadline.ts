@@ -29,6 +29,11 @@ export class SessionDeadline {
     return this.#sessionMs;
   }
 
+  /** Time of the monotonic clock; -Infinity before the first answer. */
+  get expiresAt(): number {
+    return this.#lastSentAt === undefined ? -Infinity : this.#lastSentAt + this.#sessionMs;
+  }
+
   /**
    * Extends the session from the time of sending: the broker counts from the arrival of the
    * heartbeat, which is later.
