@@ -19,7 +19,7 @@ import {
 import {
   recordOf,
   shown,
-  storyOf,
+  aFailureReport,
 } from '../../../libs/core/src/failures/report/failure-report-samples.spec-support.js';
 import { kafkaJars } from '../../../libs/testing/src/kafka/local/kafka-jars.js';
 import { describeWithJava, describeWithKafka, type SharedKafka } from '../support/index.js';
@@ -88,7 +88,7 @@ describeWithKafka('dead letters on a real broker', (kafka) => {
   it('are written whole where they fit, and read as they were told', async () => {
     const topic = await stage.topic();
     const headerProfile = ['eventbus', 'spring', 'plain'] as const;
-    const letter = await stage.publish(storyOf({ description: told }), { topic, headerProfile });
+    const letter = await stage.publish(aFailureReport({ description: told }), { topic, headerProfile });
     const [record] = await stage.records(topic);
     expect(readDeadLetter(record!)).toEqual(letter);
     expect(stage.warnings).toEqual([]);
@@ -97,7 +97,7 @@ describeWithKafka('dead letters on a real broker', (kafka) => {
   it('land with less of their story in a topic that takes no more', async () => {
     const topic = await stage.topic(1_700);
     const value = Buffer.alloc(400, 255);
-    const story = storyOf({ record: recordOf({ value }), description: told });
+    const story = aFailureReport({ record: recordOf({ value }), description: told });
     await stage.publish(story, { topic, headerProfile: ['eventbus', 'plain'] });
     const [record] = await stage.records(topic);
     expect(record).toMatchObject({ key: story.record.key, value });
@@ -113,7 +113,7 @@ describeWithKafka('dead letters on a real broker', (kafka) => {
   it('land as they were written first where nothing else fits', async () => {
     const topic = await stage.topic(500);
     const value = Buffer.alloc(400, 1);
-    const story = storyOf({ record: recordOf({ value }), description: told });
+    const story = aFailureReport({ record: recordOf({ value }), description: told });
     await stage.publish(story, { topic });
     const [record] = await stage.records(topic);
     expect(record?.value).toEqual(value);
@@ -122,7 +122,7 @@ describeWithKafka('dead letters on a real broker', (kafka) => {
 
   it('are refused only where the record itself is too large; then the topic is in trouble', async () => {
     const topic = await stage.topic(300);
-    const story = storyOf({ record: recordOf({ value: Buffer.alloc(400) }) });
+    const story = aFailureReport({ record: recordOf({ value: Buffer.alloc(400) }) });
     await expect(stage.publish(story, { topic })).rejects.toThrow(
       'It is too large even with the fewest headers. Raise max.message.bytes',
     );
@@ -133,7 +133,7 @@ describeWithKafka('dead letters on a real broker', (kafka) => {
   it('of a missing topic reject in time', async () => {
     const topic = kafka.unique('missing');
     const startedAt = realRuntime.monotonic();
-    await expect(stage.publish(storyOf(), { topic, publishTimeoutMs: 1_500 })).rejects.toThrow(
+    await expect(stage.publish(aFailureReport(), { topic, publishTimeoutMs: 1_500 })).rejects.toThrow(
       `could not be written to topic '${topic}'`,
     );
     expect(realRuntime.monotonic() - startedAt).toBeLessThan(4_000);
@@ -143,7 +143,7 @@ describeWithKafka('dead letters on a real broker', (kafka) => {
     const topic = await stage.topic(1_300);
     const small = await stage.topic(400);
     const retries = new RetryPublisher(stage.parts({ headerProfile: ['spring'] }));
-    const story = storyOf({ description: told });
+    const story = aFailureReport({ description: told });
     await retries.publish(story, { kind: 'retry', tier: 1, topic, delivery: 1 });
     const [record] = await stage.records(topic);
     expect(readRetryHistory(record!, 1)).toMatchObject({ totalAttempts: 3, delivery: 1 });
@@ -179,7 +179,7 @@ describeWithKafka('dead letters of the profile spring', (kafka) => {
 
     it('are understood there', async () => {
       const topic = await stage.topic();
-      const story = storyOf({ originalPartition: 258, originalOffset: 2n ** 40n });
+      const story = aFailureReport({ originalPartition: 258, originalOffset: 2n ** 40n });
       await stage.publish(story, { topic, headerProfile: ['spring'] });
       expect(await java('read', topic)).toEqual([
         'kafka_dlt-exception-cause-fqcn=SqlError',

@@ -3,7 +3,7 @@ import type { Runtime } from '@nest-event-bus/broker/runtime';
 import { ConfigurationValidator } from '../config/validation/configuration-validator.js';
 import { keysWithoutEffect } from '../config/validation/key-register.js';
 import { resolveDraft } from '../config/resolving/resolve-binding.js';
-import type { ResolvedBinding } from '../config/resolving/resolved-binding.js';
+import type { ResolvedBinding, ResolvedTier } from '../config/resolving/resolved-binding.js';
 import type { TopicBindingProperties } from '../config/properties/topic-binding-properties.js';
 import type { ContainerRegistration } from '../containers/container-registration.js';
 import type { ContainerRegistry } from '../containers/container-registry.js';
@@ -13,17 +13,16 @@ import { recordHandler } from '../discovery/calling/handler-functions.js';
 import type { RecordProcessor } from '../model/outcomes/outcome.js';
 import type { RecordHandler } from '../model/extension-points/record-handler.js';
 import { BindingCounters } from '../observability/binding-counters.js';
-import { createBindingProcessor } from '../pipeline/binding-processor.js';
+import { createRecordPipeline } from '../pipeline/record-pipeline.js';
 import { PayloadFormats } from '../pipeline/decoding/payload-formats.js';
 import { CircuitBreakerConfigFactory } from '../pipeline/resilience/circuit-breaker-config-factory.js';
-import { ResilienceDecorator } from '../pipeline/resilience/resilience-decorator.js';
 import { SlidingCircuitBreaker } from '../pipeline/resilience/sliding-circuit-breaker.js';
 import { createSliceTransactions } from '../pipeline/transactions/create-slice-transactions.js';
 import type { BusSettings } from './bus-settings.js';
 import { FailureHandlingFactory } from './failure-handling-factory.js';
 import { ineffectiveOptionWarnings } from './start-warnings.js';
 
-/** Puts the containers of a binding around its handlers. */
+/** Creates the containers of a binding, with the pipeline that calls its handlers. */
 export class BindingBuilder {
   constructor(
     private readonly settings: BusSettings,
@@ -31,7 +30,7 @@ export class BindingBuilder {
     private readonly lifecycle: Pick<LifecycleManager, 'addPause'>,
     private readonly runtime: Runtime,
     private readonly logger: DriverLogger,
-    /** Of all bindings, for the publisher too. */
+    /** The formats of all bindings, which the publisher shares. */
     readonly formats = new PayloadFormats(runtime, logger),
   ) {}
 
@@ -41,10 +40,8 @@ export class BindingBuilder {
     const { runtime, logger } = this;
     const breaker = this.#breakerOf(binding);
     const counters = options.metrics.enabled ? new BindingCounters(breaker) : undefined;
-    // The tiers of a binding get the same one: it is their handler, too.
-    const resilience = new ResilienceDecorator({ binding, breaker, runtime, logger });
     const pauseBinding = (exceptionClass: string): void => this.#pause(binding, exceptionClass);
-    const road = new FailureHandlingFactory({
+    const failureHandling = new FailureHandlingFactory({
       ...failures,
       binding,
       breaker,
@@ -55,25 +52,35 @@ export class BindingBuilder {
       logger,
     });
     const { deserializer } = this.formats.of(binding);
-    const processing = { binding, handlers, resilience, runtime, logger, deserializer };
     const driver = clusters.driver(binding.cluster);
-    const processorOf = (tier: number, groupId: string): RecordProcessor => {
-      const transactions = createSliceTransactions({ binding, groupId, driver, runtime, logger });
-      return createBindingProcessor({ ...processing, tier, transactions });
+    const pipelineOf = (tier?: ResolvedTier): RecordProcessor => {
+      const groupId = tier?.groupId ?? binding.groupId;
+      return createRecordPipeline({
+        binding,
+        handlers,
+        deserializer,
+        tier: tier?.number ?? 0,
+        routing: failureHandling.routingOf(tier),
+        // Shared by the main topic and the retry topics, because they call the same handler.
+        breaker,
+        transactions: createSliceTransactions({ binding, groupId, driver, runtime, logger }),
+        runtime,
+        logger,
+      });
     };
     return factory.create(binding, {
       driver,
-      processor: road.around(processorOf(0, binding.groupId)),
-      tierProcessor: (tier) => road.around(processorOf(tier.number, tier.groupId), tier),
+      processor: pipelineOf(),
+      tierProcessor: pipelineOf,
       circuitBreaker: breaker,
-      publishProblems: road.publishProblems,
-      alerts: road.alerts,
-      halfOpenBlocker: road.halfOpenBlocker,
+      publishProblems: failureHandling.publishProblems,
+      alerts: failureHandling.alerts,
+      halfOpenBlocker: failureHandling.halfOpenBlocker,
       counts: counters,
     });
   }
 
-  /** It waits for whatever command is under way, so nobody waits for it. */
+  /** Pauses the binding without waiting, because the command waits for any other running command. */
   #pause({ name, cluster }: ResolvedBinding, exceptionClass: string): void {
     const note = { reason: `a record failed with ${exceptionClass}`, by: 'exception-routing' };
     this.lifecycle.addPause({ name, cluster }, 'routing', note).catch((failure: unknown) =>
@@ -89,7 +96,7 @@ export class BindingBuilder {
     return config && new SlidingCircuitBreaker(config, this.runtime, this.logger);
   }
 
-  /** A binding that is registered at run time goes by the same rules as one that was configured. */
+  /** Checks a binding that is registered at run time by the same rules as a configured one. */
   async prepareFrom(
     name: string,
     properties: TopicBindingProperties,

@@ -7,19 +7,18 @@ import type { PendingAlerts } from '../model/states/pending-alerts.js';
 import type { CircuitBreaker } from '../model/states/circuit-breaker.js';
 import type { FailureObserver } from '../model/outcomes/failure-observer.js';
 import type { ExceptionClassifier } from '../model/extension-points/handler-interfaces.js';
-import type { RecordProcessor } from '../model/outcomes/outcome.js';
 import { classifierOf } from '../failures/classification/binding-classifier.js';
 import { DeadLetters } from '../failures/publishing/dead-letters.js';
 import { DltPublisher } from '../failures/publishing/dlt-publisher.js';
 import { FailureRouter } from '../failures/routing/failure-router.js';
 import { PublishProblemTracker } from '../failures/publishing/publish-problem-tracker.js';
 import { RetryPublisher } from '../failures/publishing/retry-publisher.js';
-import { routed } from '../failures/routing/routed-processor.js';
+import type { FailureRouting } from '../pipeline/routing/failure-routing-step.js';
 import { RetryTopicFilter } from '../failures/retry-topics/retry-topic-filter.js';
 import { HalfOpenBlockerDetector } from '../failures/routing/half-open-blocker-detector.js';
 import type { Clusters } from './clusters.js';
 
-/** What the application says about the failures of all its bindings. */
+/** Failure handling of the application for all its bindings. */
 export interface FailureParts {
   readonly classifier: ExceptionClassifier | undefined;
   readonly dltHandlers: readonly DltHandlerDefinition[];
@@ -42,11 +41,14 @@ export interface FailureHandlingOptions extends FailureParts {
   readonly logger: DriverLogger;
 }
 
-/** The road of one binding's failures: its main topic and all its tiers share everything but where they stand. */
+/**
+ * Creates the failure handling of one binding. Its main topic and its retry topics share everything
+ * except their position.
+ */
 export class FailureHandlingFactory {
   readonly publishProblems: PublishProblemTracker;
   readonly alerts: PendingAlerts;
-  /** undefined where the binding has no circuit breaker. */
+  /** undefined if the binding has no circuit breaker. */
   readonly halfOpenBlocker: HalfOpenBlockerDetector | undefined;
   readonly #shared: Omit<ConstructorParameters<typeof FailureRouter>[0], 'tier'>;
 
@@ -91,17 +93,17 @@ export class FailureHandlingFactory {
     };
   }
 
-  /** Around what handles the records of the main topic, or of a tier. */
-  around(inner: RecordProcessor, tier?: ResolvedTier): RecordProcessor {
+  /** Returns how failures of the main topic, or of a retry topic, are routed. */
+  routingOf(tier?: ResolvedTier): FailureRouting {
     const { runtime, logger, binding } = this.options;
     const router = new FailureRouter({ ...this.#shared, tier: tier?.number ?? 0 });
-    if (!tier) return routed({ inner, router });
-    const entrance = new RetryTopicFilter({ tier, groupId: binding.groupId, runtime, logger });
-    return routed({ inner, router, entrance });
+    if (!tier) return { router };
+    const { groupId } = binding;
+    return { router, retryTopic: new RetryTopicFilter({ tier, groupId, runtime, logger }) };
   }
 }
 
-/** A method may ask for the letters of all bindings and for those of this one. */
+/** Removes duplicates: a method may be declared for all bindings and for this one as well. */
 function eachOnce(alerts: readonly DltHandlerDefinition[]): readonly DltHandlerDefinition[] {
   return [...new Map(alerts.map((alert) => [alert.invoke, alert])).values()];
 }

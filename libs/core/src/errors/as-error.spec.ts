@@ -9,8 +9,8 @@ const hostile = new Proxy(
   },
 );
 
-describe('What was thrown, as an error', () => {
-  it('is itself where it is one', () => {
+describe('asError()', () => {
+  it('returns an Error as it is', () => {
     const error = new TypeError('no');
     expect(asError(error)).toBe(error);
   });
@@ -21,7 +21,7 @@ describe('What was thrown, as an error', () => {
     ['a symbol', Symbol('no'), 'Symbol(no)'],
     ['an object without a text of its own', Object.create(null), 'something that cannot be shown'],
     ['a proxy that throws whatever it is asked', hostile, 'something that cannot be shown'],
-  ])('has a message where it is %s', (_, thrown, shown) => {
+  ])('describes %s', (_, thrown, shown) => {
     const error = asError(thrown);
     expect(error).toBeInstanceOf(Error);
     expect(error.message).toBe(`Something was thrown that is not an Error: ${shown}.`);

@@ -1,4 +1,4 @@
-/** Whatever was thrown. A proxy that throws when it is asked what it is, is no error: the next to ask would get that. */
+/** Turns anything thrown into an Error. A proxy that throws when it is inspected counts as no Error, because the next reader would get its exception. */
 export function asError(thrown: unknown): Error {
   try {
     if (thrown instanceof Error) return thrown;

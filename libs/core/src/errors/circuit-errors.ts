@@ -1,6 +1,6 @@
 import { EventBusException } from './event-bus-exception.js';
 
-/** The record was not handed to its handler: what the handler needs was failing a moment ago. */
+/** The record was not handed to its handler, because the handler's recent calls have failed. */
 export class CircuitBreakerOpenException extends EventBusException {
   readonly code = 'CIRCUIT_BREAKER_OPEN';
   readonly retriable = true;

@@ -1,19 +1,19 @@
 import { EventBusException } from './event-bus-exception.js';
 
-/** One thing that is wrong with the configuration. */
+/** A mistake in the configuration. */
 export interface ConfigurationViolation {
-  /** Stable, for tests and tools: `UNKNOWN_KEY`, `RETRY_BUDGET`, ... */
+  /** A stable name for tests and tools: `UNKNOWN_KEY`, `RETRY_BUDGET`, ... */
   readonly rule: string;
-  /** undefined where the trouble is not of one binding. */
+  /** undefined if the mistake does not belong to one binding. */
   readonly binding: string | undefined;
-  /** From the root of the options: `bindings.orders.retry.tier0.maxAttempts`. */
+  /** The path from the root of the options: `bindings.orders.retry.tier0.maxAttempts`. */
   readonly path: string;
   readonly value: unknown;
-  /** What is wrong and what to do. */
+  /** Describes the mistake and how to correct it. */
   readonly message: string;
 }
 
-/** Everything that is wrong, at once: in the options, or in a binding that is registered at run time. */
+/** Lists every mistake at once: in the options, or in a binding that is registered at run time. */
 export class ConfigurationValidationException extends EventBusException {
   readonly code = 'CONFIGURATION_INVALID';
   readonly retriable = false;

@@ -1,10 +1,10 @@
 import type { ContainerState } from '../model/states/container-state.js';
 import { EventBusException } from './event-bus-exception.js';
 
-/** What an operator or the bus itself can ask of a container. */
+/** A command to a container, from an operator or from the bus itself. */
 export type ContainerOperation = 'start' | 'stop' | 'pause' | 'resume' | 'destroy';
 
-/** The command does not fit the state that the container is in. */
+/** The current state of the container does not allow the command. */
 export class InvalidContainerStateException extends EventBusException {
   readonly code = 'INVALID_CONTAINER_STATE';
   readonly retriable = false;
@@ -64,7 +64,7 @@ export class TierNotFoundException extends EventBusException {
   }
 }
 
-/** The bare name fits bindings on several clusters. */
+/** Bindings on several clusters have this name. */
 export class AmbiguousBindingException extends EventBusException {
   readonly code = 'AMBIGUOUS_BINDING';
   readonly retriable = false;
@@ -79,7 +79,7 @@ export class AmbiguousBindingException extends EventBusException {
   }
 }
 
-/** The bus is draining: nothing new is accepted. */
+/** The bus is draining and accepts no new work. */
 export class EventBusShuttingDownException extends EventBusException {
   readonly code = 'EVENT_BUS_SHUTTING_DOWN';
   readonly retriable = false;
@@ -89,7 +89,7 @@ export class EventBusShuttingDownException extends EventBusException {
   }
 }
 
-/** A session of the container broke its promise to answer in time; what was asked may still happen. */
+/** A session of the container did not finish an operation in time. The operation may still complete. */
 export class ContainerUnresponsiveException extends EventBusException {
   readonly code = 'CONTAINER_UNRESPONSIVE';
   readonly retriable = true;
@@ -105,7 +105,7 @@ export class ContainerUnresponsiveException extends EventBusException {
   }
 }
 
-/** Somebody decided about a partition of which no record waits here, or another one than he meant. */
+/** An operator decided about a partition without a waiting record, or about another record than the waiting one. */
 export class NoRecordWaitsException extends EventBusException {
   readonly code = 'NO_RECORD_WAITS';
   readonly retriable = false;
@@ -115,10 +115,10 @@ export class NoRecordWaitsException extends EventBusException {
     readonly partition: {
       readonly topic: string;
       readonly partition: number;
-      /** Of the record that was meant. */
+      /** The offset of the record that the operator meant. */
       readonly offset?: number;
     },
-    /** Of the one that waits instead. */
+    /** The offset of the record that waits instead. */
     readonly undecidedOffset?: number,
   ) {
     const { topic, partition: number, offset } = partition;

@@ -10,7 +10,7 @@ const MESSAGES: Readonly<Record<AbortCause, string>> = {
   'session-ended': 'the session ended and is replaced',
 };
 
-/** The reason of a delivery's signals: the work is not wanted any more, its record is delivered again. */
+/** The reason of a delivery's abort signals: the work is cancelled, and its record is delivered again. */
 export class DeliveryAbortedException extends EventBusException {
   readonly code = 'DELIVERY_ABORTED';
   readonly retriable = true;
@@ -22,7 +22,7 @@ export class DeliveryAbortedException extends EventBusException {
   }
 }
 
-/** Why a session leaves its group: whoever gets the partition delivers the record again. */
+/** The reason why a session leaves its group. The next owner of the partition delivers the record again. */
 export class HandlerOverdueException extends EventBusException {
   readonly code = 'HANDLER_OVERDUE';
   readonly retriable = true;

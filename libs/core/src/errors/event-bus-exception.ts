@@ -2,7 +2,7 @@ export interface ExceptionOptions {
   readonly cause?: unknown;
 }
 
-/** Every failure of the event bus: a stable `code`, whether trying again can help, and a message that says what to do. */
+/** Base class of all errors of the event bus: a stable `code`, whether another attempt can help, and a message that says what to do. */
 export abstract class EventBusException extends Error {
   abstract readonly code: string;
   abstract readonly retriable: boolean;

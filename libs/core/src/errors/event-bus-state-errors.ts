@@ -1,6 +1,6 @@
 import { EventBusException } from './event-bus-exception.js';
 
-/** The bus was switched off by its options. */
+/** The options have disabled the bus. */
 export class EventBusDisabledException extends EventBusException {
   readonly code = 'EVENT_BUS_DISABLED';
   readonly retriable = false;
@@ -12,7 +12,7 @@ export class EventBusDisabledException extends EventBusException {
   }
 }
 
-/** Something was asked before the application was initialised. */
+/** The bus was used before the application was initialised. */
 export class EventBusNotReadyException extends EventBusException {
   readonly code = 'EVENT_BUS_NOT_READY';
   readonly retriable = true;

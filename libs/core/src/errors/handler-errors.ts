@@ -1,6 +1,6 @@
 import { EventBusException, type ExceptionOptions } from './event-bus-exception.js';
 
-/** Handlers and bindings do not fit each other; all that was found is listed. */
+/** Handlers and bindings do not fit each other. Every mismatch is listed. */
 export class HandlerDiscoveryException extends EventBusException {
   readonly code = 'HANDLER_DISCOVERY';
   readonly retriable = false;
@@ -15,7 +15,7 @@ export class HandlerDiscoveryException extends EventBusException {
   }
 }
 
-/** A guard refused the record, or a global interceptor kept it from its handler. It is not the record's fault: the partition waits, nothing is dead-lettered. */
+/** A guard refused the record, or a global interceptor did not call its handler. The record is not to blame: the partition waits, and nothing is dead-lettered. */
 export class HandlerRefusedException extends EventBusException {
   readonly code = 'HANDLER_REFUSED';
   readonly retriable = true;
@@ -26,14 +26,14 @@ interface DeserializationDetails extends ExceptionOptions {
   readonly reason?: string;
 }
 
-/** The bytes of a record are not what the binding expects. Trying again cannot help. */
+/** The bytes of a record do not have the format that the binding expects. Trying again cannot help. */
 export class DeserializationException extends EventBusException {
   readonly code = 'DESERIALIZATION';
   readonly retriable = false;
 
-  /** What the bytes were expected to be, by the name of the deserializer. */
+  /** The expected format, by the name of the deserializer. */
   readonly format: string | undefined;
-  /** In words that repeat nothing of the record. */
+  /** A reason that quotes nothing of the record. */
   readonly reason: string | undefined;
 
   constructor(message: string, { format, reason, ...options }: DeserializationDetails = {}) {
@@ -43,7 +43,7 @@ export class DeserializationException extends EventBusException {
   }
 }
 
-/** The payload was read, but it is not what its class or schema asks for. Trying again cannot help. */
+/** The payload was read, but its class or schema rejects it. Trying again cannot help. */
 export class PayloadValidationException extends EventBusException {
   readonly code = 'PAYLOAD_VALIDATION';
   readonly retriable = false;
@@ -57,19 +57,19 @@ export class PayloadValidationException extends EventBusException {
   }
 }
 
-/** No handler is registered for the type of the record. */
+/** The binding has no handler for the type of the record. */
 export class UnknownEventTypeException extends EventBusException {
   readonly code = 'UNKNOWN_EVENT_TYPE';
   readonly retriable = false;
 }
 
-/** A handler, or an operator, gave a record up: it goes to the dead-letter topic. */
+/** A handler or an operator gave a record up: it goes to the dead-letter topic. */
 export class DeadLetterRequestedException extends EventBusException {
   readonly code = 'DEAD_LETTER_REQUESTED';
   readonly retriable = false;
 }
 
-/** A record of a batch failed: which one, and out of which records. */
+/** Names the record of a batch that failed. */
 export class BatchProcessingException extends EventBusException {
   readonly code = 'BATCH_PROCESSING';
   readonly retriable = true;

@@ -1,12 +1,12 @@
 import { EventBusException } from './event-bus-exception.js';
 
-/** The idempotency store did not answer. The record's handler was not called, or has succeeded; either way the record comes again. */
+/** The idempotency store did not answer. The handler was not called, or it has succeeded; in both cases the record is delivered again. */
 export class IdempotencyStoreException extends EventBusException {
   readonly code = 'IDEMPOTENCY_STORE';
   readonly retriable = true;
 }
 
-/** The record has no key by which a second delivery could be told. Trying again cannot help. */
+/** The record has no key that identifies a second delivery. Trying again cannot help. */
 export class IdempotencyKeyException extends EventBusException {
   readonly code = 'IDEMPOTENCY_KEY';
   readonly retriable = false;

@@ -1,6 +1,6 @@
 import { EventBusException, type ExceptionOptions } from './event-bus-exception.js';
 
-/** `unknown`: it has left, and no answer told what became of it. */
+/** `unknown`: the event was sent, and no answer says whether it was written. */
 export type PublishFate = 'not-written' | 'unknown';
 
 interface PublishFailure extends ExceptionOptions {
@@ -11,9 +11,9 @@ interface PublishFailure extends ExceptionOptions {
 /** An event could not be published, or it is not known whether it was. */
 export class EventPublishException extends EventBusException {
   readonly code = 'EVENT_PUBLISH';
-  /** While it is `unknown`, publishing the event again may write it twice. */
+  /** Publishing the event again may write it twice if this is `unknown`. */
   readonly fate: PublishFate;
-  /** Whether publishing it again may succeed: as its cause says, false where that says nothing. */
+  /** Tells whether publishing the event again may succeed. Taken from the cause; false if the cause does not say. */
   readonly retriable: boolean;
 
   constructor(message: string, { fate = 'not-written', ...options }: PublishFailure = {}) {
@@ -23,19 +23,19 @@ export class EventPublishException extends EventBusException {
   }
 }
 
-/** A dead letter could not be written: its record stays where it is. */
+/** A dead letter could not be written: its record stays in its place. */
 export class DltPublishException extends EventBusException {
   readonly code = 'DLT_PUBLISH';
   readonly retriable = true;
 }
 
-/** A record could not be written to its retry topic: it stays where it is. */
+/** A record could not be written to its retry topic: it stays in its place. */
 export class RetryPublishException extends EventBusException {
   readonly code = 'RETRY_PUBLISH';
   readonly retriable = true;
 }
 
-/** Errors of the bus and of its drivers know. */
+/** Reads `retriable` of the errors of the bus and of its drivers. */
 function isRetriable(cause: unknown): boolean {
   return cause instanceof Error && 'retriable' in cause && cause.retriable === true;
 }

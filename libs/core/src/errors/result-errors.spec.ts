@@ -16,8 +16,8 @@ const thrownBy = (result: unknown): unknown => {
   }
 };
 
-describe('What a handler returns', () => {
-  it('is thrown where it is a failure, with its reason and its cause', () => {
+describe('throwIfFailed()', () => {
+  it('throws a failure result, with its reason and its cause', () => {
     const cause = new Error('locked');
     const retryable = thrownBy(new RetryableResult('the order is locked', { cause }));
     expect(retryable).toBeInstanceOf(RetryableResultException);
@@ -40,7 +40,7 @@ describe('What a handler returns', () => {
     expect(Object.hasOwn(error as Error, 'cause')).toBe(false);
   });
 
-  it('may be made without new', () => {
+  it('accepts results from the factory', () => {
     expect(ConsumerResult.success()).toBeInstanceOf(SuccessResult);
     expect(ConsumerResult.retryable('later', { cause: 1 })).toEqual(
       new RetryableResult('later', { cause: 1 }),
@@ -48,14 +48,14 @@ describe('What a handler returns', () => {
     expect(ConsumerResult.error('no')).toEqual(new ErrorResult('no'));
   });
 
-  it('may lack its reason in JavaScript', () => {
+  it('accepts a missing reason', () => {
     const result = new RetryableResult(undefined as never);
     expect((thrownBy(result) as Error).message).toBe(
       "The handler returned a result of kind 'retryable' without a reason.",
     );
   });
 
-  it('of another copy of the library is understood', () => {
+  it('accepts a result of another copy of the library', () => {
     const brand = Symbol.for('nest-event-bus:consumer-result');
     expect(thrownBy({ [brand]: true, kind: 'error', reason: 'no' })).toBeInstanceOf(
       ErrorResultException,
@@ -75,7 +75,7 @@ describe('What a handler returns', () => {
     ['a text', 'error'],
     ['an object of the application that looks alike', { kind: 'error', reason: 'no' }],
     ['something that does not want to be looked at', revoked()],
-  ])('means nothing where it is %s', (_, result) => {
+  ])('ignores %s', (_, result) => {
     expect(thrownBy(result)).toBeUndefined();
   });
 });

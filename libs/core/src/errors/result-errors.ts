@@ -16,8 +16,8 @@ export class ErrorResultException extends NonRetryableException {
 }
 
 /**
- * Throws what a handler only returned, so that both ways to fail are one from here on: the same
- * retries, the same circuit, the same headers.
+ * Throws a failure that a handler only returned, so that both ways to fail are handled alike: the
+ * same retries, the same circuit, the same headers.
  */
 export function throwIfFailed(result: unknown): void {
   if (result === undefined || !isConsumerResult(result)) return;
@@ -31,7 +31,7 @@ export function throwIfFailed(result: unknown): void {
   }
 }
 
-/** Whoever writes JavaScript may leave it out. */
+/** Replaces a missing reason, which JavaScript allows. */
 function reasonOf({ reason, kind }: RetryableResult | ErrorResult): string {
   return typeof reason === 'string' && reason !== ''
     ? reason

@@ -12,7 +12,7 @@ export class RetryableException extends EventBusException {
   readonly retriable = true;
 }
 
-/** A handler was given something that it cannot work with, and never will. */
+/** A handler got an argument that it can never work with. */
 export class IllegalArgumentError extends NonRetryableException {
   override readonly code: string = 'ILLEGAL_ARGUMENT';
 }

@@ -1,6 +1,6 @@
 import { EventBusException, type ExceptionOptions } from './event-bus-exception.js';
 
-/** What a handler sent in its transaction was not written, and its record is not committed. */
+/** The records of a handler's transaction were not written, and the handled record is not committed. */
 export class TransactionException extends EventBusException {
   readonly code = 'TRANSACTION';
 

@@ -2,7 +2,7 @@ import { nearestName, suggestion } from './nearest-name.js';
 
 const known = ['groupId', 'topic', 'maxPollRecords', 'maxPollIntervalMs'];
 
-describe('The nearest name', () => {
+describe('nearestName()', () => {
   it.each([
     ['groupID', 'groupId'],
     ['gropId', 'groupId'],
@@ -10,12 +10,12 @@ describe('The nearest name', () => {
     ['topics', 'topic'],
     ['maxPollRecord', 'maxPollRecords'],
     ['max-poll-interval', 'maxPollIntervalMs'],
-  ])('of %s is %s', (given, name) => {
+  ])('finds for %s the name %s', (given, name) => {
     expect(nearestName(given, known)).toBe(name);
     expect(suggestion(given, known)).toBe(`Did you mean '${name}'?`);
   });
 
-  it('is none where too much would have to change', () => {
+  it('finds no name that needs too many edits', () => {
     expect(nearestName('serializer', known)).toBeUndefined();
     expect(suggestion('serializer', known)).toBe(
       'Known are: groupId, topic, maxPollRecords, maxPollIntervalMs.',

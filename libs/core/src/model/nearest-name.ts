@@ -1,4 +1,4 @@
-/** The name that needs the fewest edits, if those are few enough to call it a slip of the pen. */
+/** The known name with the fewest edits, if there are so few that the given one is probably a typing mistake. */
 export function nearestName(name: string, known: readonly string[]): string | undefined {
   const given = name.slice(0, 100).toLowerCase();
   let best: { readonly name: string; readonly edits: number } | undefined;
@@ -10,13 +10,13 @@ export function nearestName(name: string, known: readonly string[]): string | un
   return best && best.edits <= most ? best.name : undefined;
 }
 
-/** `Did you mean …?`, or the list of what there is. */
+/** `Did you mean …?`, or the list of known names. */
 export function suggestion(name: string, known: readonly string[]): string {
   const nearest = nearestName(name, known);
   return nearest ? `Did you mean '${nearest}'?` : `Known are: ${known.join(', ')}.`;
 }
 
-/** Levenshtein's, one row at a time. */
+/** The Levenshtein distance, computed row by row. */
 function editDistance(from: string, to: string): number {
   let previous = Array.from({ length: to.length + 1 }, (_, index) => index);
   for (let row = 1; row <= from.length; row += 1) {

@@ -21,8 +21,12 @@ import {
   type RecordProcessor,
 } from '../model/outcomes/outcome.js';
 import type { RecordHandler, SliceHandler } from '../model/extension-points/record-handler.js';
-import { ResilienceDecorator } from './resilience/resilience-decorator.js';
-import { createBindingProcessor, type BindingProcessorOptions } from './binding-processor.js';
+import { jsonDeserializer } from './decoding/plain-formats.js';
+import {
+  createRecordPipeline,
+  type RecordPipelineParts,
+  type RecordPipelineSteps,
+} from './record-pipeline.js';
 
 export interface LogLine {
   readonly level: string;
@@ -60,7 +64,7 @@ export function bindingOf(properties: Partial<ResolvedBinding> = {}): ResolvedBi
   return binding as ResolvedBinding;
 }
 
-/** The defaults, unless something else is said. */
+/** Returns the default retry settings with some changes. */
 export function retryOf(
   tier0: Partial<ResolvedTier0> = {},
   rest: Partial<ResolvedRetry> = {},
@@ -94,7 +98,7 @@ export interface DeliveredRecord {
   readonly history?: Partial<DeliveryHistory>;
 }
 
-/** A value that is no Buffer and not null is sent as JSON. */
+/** Creates a delivery. A value that is no Buffer and not null becomes JSON. */
 export function deliveryOf(given: DeliveredRecord = {}, rest: GivenDelivery = {}): Delivery {
   return aDelivery({
     record: brokerRecord(given),
@@ -128,24 +132,28 @@ function brokerRecord({ value = {}, key, offset = 0, ...rest }: DeliveredRecord)
 
 export function processorOf(
   handlers: readonly HandlerDefinition[],
-  options: Partial<BindingProcessorOptions> = {},
+  parts: Partial<RecordPipelineParts> = {},
+  steps?: RecordPipelineSteps,
 ): RecordProcessor {
-  const {
-    binding = bindingOf(),
-    runtime = new VirtualRuntime(),
-    logger = recordingLogger(),
-  } = options;
-  return createBindingProcessor({
-    handlers,
-    resilience: new ResilienceDecorator({ binding, runtime, logger }),
-    ...options,
-    binding,
-    runtime,
-    logger,
-  });
+  return createRecordPipeline(pipelineParts(handlers, parts), steps);
 }
 
-/** Call after call, as a lane goes on with what none of them has come to; behind one that is not done it ends. */
+export function pipelineParts(
+  handlers: readonly HandlerDefinition[],
+  parts: Partial<RecordPipelineParts> = {},
+): RecordPipelineParts {
+  return {
+    binding: bindingOf(),
+    tier: 0,
+    runtime: new VirtualRuntime(),
+    logger: recordingLogger(),
+    ...parts,
+    deserializer: parts.deserializer ?? jsonDeserializer,
+    handlers,
+  };
+}
+
+/** Processes a slice call after call, as a lane does, and stops at a record that is not done. */
 export async function wholeSliceOf(
   processor: RecordProcessor,
   slice: readonly Delivery[],
@@ -173,19 +181,19 @@ export function batchHandler(
   };
 }
 
-/** The error of an outcome; throws where it is another outcome. */
+/** Returns the error of a failure, and throws for any other outcome. */
 export function errorOf(outcome: Outcome): Error {
   if (outcome.kind !== 'failed') throw new Error(`expected a failure, found ${outcome.kind}`);
   return outcome.error;
 }
 
-/** The outcome of a record that nothing asynchronous has a part in. */
+/** Returns an outcome, and throws if it is a promise. */
 export function now(outcome: Outcome | Promise<Outcome>): Outcome {
   if (outcome instanceof Promise) throw new Error('expected an outcome, found a promise of one');
   return outcome;
 }
 
-/** What a handler got. */
+/** Returns the record and the context that a handler got. */
 export function receive(
   given: DeliveredRecord = {},
   delivery: Delivery = deliveryOf(given),
@@ -198,7 +206,7 @@ export function receive(
   return { record: received.record!, context: received.context!, delivery, logger };
 }
 
-/** Waits as long as they are configured: chance would only shorten them. */
+/** A runtime whose random numbers never shorten a wait. */
 export class Unlucky extends VirtualRuntime {
   override random(): number {
     return 0;

@@ -6,16 +6,22 @@ export function failedWith(thrown: unknown): Outcome {
   return { kind: 'failed', reason: 'not-called', error: toError(thrown), attempts: 1 };
 }
 
-/** What was thrown, as an error. An object that is none is kept as the cause only: it may carry a payload. */
+/**
+ * Returns an error for whatever was thrown. Another object only becomes the cause, because it may
+ * contain a payload.
+ */
 export function toError(thrown: unknown): Error {
   if (isError(thrown)) return thrown;
-  // Nobody waits for a promise that was thrown, and it must not become an unhandled rejection.
+  // A thrown promise has no reader, and it must not become an unhandled rejection.
   if (isOneOf(thrown, [Promise])) (thrown as Promise<unknown>).catch(() => undefined);
   const what = typeof thrown === 'string' ? `'${thrown}'` : describe(thrown);
   return new Error(`Something was thrown that is not an Error: ${what}.`, { cause: thrown });
 }
 
-/** A proxy that does not say what it is, is none: whoever asks it later would get what it throws. */
+/**
+ * Returns whether the value is an error. A proxy that throws when it is inspected counts as none,
+ * because it would throw again later.
+ */
 function isError(thrown: unknown): thrown is Error {
   return isOneOf(thrown, [Error]) || isNativeError(thrown);
 }

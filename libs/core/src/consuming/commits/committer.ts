@@ -4,18 +4,12 @@ import {
   FencedError,
   OffsetMetadataTooLargeError,
   type ConsumerSession,
-  type DriverLogger,
   type OffsetCommit,
   type TopicPartition,
 } from '@nest-event-bus/broker';
-import {
-  Backoff,
-  Deferred,
-  resolvesWithin,
-  type Runtime,
-  sleep,
-} from '@nest-event-bus/broker/runtime';
+import { Deferred, resolvesWithin } from '@nest-event-bus/broker/runtime';
 import { partitionName } from '../lanes/partition-name.js';
+import { CommitRetry, type CommitRetryParts } from './commit-retry.js';
 import type { MetadataBudget } from './metadata-budget.js';
 
 /** A lane, as far as the committer has to know it. */
@@ -26,23 +20,15 @@ export interface CommitSource extends TopicPartition {
   confirm(commit: OffsetCommit): void;
 }
 
-export interface CommitterParts {
+export interface CommitterParts extends CommitRetryParts {
   readonly session: Pick<ConsumerSession, 'commit' | 'position'>;
-  readonly runtime: Runtime;
-  readonly logger: DriverLogger;
   readonly budget: MetadataBudget;
-  /** Reports why progress cannot be committed; undefined when it can again. */
-  onError(error: Error | undefined): void;
 }
 
 interface PendingCommit {
   readonly lane: CommitSource;
   readonly commit: OffsetCommit;
 }
-
-const RETRY = { initialMs: 100, maxMs: 5_000 };
-/** Delay after an error that only an operator can repair, such as a missing permission. */
-const OPERATOR_RETRY_MS = 30_000;
 
 /**
  * Commits the progress of lanes: changed lanes, their commit points, one commit, confirmation.
@@ -53,24 +39,20 @@ const OPERATOR_RETRY_MS = 30_000;
  */
 export class Committer {
   readonly #changed = new Set<CommitSource>();
-  /** Lanes whose last commit was not stored. */
-  readonly #refused = new Set<CommitSource>();
   readonly #forgotten = new WeakSet<CommitSource>();
-  readonly #backoff: Backoff;
+  readonly #retry: CommitRetry;
   /** Resolves when the next commit, with all lanes that are changed by then, has been answered. */
   #nextCommit = new Deferred();
-  #retryDelay = new AbortController();
-  #error: Error | undefined;
   #isRunning = false;
   #isClosed = false;
 
   constructor(private readonly parts: CommitterParts) {
-    this.#backoff = new Backoff(parts.runtime, RETRY);
+    this.#retry = new CommitRetry(parts);
   }
 
   /** Commits the progress of a lane, with the next commit if one is under way. */
   request(lane: CommitSource): void {
-    if (this.#isOver(lane)) return;
+    if (this.#isClosed) return;
     this.#changed.add(lane);
     if (!this.#isRunning) void this.#run();
   }
@@ -83,13 +65,13 @@ export class Committer {
       const { promise } = this.#nextCommit;
       this.request(lane);
       await promise;
-    } while (this.#refused.has(lane));
+    } while (this.#retry.has(lane));
   }
 
   /** Returns whether the present progress of these lanes was stored in time, without waiting for other lanes. */
   async flush(lanes: readonly CommitSource[], timeoutMs: number): Promise<boolean> {
     const stored = Promise.all(lanes.map((lane) => this.whenStored(lane)));
-    this.#retryDelay.abort();
+    this.#retry.endDelay();
     return resolvesWithin(this.parts.runtime, timeoutMs, stored);
   }
 
@@ -97,8 +79,8 @@ export class Committer {
   forget(lane: CommitSource): void {
     this.#forgotten.add(lane);
     this.#changed.delete(lane);
-    this.#noLongerRefused(lane);
-    this.#retryDelay.abort();
+    this.#retry.remove(lane);
+    this.#retry.endDelay();
   }
 
   close(): void {
@@ -117,7 +99,7 @@ export class Committer {
       this.#nextCommit = new Deferred();
       const error = await this.#commitChanged();
       answered.resolve();
-      if (error) await this.#delayRetry(error);
+      if (error) await this.#retry.delay(error);
     }
     this.#isRunning = false;
     // The lane that somebody waits for may have been forgotten before its turn.
@@ -143,13 +125,13 @@ export class Committer {
     let bug: Error | undefined;
     for (const lane of [...this.#changed]) {
       try {
-        const commit = lane.commitPoint();
+        const commit = this.#isOver(lane) ? undefined : lane.commitPoint();
         this.#changed.delete(lane);
         if (commit) pending.push({ lane, commit });
-        else this.#noLongerRefused(lane);
+        else this.#retry.remove(lane);
       } catch (error) {
         bug = error as Error;
-        this.#refused.add(lane);
+        this.#retry.add(lane);
       }
     }
     return { pending, bug };
@@ -162,7 +144,7 @@ export class Committer {
       const reason = (error as Error).message;
       this.parts.logger.error('A stored commit could not be confirmed', { reason });
     }
-    this.#noLongerRefused(lane);
+    this.#retry.remove(lane);
   }
 
   /** Repeats what was not stored and is still ours. A CommitError names the partitions that were not stored. */
@@ -174,11 +156,11 @@ export class Committer {
     );
     for (const { lane } of refused) {
       this.#changed.add(lane);
-      this.#refused.add(lane);
+      this.#retry.add(lane);
     }
     for (const each of pending) {
       if (!names.has(each.lane.name)) this.#confirm(each);
-      else if (!refused.includes(each)) this.#noLongerRefused(each.lane);
+      else if (!refused.includes(each)) this.#retry.remove(each.lane);
     }
     return refused.length === 0 || this.#shortensMetadata(error, refused) ? undefined : error;
   }
@@ -197,30 +179,5 @@ export class Committer {
     if (!(error instanceof OffsetMetadataTooLargeError)) return false;
     const lengths = refused.map(({ commit }) => commit.metadata?.length ?? 0);
     return this.parts.budget.shrink(Math.max(...lengths));
-  }
-
-  /** Ends the error with the last refused lane, so that other commits need not wait for a retry. */
-  #noLongerRefused(lane: CommitSource): void {
-    this.#refused.delete(lane);
-    if (!this.#error || this.#refused.size > 0) return;
-    this.#error = undefined;
-    this.#backoff.reset();
-    this.parts.onError(undefined);
-    this.#retryDelay.abort();
-  }
-
-  async #delayRetry(error: Error & { readonly retriable?: boolean }): Promise<void> {
-    const { runtime, logger } = this.parts;
-    const isFence = error instanceof FencedError;
-    const needsOperator = error.retriable === false && !isFence;
-    const delayMs = needsOperator ? OPERATOR_RETRY_MS : this.#backoff.next();
-    if (error.retriable !== true && !isFence)
-      logger.error('Offsets could not be committed; the commit is repeated', {
-        reason: error.message,
-      });
-    this.#error = error;
-    this.parts.onError(error);
-    this.#retryDelay = new AbortController();
-    await sleep(runtime, delayMs, this.#retryDelay.signal).catch(() => undefined);
   }
 }

@@ -2,25 +2,25 @@ import type { BrokerRecord } from '@nest-event-bus/broker';
 import { FIRST_DELIVERY } from '../../model/outcomes/delivery-history.js';
 import { LaneDelivery } from './lane-delivery.js';
 
-describe('the signals of a delivery', () => {
+describe('The abort signals of LaneDelivery', () => {
   const delivery = (): LaneDelivery =>
     new LaneDelivery({} as BrokerRecord, FIRST_DELIVERY, 0, 0, undefined);
 
-  it('are not created for a handler that does not use them', () => {
+  it('are created only for a handler that reads them', () => {
     const made = jest.spyOn(globalThis, 'AbortController');
     delivery().abort(new Error('over'));
     expect(made).not.toHaveBeenCalled();
     made.mockRestore();
   });
 
-  it('are aborted, too, if they are first used after the abort', () => {
+  it('are aborted already for a handler that reads them late', () => {
     const aborted = delivery();
     const reason = new Error('over');
     aborted.abort(reason);
     expect([aborted.signal.reason, aborted.waitSignal.reason]).toEqual([reason, reason]);
   });
 
-  it('end waits before they abort the handler', () => {
+  it('abort the waits before the work', () => {
     const running = delivery();
     const { signal, waitSignal } = running;
     running.abortWaits(new Error('paused'));
@@ -31,11 +31,11 @@ describe('the signals of a delivery', () => {
   });
 });
 
-describe('the end of a delivery', () => {
+describe('LaneDelivery.whenEnded()', () => {
   it.each([
     ['before', true],
     ['after', false],
-  ])('resolves whenEnded, if that is called %s the end', async (_, isOver) => {
+  ])('resolves if the delivery ends %s the call', async (_, isOver) => {
     const delivery = new LaneDelivery({} as BrokerRecord, FIRST_DELIVERY, 0, 0, undefined);
     if (isOver) delivery.end();
     const told = delivery.whenEnded();

@@ -4,7 +4,7 @@ import type { DeliveryHistory } from '../../model/outcomes/delivery-history.js';
 import type { Delivery } from '../../model/outcomes/delivery.js';
 import type { Assignment } from '../../model/records/assignment.js';
 
-/** A signal that costs nothing until somebody asks for it: an AbortController takes longer than all the rest of a delivery. */
+/** Creates its signal at first access: an AbortController costs more than all the rest of a delivery. */
 class LazySignal {
   #controller: AbortController | undefined;
   #reason: Error | undefined;
@@ -28,9 +28,9 @@ class LazySignal {
   }
 }
 
-/** One hand-out of one record by one lane. */
+/** A record on its way from a lane through the pipeline. Each delivery of the record is another object. */
 export class LaneDelivery implements Delivery {
-  /** How often it was reported as running for too long. */
+  /** Number of warnings that the handler runs for too long. */
   reports = 0;
   /** Read-only for others: `readyAt` sets it. */
   receivedAt: number;
@@ -54,18 +54,18 @@ export class LaneDelivery implements Delivery {
     this.receivedAt = receivedAt;
   }
 
-  /** When its handler began, by the monotonic clock; undefined for one that has answered. */
+  /** Start of the handler by the monotonic clock; undefined once the handler has returned. */
   get startedAt(): number | undefined {
     return this.#startedAt;
   }
 
-  /** It could not be handed out before this time, nor, by the monotonic clock, before `since`. */
+  /** Sets the earliest time at which the record could be handed out; `since` is the same by the monotonic clock. */
   readyAt(time: number, since: number): void {
     if (time > this.receivedAt) this.receivedAt = time;
     if (since > this.readySince) this.readySince = since;
   }
 
-  /** Its handler has not answered at once. `records`: how many it has; 0 for those that it has besides the first. */
+  /** Called when the handler returned a promise. `records` counts the records of a batch; it is 0 for all but the first. */
   begin(now: number, records = 1): void {
     this.#startedAt = now;
     this.#records = records;
@@ -77,7 +77,7 @@ export class LaneDelivery implements Delivery {
     this.#trouble = trouble;
   }
 
-  /** What keeps it from being over, although its handler has answered. */
+  /** The error that delays completion after the handler has returned. */
   get trouble(): Error | undefined {
     return this.#trouble;
   }
@@ -91,12 +91,12 @@ export class LaneDelivery implements Delivery {
     this.#ended?.resolve();
   }
 
-  /** What became of it is known. */
+  /** Says whether the delivery has an outcome. */
   get hasEnded(): boolean {
     return this.#hasEnded;
   }
 
-  /** Nothing that has not begun with it is to begin any more. */
+  /** Says whether no further step of the delivery may begin. */
   get isCancelled(): boolean {
     return this.#wait?.isAborted === true || this.assignment?.holdsLease === false;
   }
@@ -124,7 +124,7 @@ export class LaneDelivery implements Delivery {
   }
 }
 
-/** Where in the log its record is. */
+/** Position of the record in the log. */
 export function placeOf({ record: { topic, partition, offset } }: LaneDelivery) {
   return { topic, partition, offset };
 }

@@ -11,53 +11,51 @@ import type { ProgressParts } from '../commits/partition-progress.js';
 import type { PartitionLane } from './partition-lane.js';
 import type { RecordCounters } from '../session/record-counters.js';
 
-/** Result of a record that is not finished. Without a delay, the lane's own backoff decides. */
+/** The result of a delivery whose record is not done. Without a delay the lane's backoff decides. */
 export type UnfinishedResult =
   | { readonly kind: 'failed'; readonly error: Error; readonly delayMs?: number }
   | { readonly kind: 'undecided'; readonly error: Error; readonly offset: number }
   | { readonly kind: 'handed-back'; readonly delayMs?: number };
 
-/** Reason and delay of a pause of the whole partition. */
+/** The reason for which a whole partition pauses. */
 export type LanePause =
   | { readonly kind: 'failed'; readonly error: Error; readonly delayMs: number }
   | UndecidedRecord
-  /** `isChosen` is true if the handler asked for this delay. */
+  /** `isChosen`: the handler asked for this delay. Otherwise it is the lane's backoff. */
   | { readonly kind: 'handed-back'; readonly delayMs: number; readonly isChosen: boolean }
-  /** The rest of the slice is read again at once. */
+  /** The slice took too long: its rest is read again at once. */
   | { readonly kind: 'slice-cut' };
 
-/** A record whose partition waits for a decision. */
+/** A record that blocks its partition until an operator decides. */
 export type UndecidedRecord = Extract<UnfinishedResult, { kind: 'undecided' }>;
 
 /** Receives the events of a lane. */
 export interface LaneObserver {
-  /** Called when the lane has rewound to a record that is redelivered after a pause. */
+  /** Called when the partition must pause. The lane is at the first record that is delivered again. */
   onPause(lane: PartitionLane, pause: LanePause): void;
-  /**
-   * Called when the first record begins to wait while others go on, and when the last wait ends.
-   */
+  /** Called when some records begin to wait while others go on, or when none waits any more. */
   onWaiting(lane: PartitionLane): void;
-  /** Called when a full buffer has room again. */
+  /** Called when the lane has buffer space again. */
   onBufferSpace(lane: PartitionLane): void;
-  /** Called when a handler did not return at once. */
+  /** Called when a handler returned a promise. */
   onRunning(lane: PartitionLane): void;
-  /** Called when a handler returned after the lane had ended. Its outcome is not committed. */
+  /** Called when a handler ended after the lane. Its record is not committed. */
   onLate(lane: PartitionLane, delivery: LaneDelivery, outcome: Outcome): void;
 }
 
-/** The session's membership in the group, for those who commit offsets in a transaction. */
+/** The membership in the group, for transactions that commit offsets. */
 export interface Membership {
   /** See `ConsumerSession.leaseUntil`. */
   readonly leaseUntil: number;
-  /** Returns undefined while the partition is not owned. */
+  /** undefined if the partition is not assigned to this member at the moment. */
   member(partition: TopicPartition): CommittingMember | undefined;
   stored(partition: TopicPartition): Promise<number>;
 }
 
 /**
- * Defines when progress is committed. `waits`: nothing is handed out until it is stored. `yields`:
- * nothing is committed while a record is in flight, because a transaction may commit that record. A
- * commit that arrives after the transaction's offset, or between its steps, would take it back.
+ * Decides when completed records are committed. `waits`: no record is handed out until the commit is
+ * done. `yields`: nothing is committed while a handler runs, because its transaction may commit the
+ * offset. A commit that arrives after the transaction, or between its steps, would set it back.
  */
 export interface CommitPolicy {
   readonly after: 'record' | 'slice';
@@ -90,7 +88,7 @@ export interface KeyedLaneParts extends LaneParts {
   readonly by: 'key' | 'none';
 }
 
-/** Returns the pause of the whole partition after a record that is not finished. */
+/** Pauses the whole partition for an unfinished record. */
 export function pauseFor(unfinished: UnfinishedResult, backoff: Backoff): LanePause {
   switch (unfinished.kind) {
     case 'undecided':
@@ -104,12 +102,12 @@ export function pauseFor(unfinished: UnfinishedResult, backoff: Backoff): LanePa
   }
 }
 
-/** Returns the delay before the record is redelivered. */
+/** Delay before an unfinished record is delivered again. */
 export function redeliveryDelay(
   { kind, delayMs }: Exclude<UnfinishedResult, UndecidedRecord>,
   backoff: Backoff,
 ): number {
   if (kind === 'failed') return delayMs ?? backoff.next();
-  // A handler that gives everything back without a delay would run in a tight loop.
+  // A handler that hands back every record without a delay would otherwise run in a tight loop.
   return delayMs ? delayMs : backoff.next();
 }

@@ -24,7 +24,7 @@ function classifierFor(classifier?: ExceptionClassifier, global?: ExceptionClass
 }
 
 describe('The classifier of a binding', () => {
-  it('is the library’s where the application has none', () => {
+  it('is that of the library if the application has none', () => {
     const { classifier, logger } = classifierFor();
     expect(classifier.classify(failed(boom), 0)).toEqual({
       ...nextTier,
@@ -34,13 +34,13 @@ describe('The classifier of a binding', () => {
     expect(logger.lines).toEqual([]);
   });
 
-  it('is the application’s, whose every word is chosen', () => {
+  it('is that of the application, whose decisions are explicit', () => {
     const { classifier } = classifierFor(undefined, pausing);
     const verdict = classifier.classify(failed(boom), 0);
     expect(verdict).toMatchObject({ decision: { routing: 'PAUSE_CONTAINER' }, isExplicit: true });
   });
 
-  it('is its own before that of the application', () => {
+  it('is its own, if it has one, before that of the application', () => {
     const own = answering(ExceptionRoutingDecision.deadLetter());
     const { classifier } = classifierFor(own, pausing);
     expect(classifier.classify(failed(boom), 0)).toEqual({
@@ -50,7 +50,7 @@ describe('The classifier of a binding', () => {
     });
   });
 
-  it('is asked with what the handler threw and the tier, and keeps its this', () => {
+  it('gets the error of the handler and the tier, and is called as a method', () => {
     const seen: unknown[] = [];
     class Own implements ExceptionClassifier {
       readonly answer = ExceptionRoutingDecision.nextTier();
@@ -68,7 +68,7 @@ describe('The classifier of a binding', () => {
     ]);
   });
 
-  it('may have made its decision with another copy of the library', () => {
+  it('may return a decision made by another copy of the library', () => {
     const foreign = (routing: string, targetTier = -1) =>
       classifierFor(answering({ routing, targetTier })).classifier.classify(failed(boom), 0);
     expect(foreign('SKIP_TO_TIER', 2)).toMatchObject({
@@ -81,18 +81,18 @@ describe('The classifier of a binding', () => {
   });
 });
 
-describe('No call is worth making first', () => {
+describe('isPermanent', () => {
   const { classifier } = classifierFor();
   it.each<[string, Error, Failure['reason'], boolean]>([
-    ['where it goes to the dead letters', pg('23505'), 'retry-exhausted', true],
-    ['where the calls ended for good', boom, 'bad-message', true],
-    ['else it is', boom, 'retry-exhausted', false],
-  ])('%s', (_, error, reason, isPermanent) => {
+    ['as true for a record that is dead-lettered', pg('23505'), 'retry-exhausted', true],
+    ['as true for a bad message', boom, 'bad-message', true],
+    ['as false for other failures', boom, 'retry-exhausted', false],
+  ])('is decided %s', (_, error, reason, isPermanent) => {
     expect(classifier.classify(failed(error, reason), 0).isPermanent).toBe(isPermanent);
   });
 });
 
-describe('A classifier that fails is replaced by the default one, and that is said', () => {
+describe('A classifier that fails', () => {
   const throwing = (thrown: unknown): ExceptionClassifier => ({
     classify: () => {
       throw thrown;
@@ -106,16 +106,16 @@ describe('A classifier that fails is replaced by the default one, and that is sa
 
   it.each<[string, ExceptionClassifier]>([
     ['it throws', throwing(new Error('broken'))],
-    ['it throws what has no text', throwing(Object.create(null))],
+    ['it throws a value that cannot be shown', throwing(Object.create(null))],
     ['nothing', answering(undefined)],
     ['null', answering(null)],
     ['a text', answering('DEAD_LETTER')],
-    ['a routing that there is not', answering({ routing: 'SOMEWHERE', targetTier: -1 })],
-    ['a tier that there cannot be', answering({ routing: 'SKIP_TO_TIER', targetTier: 0 })],
+    ['an unknown routing', answering({ routing: 'SOMEWHERE', targetTier: -1 })],
+    ['an impossible tier', answering({ routing: 'SKIP_TO_TIER', targetTier: 0 })],
     ['no tier', answering({ routing: 'SKIP_TO_TIER' })],
-    ['an object that cannot be looked at', answering(revoked())],
+    ['an object that cannot be read', answering(revoked())],
     ['a promise', answering(Promise.resolve(ExceptionRoutingDecision.nextTier()))],
-  ])('%s', (_, own) => {
+  ])('is replaced by the default one, with an error in the log: %s', (_, own) => {
     const { classifier, logger } = classifierFor(own, pausing);
     expect(classifier.classify(failed(pg('23505')), 0)).toMatchObject({
       ...deadLetter,
@@ -124,7 +124,7 @@ describe('A classifier that fails is replaced by the default one, and that is sa
     expect(logger.lines).toMatchObject([{ level: 'error', context: { binding: 'orders' } }]);
   });
 
-  it('a promise that rejects is nobody’s unhandled rejection', async () => {
+  it('leaves no unhandled rejection if it returned a promise that rejects', async () => {
     const unhandled = jest.fn();
     process.on('unhandledRejection', unhandled);
     const { classifier } = classifierFor(answering(Promise.reject(new Error('late'))));

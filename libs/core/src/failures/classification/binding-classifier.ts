@@ -10,14 +10,14 @@ import { toRoutingDecision } from './to-routing-decision.js';
 import { DefaultExceptionClassifier, type Classification } from './default-exception-classifier.js';
 
 export interface FailureClassification extends Classification {
-  /** No call can ever help, so none is worth making first. */
+  /** The record leaves without another delivery, because no call can ever help. */
   readonly isPermanent: boolean;
 }
 
 /** Looks up the rule that says what caused an error. The router passes it, so that rules are evaluated once per failure. */
 export type FaultLookup = () => FaultRule | undefined;
 
-/** Says where a failed record of its binding goes. Never throws. */
+/** Decides where a failed record of its binding goes. Never throws. */
 export interface BindingClassifier {
   classify(
     failed: Pick<Failure, 'error' | 'reason'>,

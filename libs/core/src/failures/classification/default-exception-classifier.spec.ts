@@ -45,13 +45,13 @@ const refused = coded('ECONNREFUSED');
 const duplicate = pg('23505');
 const declined = new CardDeclined('no');
 
-describe('Without a word of the application, a record goes', () => {
+describe('DefaultExceptionClassifier without options of the application', () => {
   it.each<[string, Error, string]>([
-    ['to the next tier: a bad world', refused, 'NEXT_TIER'],
+    ['to the next tier: a dependency that is down', refused, 'NEXT_TIER'],
     ['to the next tier: a deadlock', pg('40P01'), 'NEXT_TIER'],
-    ['to the next tier: nobody knows', new Error('boom'), 'NEXT_TIER'],
+    ['to the next tier: an unknown error', new Error('boom'), 'NEXT_TIER'],
     ['to the next tier: a handler that asks for it', new RetryableException('x'), 'NEXT_TIER'],
-    ['to tier 2: what is going to last', unavailable, 'SKIP_TO_TIER 2'],
+    ['to tier 2: a failure that will last', unavailable, 'SKIP_TO_TIER 2'],
     ['to tier 2: a circuit', new CircuitBreakerOpenException('orders'), 'SKIP_TO_TIER 2'],
     ['to tier 2: in a cause', new Error('x', { cause: unavailable }), 'SKIP_TO_TIER 2'],
     ['to the dead letters: a bad message', duplicate, 'DEAD_LETTER'],
@@ -61,34 +61,34 @@ describe('Without a word of the application, a record goes', () => {
       new BatchProcessingException(0, 'first', [], { cause: duplicate }),
       'DEAD_LETTER',
     ],
-  ])('%s', (_, error, expected) => {
+  ])('decides %s', (_, error, expected) => {
     expect(classified(error)).toBe(expected);
   });
 
-  it('to the next tier where there is no tier 2', () => {
+  it('decides for the next tier if there is no tier 2', () => {
     expect(classified(unavailable, { tiers: 2 })).toBe('SKIP_TO_TIER 2');
     expect(classified(unavailable, { tiers: 1 })).toBe('NEXT_TIER');
     expect(classified(unavailable, { tiers: 0 })).toBe('NEXT_TIER');
   });
 
-  it('whatever tier it is in: the router lets nothing go back', () => {
+  it('decides alike in every tier: the router lets no record go back', () => {
     const { classifier } = classifierFor();
     expect(classifier.classify(unavailable, 3)).toEqual(ExceptionRoutingDecision.skipToTier(2));
   });
 });
 
-describe('What the handler says itself is chosen where it names the place', () => {
+describe('A result or an error that names the destination', () => {
   it.each<[string, Error, string]>([
     ['a RetryableResult', new RetryableResultException('later', { cause: refused }), 'NEXT_TIER!'],
     ['an ErrorResult', new ErrorResultException('no', { cause: refused }), 'DEAD_LETTER!'],
     ['a NonRetryableException', new NonRetryableException('no'), 'DEAD_LETTER!'],
     ['around any cause', new NonRetryableException('no', { cause: refused }), 'DEAD_LETTER!'],
     ['not a RetryableException', new RetryableException('x', { cause: duplicate }), 'NEXT_TIER'],
-  ])('%s', (_, error, expected) => {
+  ])('is explicit: %s', (_, error, expected) => {
     expect(classified(error)).toBe(expected);
   });
 
-  it('even where a list speaks of all errors', () => {
+  it('counts even if a list matches all errors', () => {
     const all = { nonRetryableExceptions: [Error] };
     expect(classified(new RetryableResultException('later'), all)).toBe('NEXT_TIER!');
     expect(classified(new RetryableException('later'), all)).toBe('NEXT_TIER');
@@ -96,7 +96,7 @@ describe('What the handler says itself is chosen where it names the place', () =
     expect(classified(new ErrorResultException('no'), none)).toBe('DEAD_LETTER!');
   });
 
-  it('but not where one speaks of it more closely', () => {
+  it('does not count if a list has a closer match', () => {
     const lists = { nonRetryableExceptions: [RetryableResultException] };
     expect(classified(new RetryableResultException('later'), lists)).toBe('DEAD_LETTER!');
   });
@@ -110,9 +110,14 @@ describe('The lists of retry', () => {
       declined,
       'DEAD_LETTER!',
     ],
-    ['by a code', { nonRetryableExceptions: [{ code: 'ECONNREFUSED' }] }, refused, 'DEAD_LETTER!'],
     [
-      'of an error in the cause',
+      'a match by code',
+      { nonRetryableExceptions: [{ code: 'ECONNREFUSED' }] },
+      refused,
+      'DEAD_LETTER!',
+    ],
+    [
+      'an error in the cause',
       { nonRetryableExceptions: [PaymentError] },
       new Error('failed', { cause: declined }),
       'DEAD_LETTER!',
@@ -125,19 +130,19 @@ describe('The lists of retry', () => {
       'NEXT_TIER',
     ],
     [
-      'of a closer class beats one above it',
+      'a closer class beats one above it',
       { nonRetryableExceptions: [PaymentError], retryableExceptions: [CardDeclined] },
       declined,
       'NEXT_TIER',
     ],
     [
-      'of a class above it does not',
+      'a class above it does not beat it',
       { nonRetryableExceptions: [CardDeclined], retryableExceptions: [PaymentError] },
       declined,
       'DEAD_LETTER!',
     ],
     [
-      'never make a message readable',
+      'no list makes a message readable',
       { retryableExceptions: [DeserializationException] },
       new DeserializationException('x'),
       'DEAD_LETTER',
@@ -160,7 +165,7 @@ describe('The lists of retry', () => {
       'SKIP_TO_TIER 1!',
     ],
     [
-      'an entry that is closer than what is not retryable',
+      'an entry that is closer than nonRetryableExceptions',
       {
         nonRetryableExceptions: [PaymentError],
         skipToTierMapping: [{ match: CardDeclined, tier: 2 }],
@@ -169,12 +174,12 @@ describe('The lists of retry', () => {
       'SKIP_TO_TIER 2!',
     ],
     [
-      'an entry instead of the tier for what is going to last',
+      'an entry replaces the tier for failures that will last',
       { skipToTierMapping: [{ match: { status: 503 }, tier: 3 }] },
       unavailable,
       'SKIP_TO_TIER 3!',
     ],
-  ])('%s', (_, given, error, expected) => {
+  ])('decide: %s', (_, given, error, expected) => {
     expect(classified(error, given)).toBe(expected);
   });
 });
@@ -187,7 +192,7 @@ describe('exceptionRouting', () => {
     [{ match: PaymentError, routing: 'SKIP_TO_TIER', tier: 3 }, 'SKIP_TO_TIER 3!'],
     [{ match: PaymentError, routing: 'DEAD_LETTER' }, 'DEAD_LETTER!'],
     [{ match: PaymentError, routing: 'PAUSE_CONTAINER' }, 'PAUSE_CONTAINER!'],
-  ])('%j', (route, expected) => {
+  ])('decides by the route %j', (route, expected) => {
     expect(classified(declined, one(route))).toBe(expected);
     expect(classified(new Error('another'), one(route))).toBe('NEXT_TIER');
   });
@@ -200,7 +205,7 @@ describe('exceptionRouting', () => {
     expect(classified(declined, given)).toBe('PAUSE_CONTAINER!');
   });
 
-  it('comes before every rule of ours, unreadable messages included', () => {
+  it('comes before every rule of the library, also for messages that cannot be read', () => {
     const pause = (match: ErrorMatcher) => one({ match, routing: 'PAUSE_CONTAINER' });
     expect(classified(duplicate, pause({ code: '23505' }))).toBe('PAUSE_CONTAINER!');
     const unreadable = new DeserializationException('x');
@@ -209,7 +214,7 @@ describe('exceptionRouting', () => {
     expect(classified(result, pause(RetryableResultException))).toBe('PAUSE_CONTAINER!');
   });
 
-  it('the closest match decides, and of equally close ones the first', () => {
+  it('decides by the closest match, and by the first of equally close ones', () => {
     const exceptionRouting = [
       { match: PaymentError, routing: 'DEAD_LETTER' },
       { match: CardDeclined, routing: 'NEXT_TIER' },
@@ -222,7 +227,7 @@ describe('exceptionRouting', () => {
     expect(classified(declined, { exceptionRouting })).toBe('PAUSE_CONTAINER!');
   });
 
-  it('passes an entry over whose function throws, says so, and looks at the others', () => {
+  it('skips an entry whose function throws, logs that, and checks the others', () => {
     const matches = (): never => {
       throw Object.create(null);
     };
@@ -237,14 +242,14 @@ describe('exceptionRouting', () => {
   });
 });
 
-describe('The default classifier', () => {
-  it('is frozen, and remembers nothing', () => {
+describe('DefaultExceptionClassifier', () => {
+  it('is frozen and has no state', () => {
     const { classifier } = classifierFor();
     expect(Object.isFrozen(classifier)).toBe(true);
     expect(classifier.classification(refused)).toBe(classifier.classification(coded('EPIPE')));
   });
 
-  it('judges an error that does not want to be looked at', () => {
+  it('classifies an error whose properties throw', () => {
     const { proxy, revoke } = Proxy.revocable(new Error('x'), {});
     revoke();
     expect(classified(proxy)).toBe('NEXT_TIER');
@@ -262,12 +267,16 @@ describe("Preset 'brokers' (S3-5.3-11)", () => {
 
   it.each<[string, Error, string]>([
     ['a TypeError of a bug', new TypeError('x is not a function'), 'DEAD_LETTER'],
-    ['the same, wrapped', new Error('failed', { cause: new TypeError('x') }), 'DEAD_LETTER'],
+    [
+      'a wrapped TypeError of a bug',
+      new Error('failed', { cause: new TypeError('x') }),
+      'DEAD_LETTER',
+    ],
     ['fetch without a network', fetchFailed(refused), 'NEXT_TIER'],
     ['fetch for no known reason', fetchFailed(new Error('bad port')), 'NEXT_TIER'],
     ['a Java name', Object.assign(new Error(), { name: 'NullPointerException' }), 'DEAD_LETTER'],
     ['anything else', new RangeError('x'), 'NEXT_TIER'],
-  ])('%s', (_, error, routing) => {
+  ])('routes %s', (_, error, routing) => {
     expect(brokers(error)).toBe(routing);
   });
 });

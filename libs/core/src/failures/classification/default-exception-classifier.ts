@@ -17,29 +17,30 @@ import { ExceptionRoutingDecision } from '../../model/outcomes/exception-routing
 import { ExceptionRouting } from '../../model/outcomes/exception-routing.js';
 import type { ExceptionClassifier } from '../../model/extension-points/handler-interfaces.js';
 
-/** Where a failed record goes, and whether the application said so itself. */
+/** The destination of a failed record, and whether the application chose it. */
 export interface Classification {
   readonly decision: ExceptionRoutingDecision;
-  /** By its options, its classifier or the handler's own result: no rule of ours stands above that. */
+  /** Chosen by the options, a classifier of the application or a handler's result. No rule of the library overrides that. */
   readonly isExplicit: boolean;
 }
 
 export type ClassifiedBinding = Pick<ResolvedBinding, 'name' | 'retry' | 'exceptionRouting'>;
 
-/** What takes effect where one of its matchers names the error most closely. */
+/** Takes effect if one of its matchers is the closest match for the error. */
 interface Entry extends Classification {
   readonly matchers: readonly ErrorMatcher[];
 }
 
-/** The tier for what is going to last, where the binding has one so far behind. */
+/** The tier for failures that will last, if the binding has that many tiers. */
 const EXTENDED_TIER = 2;
 
 const NEXT_TIER: Classification = byDefaultRule(ExceptionRoutingDecision.nextTier());
 const DEAD_LETTER: Classification = byDefaultRule(ExceptionRoutingDecision.deadLetter());
 
 /**
- * In this order: `exceptionRouting`; what could not be read or validated; the lists of `retry`, of
- * which the closest match decides; then whose fault it is. One for each binding, without state.
+ * Checks in this order: `exceptionRouting`; messages that could not be read or validated; the lists
+ * of `retry`, of which the closest match decides; the cause of the failure. One per binding, without
+ * state.
  */
 export class DefaultExceptionClassifier implements ExceptionClassifier {
   readonly #distance: GuardedDistance;
@@ -58,7 +59,7 @@ export class DefaultExceptionClassifier implements ExceptionClassifier {
     Object.freeze(this);
   }
 
-  /** The same for every tier: that nothing goes backwards is seen to by the router. */
+  /** Returns the same decision for every tier. The router makes sure that no record goes back to an earlier one. */
   classify(error: Error, _currentTier?: number): ExceptionRoutingDecision {
     return this.classification(error).decision;
   }
@@ -74,7 +75,7 @@ export class DefaultExceptionClassifier implements ExceptionClassifier {
     return this.#closest(this.#lists, error) ?? this.#byFault(faultRule());
   }
 
-  /** Of several that are equally close, the first. */
+  /** Prefers the first of several equally close entries. */
   #closest(entries: readonly Entry[], error: Error): Entry | undefined {
     let closest: Entry | undefined;
     let least = Infinity;
@@ -94,9 +95,9 @@ export class DefaultExceptionClassifier implements ExceptionClassifier {
 }
 
 /**
- * The classes that a handler says it itself with count as if they stood in the lists. Retryable is
- * no place to go to: with a circuit breaker, a time-out may still wait for the circuit. A result
- * names the place: "the next retry topic".
+ * Adds the library's own classes to the lists. RetryableException chooses no destination: with a
+ * circuit breaker, a timeout may still wait for the circuit. A RetryableResult does choose one, "the
+ * next retry topic".
  */
 function listsOf(retry: ResolvedBinding['retry']): readonly Entry[] {
   const skips = retry.skipToTierMapping.map(({ match, tier }) =>
@@ -115,7 +116,7 @@ function decisionOf({ routing, tier }: ResolvedExceptionRoute): ExceptionRouting
     case ExceptionRouting.NEXT_TIER:
       return ExceptionRoutingDecision.nextTier();
     case ExceptionRouting.SKIP_TO_TIER:
-      // Validation has seen to it that there is one.
+      // Validation guarantees the tier.
       return ExceptionRoutingDecision.skipToTier(tier!);
     case ExceptionRouting.DEAD_LETTER:
       return ExceptionRoutingDecision.deadLetter();

@@ -2,15 +2,15 @@ import { ExceptionRoutingDecision } from '../../model/outcomes/exception-routing
 import { ExceptionRouting } from '../../model/outcomes/exception-routing.js';
 
 /**
- * What a classifier of the application has answered, as a decision of ours: it may have been made by
- * another copy of this library. Throws where it is none.
+ * Converts the answer of the application's classifier into a decision. The answer may come from
+ * another copy of this library. Throws if it is no decision.
  */
 export function toRoutingDecision(answer: unknown): ExceptionRoutingDecision {
   if (answer instanceof ExceptionRoutingDecision) return answer;
   if (typeof answer !== 'object' || answer === null) throw invalidAnswer(String(answer));
   const { routing, targetTier, then } = answer as Readonly<Record<string, unknown>>;
   if (typeof then === 'function') {
-    // Nobody waits for it, and it must not become an unhandled rejection.
+    // The promise is ignored, and must not become an unhandled rejection.
     void Promise.resolve(answer).catch(() => undefined);
     throw invalidAnswer('a promise');
   }

@@ -6,7 +6,7 @@ import {
 } from '../../errors/handler-errors.js';
 import { isOneOf, read } from './thrown.js';
 
-/** What a handler of batches wraps to say where it stopped is no error of its own. */
+/** Unwraps the BatchProcessingException in which a batch handler names the failed record. */
 export function unwrapBatchError(error: Error): Error {
   if (!isOneOf(error, [BatchProcessingException])) return error;
   const cause = read(error, 'cause');
@@ -19,7 +19,7 @@ const BAD_MESSAGES = [
   UnknownEventTypeException,
 ] as const;
 
-/** The record never reached its handler, and never will: no list of retries has a say in that. */
+/** The record can never reach its handler. The lists of `retry` do not apply to it. */
 export function isBadMessage(error: unknown): boolean {
   return isOneOf(error, BAD_MESSAGES);
 }

@@ -2,7 +2,7 @@ import type { FaultTable } from './fault-case.spec-support.js';
 import { coded, mysql, named, pg, redisReply } from './recorded-errors.spec-support.js';
 
 export const DATABASES: FaultTable = {
-  'SQL: the transaction lost against another (40001, 40P01, 55P03)': [
+  'SQL: the transaction was aborted for another (40001, 40P01, 55P03)': [
     'dependency',
     [
       ['serialisation', pg('40001')],
@@ -13,7 +13,7 @@ export const DATABASES: FaultTable = {
       ['wrapped by Sequelize', named('SequelizeDatabaseError', { original: pg('40001') })],
     ],
   ],
-  'SQL: the database cannot be reached, is full, busy or not to be written to (08, 53, 57, 58)': [
+  'SQL: the database cannot be reached, is full, busy or read-only (08, 53, 57, 58)': [
     'dependency',
     [
       ['connection lost', pg('08006')],
@@ -56,14 +56,14 @@ export const DATABASES: FaultTable = {
       ['query_timeout', new Error('Query read timeout')],
     ],
   ],
-  'MySQL: the transaction lost against another, or waited too long for a lock': [
+  'MySQL: the transaction was aborted for another, or waited too long for a lock': [
     'dependency',
     [
       ['a lock', mysql('ER_LOCK_WAIT_TIMEOUT', 1205, 'HY000')],
       ['a deadlock, of which only the code is left', coded('ER_LOCK_DEADLOCK')],
     ],
   ],
-  'MySQL: the server is busy, full, going away or not to be written to': [
+  'MySQL: the server is busy, full, shutting down or read-only': [
     'dependency',
     [
       ['going away', mysql('ER_SERVER_SHUTDOWN', 1053, 'HY000')],
@@ -100,14 +100,14 @@ export const DATABASES: FaultTable = {
       ['closed', new Error("Can't add new command when connection is in closed state")],
     ],
   ],
-  'somebody else has changed the entity in the meantime': [
+  'the entity was changed concurrently': [
     'dependency',
     [
       ['TypeORM', named('OptimisticLockVersionMismatchError')],
       ['Mongoose', named('VersionError')],
     ],
   ],
-  'MongoDB cannot be reached, or says that another try may help': [
+  'MongoDB cannot be reached, or says that another attempt may help': [
     'dependency',
     [
       ['unreachable', named('MongoServerSelectionError')],
@@ -124,7 +124,7 @@ export const DATABASES: FaultTable = {
     'message',
     [['E11000', named('MongoServerError', { code: 11_000 })]],
   ],
-  'Prisma cannot reach the database, or lost against another transaction': [
+  'Prisma cannot reach the database, or its transaction was aborted for another': [
     'dependency',
     [
       ['a write conflict', named('PrismaClientKnownRequestError', { code: 'P2034' })],

@@ -1,7 +1,7 @@
 import type { Fault } from './fault.js';
 
-/** What was thrown, and the rule that is to recognise it. */
+/** A thrown value, and the rule that must match it. */
 export type FaultCase = readonly [what: string, thrown: unknown];
 
-/** By the name of the rule. */
+/** Cases by the name of the rule. */
 export type FaultTable = Readonly<Record<string, readonly [Fault, readonly FaultCase[]]>>;

@@ -34,19 +34,19 @@ class Order {
 
 const TABLE: FaultTable = { ...HANDLER_AND_NETWORK, ...DATABASES };
 
-/** What no rule speaks of: nobody can tell. */
+/** Errors that match no rule. */
 const UNKNOWN: readonly FaultCase[] = [
   ['an Error', new Error('boom')],
   ['a TypeError of a bug', new TypeError("Cannot read properties of undefined (reading 'id')")],
   ['a SyntaxError, of the message or of an answer', new SyntaxError('Unexpected token <')],
   ['a fetch that fails for no known reason', fetchFailed(new Error('unknown scheme'))],
-  ['work that somebody called off', new DOMException('stop', 'AbortError')],
-  ['404, what may still come', new NotFoundException()],
+  ['cancelled work', new DOMException('stop', 'AbortError')],
+  ['404, of a resource that may still appear', new NotFoundException()],
   ['404 of axios', axios(404)],
-  ['409, somebody was faster', new ConflictException()],
-  ['412, the same', new PreconditionFailedException()],
-  ['500, a bug of the other side', new InternalServerErrorException()],
-  ['a foreign key, whose row may still come', pg('23503')],
+  ['409, a concurrent change', new ConflictException()],
+  ['412, a concurrent change', new PreconditionFailedException()],
+  ['500, a bug of the server', new InternalServerErrorException()],
+  ['a foreign key whose row may still appear', pg('23503')],
   ['a foreign key of MySQL', mysql('ER_NO_REFERENCED_ROW_2', 1452, '23000')],
   ['a missing table', pg('42P01')],
   ['a Redis key of another type', redisReply('WRONGTYPE Operation against a key')],
@@ -61,38 +61,38 @@ const UNKNOWN: readonly FaultCase[] = [
   ['an object with issues of its own', { issues: [] }],
 ];
 
-describe('Whose fault a failure is', () => {
+describe('faultOf()', () => {
   const cases = Object.entries(TABLE).flatMap(([rule, [fault, rows]]) =>
     rows.map(([what, thrown]) => ({ rule, what, fault, thrown })),
   );
 
-  it.each(cases)('$fault, since $rule: $what', ({ rule, fault, thrown }) => {
+  it.each(cases)('finds $fault ($rule): $what', ({ rule, fault, thrown }) => {
     expect(ruleFor(thrown)?.name).toBe(rule);
     expect(faultOf(thrown)).toBe(fault);
   });
 
-  it.each(UNKNOWN)('unknown: %s', (_, thrown) => {
+  it.each(UNKNOWN)('finds no rule for %s', (_, thrown) => {
     expect(ruleFor(thrown)).toBeUndefined();
     expect(faultOf(thrown)).toBe('unknown');
   });
 
-  it('is shown for every rule that there is', () => {
+  it('has a test case for every rule', () => {
     expect(Object.keys(TABLE).sort()).toEqual(FAULT_RULES.map(({ name }) => name).sort());
   });
 
-  it('is that of class-validator’s own list', async () => {
+  it("blames the message for class-validator's list of errors", async () => {
     const thrown: unknown = await validateOrReject(new Order()).catch((errors: unknown) => errors);
     expect(faultOf(thrown)).toBe('message');
   });
 });
 
-describe('What lies inside of an error', () => {
+describe('The cause of an error', () => {
   const down = system('ECONNREFUSED');
   const bad = pg('22001');
   const nested = (depth: number, cause: unknown): unknown =>
     depth === 0 ? cause : new Error(`${depth}`, { cause: nested(depth - 1, cause) });
 
-  it('is looked at where the error itself says nothing', () => {
+  it('decides if no rule matches the error itself', () => {
     expect(faultOf(nested(3, down))).toBe('dependency');
     expect(faultOf(nested(3, bad))).toBe('message');
     expect(faultOf(new BatchProcessingException(2, 'third', [], { cause: down }))).toBe(
@@ -101,17 +101,17 @@ describe('What lies inside of an error', () => {
     expect(faultOf(new InternalServerErrorException('x', { cause: down }))).toBe('dependency');
   });
 
-  it('has no say where it does', () => {
+  it('does not decide if a rule matches the error itself', () => {
     expect(faultOf(new BadRequestException('x', { cause: down }))).toBe('message');
     expect(faultOf(new ServiceUnavailableException('x', { cause: bad }))).toBe('dependency');
   });
 
-  it('says what a RetryableException waits for, but not that it is in vain', () => {
+  it('may be the dependency of a RetryableException, but never makes it a bad message', () => {
     expect(faultOf(new RetryableException('later', { cause: down }))).toBe('dependency');
     expect(faultOf(new RetryableException('later', { cause: nested(2, down) }))).toBe('dependency');
   });
 
-  it('is looked at eight levels deep', () => {
+  it('is checked down to eight levels', () => {
     expect(faultOf(nested(8, down))).toBe('dependency');
     expect(faultOf(nested(9, down))).toBe('unknown');
   });
@@ -125,7 +125,7 @@ describe('What lies inside of an error', () => {
     expect(faultOf(all)).toBe('dependency');
   });
 
-  it('is looked at once, however often it is in there', () => {
+  it('is read once, however often it occurs', () => {
     const read = jest.fn();
     const all = new AggregateError([]);
     Object.defineProperty(all, 'message', { get: read });
@@ -136,22 +136,26 @@ describe('What lies inside of an error', () => {
   });
 
   it.each<[string, unknown[], Fault]>([
-    ['the world’s, where one is', [bad, new Error('x'), down], 'dependency'],
-    ['the message’s, where all are', [bad, pg('23505')], 'message'],
-    ['unknown, where one is and none is the world’s', [bad, new Error('x')], 'unknown'],
-    ['unknown, where there are none', [], 'unknown'],
-  ])('of several errors: %s', (_, errors, fault) => {
+    ['dependency, if one error is a dependency’s', [bad, new Error('x'), down], 'dependency'],
+    ['message, if all errors are the message’s', [bad, pg('23505')], 'message'],
+    [
+      'unknown, if one error is unknown and none is a dependency’s',
+      [bad, new Error('x')],
+      'unknown',
+    ],
+    ['unknown, without errors', [], 'unknown'],
+  ])('in an AggregateError gives %s', (_, errors, fault) => {
     expect(faultOf(new AggregateError(errors))).toBe(fault);
     expect(faultOf(new Error('wrapped', { cause: new AggregateError(errors) }))).toBe(fault);
   });
 
-  it('is bounded in breadth: what is behind it counts as unknown', () => {
+  it('is checked only up to a limit of errors; beyond it counts unknown', () => {
     const many = Array.from({ length: 1_000 }, () => pg('22001'));
     expect(faultOf(new AggregateError(many))).toBe('unknown');
   });
 });
 
-describe('An error that does not want to be looked at', () => {
+describe('An error that cannot be read', () => {
   const boom = (): never => {
     throw new TypeError('do not look');
   };
@@ -163,7 +167,7 @@ describe('An error that does not want to be looked at', () => {
   };
 
   it.each(['name', 'message', 'code', 'cause', 'errno', 'status', 'response', 'issues', 'errors'])(
-    'by its %s is judged by the rest',
+    'because its %s throws is judged by its other properties',
     (key) => {
       const error = new AggregateError([]);
       Object.defineProperty(error, key, { get: boom });
@@ -173,7 +177,7 @@ describe('An error that does not want to be looked at', () => {
     },
   );
 
-  it.each(TRAPS)('by the trap %s of a proxy is unknown at worst', (trap) => {
+  it.each(TRAPS)('because of the proxy trap %s is unknown at worst', (trap) => {
     expect(['unknown', 'dependency']).toContain(
       faultOf(new Proxy(system('EPIPE'), { [trap]: boom })),
     );

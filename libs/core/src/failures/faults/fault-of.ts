@@ -2,18 +2,18 @@ import type { Fault, FaultRule } from './fault.js';
 import { FAULT_RULES } from './fault-rules.js';
 import { causesOf, isObject, readList, readThrown, type Thrown } from './thrown.js';
 
-/** Deeper and wider than anybody wraps errors on purpose. Beyond it nothing is known. */
+/** Limits for nested errors, beyond any intended use. Deeper causes are ignored. */
 const MOST_NESTED = 8;
 const MOST_ERRORS = 64;
 
-/** Whose fault it is that something was thrown. Never throws itself, whatever it is given. */
+/** Says what caused an error: the message, a dependency, or something unknown. Never throws, whatever it is given. */
 export function faultOf(thrown: unknown): Fault {
   return ruleFor(thrown)?.fault ?? 'unknown';
 }
 
 /**
- * The rule that says so; undefined where none does. What was thrown speaks before its cause: who
- * wraps an error in one of his own decides.
+ * The rule that matches an error; undefined if none does. The error itself is checked before its
+ * cause, so that an application that wraps an error decides.
  */
 export function ruleFor(thrown: unknown): FaultRule | undefined {
   return ruleAt(thrown, new Set(), 0);
@@ -39,8 +39,8 @@ function ruleForCauses(thrown: Thrown, seen: Set<object>, depth: number): FaultR
 }
 
 /**
- * Of several failures at once: the world's where one is, since that one may pass; the message's
- * only where all are, since that is for ever.
+ * Decides about several errors at once. One error of a dependency is enough, because that error may
+ * pass. The message is to blame only if every error says so, because that is final.
  */
 function ruleForAll({ value }: Thrown, seen: Set<object>, depth: number): FaultRule | undefined {
   const rules = readList(value, 'errors').map((error) => ruleAt(error, seen, depth));
@@ -53,7 +53,7 @@ function matches(rule: FaultRule, thrown: Thrown): boolean {
   try {
     return rule.matches(thrown);
   } catch {
-    // Only an error that cannot be looked at gets here, and of such a one nothing is known.
+    // An error that cannot be read matches no rule.
     return false;
   }
 }

@@ -8,7 +8,7 @@ import { postgresRules } from './rules/postgres-rules.js';
 import { redisRules } from './rules/redis-rules.js';
 import { validationRules } from './rules/validation-rules.js';
 
-/** In this order. Ours come first: what they say was said on purpose. */
+/** Rules in the order in which they are checked. The library's own errors come first, because they are explicit. */
 export const FAULT_RULES: readonly FaultRule[] = Object.freeze([
   ...ownRules,
   ...validationRules,

@@ -1,22 +1,22 @@
 import type { Thrown } from './thrown.js';
 
 /**
- * Whose fault a failure is.
- * - `message`: it is bad, and no call can ever help.
- * - `world`: what the handler needs is down, slow, full or locked. The message is as good as any.
- * - `unknown`: nobody can tell; a bug, or something nobody has heard of.
+ * The cause of a failure.
+ * - `message`: the message is bad, and no call can ever help.
+ * - `dependency`: a dependency of the handler is down, slow, full or locked. The message is fine.
+ * - `unknown`: a bug, or an error that no rule knows.
  */
 export type Fault = 'message' | 'dependency' | 'unknown';
 
-/** How one kind of failure is recognised. Rules are data: the first that holds decides. */
+/** Recognises one kind of failure. Rules are data: the first match decides. */
 export interface FaultRule {
-  /** For logs and tests. */
+  /** Appears in logs and tests. */
   readonly name: string;
   readonly fault: Fault;
-  /** It is going to last: the next try should wait longer than a first retry does. */
+  /** The failure will last, so the next attempt should wait longer than a first retry does. */
   readonly isExtended?: true;
-  /** A cause with this fault says more than the rule does. */
+  /** A cause with this fault overrides the rule. */
   readonly yieldsTo?: Fault;
-  /** May throw: it then does not hold. */
+  /** A rule that throws does not match. */
   readonly matches: (thrown: Thrown) => boolean;
 }

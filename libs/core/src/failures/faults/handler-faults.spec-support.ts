@@ -46,7 +46,7 @@ import { axios, coded, fetchFailed, named, pg, system } from './recorded-errors.
 class OrderLocked extends RetryableException {}
 class OrderIsWrong extends NonRetryableException {}
 export const HANDLER_AND_NETWORK: FaultTable = {
-  'the message cannot be read, does not fit or has a type that nobody takes': [
+  'the message cannot be read, is not valid or has a type without a handler': [
     'message',
     [
       ['no JSON', new DeserializationException('no JSON', { cause: system('ECONNRESET') })],
@@ -54,7 +54,7 @@ export const HANDLER_AND_NETWORK: FaultTable = {
       ['nobody handles it', new UnknownEventTypeException('what is this')],
     ],
   ],
-  'the handler gives the record up, or says that no other call can help': [
+  'the handler gives the record up, or says that no further call can help': [
     'message',
     [
       ['ctx.deadLetter()', new DeadLetterRequestedException('the customer is gone')],
@@ -92,7 +92,7 @@ export const HANDLER_AND_NETWORK: FaultTable = {
       ['the store', new IdempotencyStoreException('down')],
     ],
   ],
-  'the record has no key by which a second delivery could be told': [
+  'the record has no key that identifies a second delivery': [
     'message',
     [['no key', new IdempotencyKeyException('no header')]],
   ],
@@ -188,7 +188,7 @@ export const HANDLER_AND_NETWORK: FaultTable = {
       ['the same without a code', fetchFailed(refusedByAll())],
     ],
   ],
-  'undici lost its connection or its patience': [
+  'undici lost its connection, or timed out': [
     'dependency',
     [
       ['while it connected', fetchFailed(coded('UND_ERR_CONNECT_TIMEOUT'))],
@@ -196,18 +196,18 @@ export const HANDLER_AND_NETWORK: FaultTable = {
       ['while it read', fetchFailed(coded('UND_ERR_SOCKET'), 'terminated')],
     ],
   ],
-  'the other side cannot prove who it is': [
+  'the certificate of the server is not accepted': [
     'dependency',
     [['expired', fetchFailed(coded('CERT_HAS_EXPIRED'))]],
   ],
-  'this process or its machine has run out of something': [
+  'this process or its machine has run out of a resource': [
     'dependency',
     [
       ['files', coded('EMFILE')],
       ['the disk', coded('ENOSPC')],
     ],
   ],
-  'a time-out': [
+  'a timeout': [
     'dependency',
     [
       ['AbortSignal.timeout()', new DOMException('late', 'TimeoutError')],

@@ -1,15 +1,15 @@
 /**
- * What is known of something that was thrown. Everything is read once and with care: an error may
- * be a proxy, and a getter may throw.
+ * Facts about a thrown value. Each property is read once and guarded: an error may be a proxy, and a
+ * getter may throw.
  */
 export interface Thrown {
   readonly value: object;
-  /** The names of its classes, and the one that it gave itself. */
+  /** The names of its classes, and its own `name`. */
   readonly names: ReadonlySet<string>;
   readonly message: string;
   readonly code: string | number | undefined;
   readonly errno: number | undefined;
-  /** Five characters; PostgreSQL's drivers have it as the code, MySQL's beside it. */
+  /** Five characters. PostgreSQL's drivers store it as the code, MySQL's in a property of its own. */
   readonly sqlState: string | undefined;
   readonly httpStatus: number | undefined;
 }
@@ -31,13 +31,13 @@ export function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null;
 }
 
-/** undefined where there is none, or where reading it throws. */
+/** Returns undefined if the property is missing, or if reading it throws. */
 export function read(value: unknown, key: string): unknown {
   if (!isObject(value)) return undefined;
   try {
     return (value as Readonly<Record<string, unknown>>)[key];
   } catch {
-    // Somebody's getter is broken, which says nothing about why the handler failed.
+    // A getter that throws says nothing about why the handler failed.
     return undefined;
   }
 }
@@ -51,7 +51,7 @@ export function readList(value: unknown, key: string): readonly unknown[] {
   }
 }
 
-/** A proxy may throw when it is asked what it is: then it is none of these. */
+/** Returns false for a proxy that throws when it is inspected. */
 export function isOneOf(
   value: unknown,
   kinds: readonly (abstract new (...args: never[]) => unknown)[],
@@ -63,7 +63,7 @@ export function isOneOf(
   }
 }
 
-/** For a log; an object without a prototype has no text of its own. */
+/** Text for a log. An object without a prototype cannot be converted. */
 export function textOf(thrown: unknown): string {
   try {
     return String(thrown);
@@ -72,7 +72,7 @@ export function textOf(thrown: unknown): string {
   }
 }
 
-/** Nest's exceptions, axios, got, http-errors and the like. 4xx and 5xx: below lie exit codes. */
+/** Reads the status from errors of Nest, axios, got, http-errors and the like. Only 4xx and 5xx: smaller numbers may be exit codes. */
 export function httpStatusOf(value: object): number | undefined {
   const response = read(value, 'response');
   const candidates = [
@@ -85,15 +85,15 @@ export function httpStatusOf(value: object): number | undefined {
   return candidates.find(isFailureStatus);
 }
 
-/** The causes of what was thrown, in the places where libraries put them. */
+/** The causes of an error, from the properties in which libraries store them. */
 export function causesOf(value: object): readonly unknown[] {
   return CAUSES.map((key) => read(value, key)).filter(isObject);
 }
 
-/** `driverError` is TypeORM's, `original` Sequelize's. */
+/** `driverError` comes from TypeORM, `original` from Sequelize. */
 const CAUSES = ['cause', 'driverError', 'original'] as const;
 
-/** Prisma has `errorCode` where no client could be made. */
+/** Prisma uses `errorCode` if no client could be created. */
 function codeOf(value: object): string | number | undefined {
   const code = read(value, 'code') ?? read(value, 'errorCode');
   return text(code) ?? number(code);
@@ -106,7 +106,7 @@ function sqlStateOf(value: object, code: string | number | undefined): string | 
   return typeof state === 'string' && SQL_STATE.test(state) ? state : undefined;
 }
 
-/** More classes than that has no error; a proxy might. */
+/** Limit for the classes of an error. Only a proxy pretends to have more. */
 const MOST_CLASSES = 16;
 
 function namesOf(value: object): ReadonlySet<string> {
@@ -121,7 +121,7 @@ function namesOf(value: object): ReadonlySet<string> {
       at = Object.getPrototypeOf(at) as object | null;
     }
   } catch {
-    // A proxy that does not say what it is: what was read so far has to do.
+    // A proxy that cannot be inspected. The names read so far are used.
   }
   return names;
 }

@@ -5,10 +5,10 @@ import type { FailureReport } from '../../model/outcomes/failure-report.js';
 import type { DeserializationFailure } from '../../model/records/dlt-record.js';
 import { headersOf, type DeadLetterHop, type Hop, type RetryHop } from './header-profile.js';
 
-/** Of this format. What a newer version adds, an older one leaves as it is. */
+/** Version of this format. An older version keeps headers that a newer one has added. */
 const VERSION = 1;
 
-/** Of a record's arrival: they are shown to its handler, and never written. */
+/** Headers about the reception of a record. A handler sees them, but they are never written. */
 const RECEIVED_ONLY: readonly string[] = [
   EVENTBUS_HEADERS.receivedTimestamp,
   EVENTBUS_HEADERS.consumerInstance,
@@ -18,14 +18,14 @@ const WRITTEN_HEADERS: ReadonlySet<string> = new Set(
   Object.values(EVENTBUS_HEADERS).filter((name) => !RECEIVED_ONLY.includes(name)),
 );
 
-/** What some hop of ours writes. A header of the family that is not known here is a newer version's, and stays. */
+/** Says whether the bus writes this header. An unknown header with the prefix belongs to a newer version, and stays. */
 export const isEventBusHeader = (name: string): boolean =>
   WRITTEN_HEADERS.has(name) || isTierHeader(name);
 
 /**
- * What the bus itself needs to find on a record again, whatever profiles tell its story: whose it
- * is, where it came from and how far it got; and, of a dead letter, why it was given up, for which
- * no other profile has a word.
+ * Headers that the bus itself needs, whatever the header profile: the binding, the original position
+ * and the progress through the tiers. A dead letter also has its reason, which no other profile
+ * contains.
  */
 export function controlHeaders(report: FailureReport, hop: Hop): readonly RecordHeader[] {
   const names = EVENTBUS_HEADERS;

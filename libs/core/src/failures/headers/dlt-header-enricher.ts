@@ -25,7 +25,7 @@ const REDUCTIONS = [
   withoutProfiles,
 ] as const;
 
-/** Puts the story of a dead letter into its headers. */
+/** Writes the failure report of a dead letter into its headers. */
 export class DltHeaderEnricher {
   readonly #profiles: readonly HeaderProfile[];
 
@@ -33,7 +33,7 @@ export class DltHeaderEnricher {
     this.#profiles = profiles.map((name) => HEADER_PROFILES[name]);
   }
 
-  /** From everything there is to tell down to the record as it was written first: one of them has to fit. */
+  /** Yields all headers first, and the record without any of them last: one variant has to fit. */
   *variants(report: FailureReport, hop: DeadLetterHop): Generator<HeaderVariant, void, undefined> {
     const profiles = this.#profiles;
     yield* headerVariants({ report, profiles }, hop, REDUCTIONS);

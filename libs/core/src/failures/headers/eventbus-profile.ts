@@ -9,7 +9,7 @@ import {
   type RetryHop,
 } from './header-profile.js';
 
-/** The bus's own: text, numbers in decimal. Tells what the control headers leave out. */
+/** The bus's own profile: text, numbers in decimal. Contains what the control headers do not. */
 export const eventbusProfile = Object.freeze<HeaderProfile>({
   name: 'eventbus',
   owns: isEventBusHeader,
@@ -17,7 +17,7 @@ export const eventbusProfile = Object.freeze<HeaderProfile>({
     headersOf(hop.kind === 'retry' ? earlierTiers(report, hop) : deadLetterDetails(report, hop)),
 });
 
-/** A tier is exhausted when the record leaves it, not when it is written to it once more. */
+/** A tier is exhausted when the record leaves it, not when the record is written to it again. */
 function earlierTiers({ tierHistory }: FailureReport, hop: RetryHop) {
   return Object.assign(
     {},

@@ -7,7 +7,7 @@ import {
   headers,
   recordOf,
   shown,
-  storyOf,
+  aFailureReport,
 } from '../report/failure-report-samples.spec-support.js';
 import { DltHeaderEnricher } from './dlt-header-enricher.js';
 import { RetryHeaderEnricher } from './retry-header-enricher.js';
@@ -27,7 +27,7 @@ const deadLetter = (
   profiles: readonly HeaderProfileName[],
   report: Partial<FailureReport> = {},
 ): readonly RecordHeader[] => {
-  const [whole] = new DltHeaderEnricher(profiles).variants(storyOf(report), LETTER);
+  const [whole] = new DltHeaderEnricher(profiles).variants(aFailureReport(report), LETTER);
   return whole!.headers;
 };
 const retry = (
@@ -35,7 +35,10 @@ const retry = (
   report: Partial<FailureReport> = {},
   hop: Partial<typeof HOP | { tier: number }> = {},
 ): readonly RecordHeader[] => {
-  const [whole] = new RetryHeaderEnricher(profiles).variants(storyOf(report), { ...HOP, ...hop });
+  const [whole] = new RetryHeaderEnricher(profiles).variants(aFailureReport(report), {
+    ...HOP,
+    ...hop,
+  });
   return whole!.headers;
 };
 
@@ -70,8 +73,8 @@ const WAY_BEHIND = {
   'x-eventbus-tier0-exhausted-at': '1700000002000',
 };
 
-describe('a dead letter in the profile eventbus', () => {
-  it('tells the whole report', () => {
+describe('A dead letter in the profile eventbus', () => {
+  it('contains the whole report', () => {
     const history = [
       { tier: 0, exceptionClass: 'Timeout', exhaustedAt: 5, attempts: 3 },
       { tier: 2, exceptionClass: 'OutOfStock', exhaustedAt: 6, attempts: 4 },
@@ -98,7 +101,7 @@ describe('a dead letter in the profile eventbus', () => {
     });
   });
 
-  it('has neither message nor stack where they are not to be told, and poison only where it is', () => {
+  it('has no message and no stack with exceptionDetail class, and the poison header only for poison', () => {
     const told = names(deadLetter(['eventbus'], { description: { className: 'OutOfStock' } }));
     expect(told).toContain('x-eventbus-last-exception-class');
     expect(told).not.toContain('x-eventbus-last-exception-message');
@@ -107,7 +110,7 @@ describe('a dead letter in the profile eventbus', () => {
   });
 });
 
-describe('a dead letter that could not be read', () => {
+describe('A dead letter that could not be read', () => {
   const deserialization = {
     part: 'value',
     format: 'Avro',
@@ -115,7 +118,7 @@ describe('a dead letter that could not be read', () => {
     reason: 'the schema registry knows no schema 7',
   } as const;
 
-  it('says so in headers of its own, which are no longer there once it is written anew', () => {
+  it('has headers for that, which are removed when it is written again', () => {
     const own = {
       'x-eventbus-deserialization-part': 'value',
       'x-eventbus-deserialization-format': 'Avro',
@@ -129,7 +132,7 @@ describe('a dead letter that could not be read', () => {
   });
 });
 
-describe('a dead letter in the profile spring', () => {
+describe('A dead letter in the profile spring', () => {
   it("has Spring's names in Spring's encodings, and the bus's control headers", () => {
     const report = { originalPartition: 258, originalOffset: 2n ** 33n };
     const found = deadLetter(['spring'], report).filter(({ key }) => key.startsWith('kafka_dlt-'));
@@ -150,13 +153,13 @@ describe('a dead letter in the profile spring', () => {
     expect(others).toEqual(LETTER_CONTROL);
   });
 
-  it('leaves out what there is not to tell', () => {
+  it('has no headers for missing values', () => {
     const told = names(deadLetter(['spring'], { description: { className: 'OutOfStock' } }));
     expect(told.filter((name) => name.includes('exception'))).toEqual(['kafka_dlt-exception-fqcn']);
   });
 });
 
-describe('a dead letter in the profile plain', () => {
+describe('A dead letter in the profile plain', () => {
   const five = (report: Partial<FailureReport> = {}) =>
     shown(deadLetter(['plain'], report).filter(({ key }) => !/^(x-eventbus|trace)/.test(key)));
 
@@ -170,21 +173,21 @@ describe('a dead letter in the profile plain', () => {
     });
   });
 
-  it('has them always, without a message too', () => {
+  it('has all five also without a message', () => {
     expect(five({ description: { className: 'OutOfStock' } })).toMatchObject({
       'exception-message': '',
       'exception-class': 'OutOfStock',
     });
   });
 
-  it('counts retries and replays in one; no call at all is no retry', () => {
+  it('counts retries and replays together; a record without a call has no retry', () => {
     expect(five({ replayCount: 2 })['retry-count']).toBe('4');
     expect(five({ totalAttempts: 0 })['retry-count']).toBe('0');
   });
 });
 
-describe('a dead letter in several profiles', () => {
-  it('has the headers of all of them, each once', () => {
+describe('A dead letter in several profiles', () => {
+  it('has the headers of all profiles, each once', () => {
     const told = names(deadLetter(['eventbus', 'spring', 'plain']));
     expect(new Set(told).size).toBe(told.length);
     for (const profile of ['eventbus', 'spring', 'plain'] as const)
@@ -192,19 +195,19 @@ describe('a dead letter in several profiles', () => {
   });
 });
 
-describe('a record on its way to a retry topic', () => {
+describe('A record for a retry topic', () => {
   it.each<[HeaderProfileName]>([['eventbus'], ['spring'], ['plain']])(
-    'has all that its next reader needs, whatever the profile: %s',
+    'has the headers that its next reader needs, with the profile %s',
     (profile) => {
       expect(shown(retry([profile]))).toMatchObject({ ...RETRY_CONTROL, ...WAY_BEHIND });
     },
   );
 
-  it('has nothing else in the profile eventbus, no message and no stack', () => {
+  it('has no further headers in the profile eventbus, no message and no stack', () => {
     expect(shown(retry(['eventbus']))).toEqual({ ...RETRY_CONTROL, ...WAY_BEHIND });
   });
 
-  it('has the headers of the others besides', () => {
+  it('has the headers of the other profiles as well', () => {
     expect(shown(retry(['plain']))).toMatchObject({
       'original-topic': 'orders.events',
       'retry-count': '3',
@@ -212,7 +215,7 @@ describe('a record on its way to a retry topic', () => {
     expect(names(retry(['spring']))).toContain('kafka_dlt-original-offset');
   });
 
-  it('has not exhausted a tier that it is written to once more', () => {
+  it('has not exhausted a tier to which it is written again', () => {
     const tierHistory = [
       { tier: 0, exceptionClass: 'A', exhaustedAt: 5, attempts: 3 },
       { tier: 2, exceptionClass: 'B', exhaustedAt: 6, attempts: 1 },
@@ -230,7 +233,7 @@ describe('a record on its way to a retry topic', () => {
       { tier: 0, exceptionClass: 'A', exhaustedAt: 5, attempts: 3 },
       { tier: 2, exceptionClass: 'B', exhaustedAt: 6, attempts: 1 },
     ];
-    const report = storyOf({ tier: 2, tierHistory, totalAttempts: 4, replayCount: 2 });
+    const report = aFailureReport({ tier: 2, tierHistory, totalAttempts: 4, replayCount: 2 });
     for (const { headers: written } of new RetryHeaderEnricher(['plain']).variants(report, HOP)) {
       const next = recordOf({ topic: 'orders.events.retry-2', headers: written });
       expect(readRetryHistory(next, 2)).toMatchObject({
@@ -248,7 +251,7 @@ describe('a record on its way to a retry topic', () => {
   });
 });
 
-describe('the headers a record came with', () => {
+describe('The headers that a record came with', () => {
   const brought = headers([
     ['trace', 'a'],
     ['traceparent', '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'],
@@ -270,7 +273,7 @@ describe('the headers a record came with', () => {
     expect(written.slice(0, brought.length)).toEqual(brought);
   });
 
-  it('give way where they are what an earlier hop has written', () => {
+  it('are replaced if an earlier hop has written them', () => {
     const stale = ['eventbus', 'spring', 'plain'] as const;
     const first = retry(stale, {}, { tier: 1 });
     const second = deadLetter(stale, {
@@ -282,14 +285,16 @@ describe('the headers a record came with', () => {
     expect(names(second)).not.toContain('x-eventbus-retry-attempt');
   });
 
-  it('are never lost, whatever they are and whatever is left out for them to fit', () => {
+  it('are never lost, whatever else is removed to make the record fit', () => {
     const own = fc.record({
       key: fc.string({ maxLength: 12 }).map((name) => `app-${name}`),
       value: fc.option(fc.uint8Array({ maxLength: 20 }).map((bytes) => Buffer.from(bytes))),
     });
     fc.assert(
       fc.property(fc.array(own, { maxLength: 12 }), (list) => {
-        const report = storyOf({ record: recordOf({ headers: [...list, ...retry(['spring'])] }) });
+        const report = aFailureReport({
+          record: recordOf({ headers: [...list, ...retry(['spring'])] }),
+        });
         const variants = [
           ...new DltHeaderEnricher(['spring']).variants(report, LETTER),
           ...new RetryHeaderEnricher(['spring']).variants(report, HOP),

@@ -3,7 +3,7 @@ import type { HeaderProfileName } from '../../config/properties/dlt-properties.j
 import type { DltCause, DltReason } from '../../model/records/dlt-record.js';
 import type { FailureReport } from '../../model/outcomes/failure-report.js';
 
-/** Where a record goes with its story. `at` is when it is written there: milliseconds since 1970. */
+/** The next topic of a failed record. `at` is the time of the write: milliseconds since 1970. */
 export type Hop = RetryHop | DeadLetterHop;
 
 export interface RetryHop {
@@ -21,15 +21,15 @@ export interface DeadLetterHop {
   readonly at: number;
 }
 
-/** One way to tell a story in headers. */
+/** A format in which a failure report is written to headers. */
 export interface HeaderProfile {
   readonly name: HeaderProfileName;
-  /** Whether a header of this name is the profile's: what an earlier hop wrote gives way to what this one writes. */
+  /** Says whether a header of this name belongs to the profile. Headers of an earlier hop are replaced. */
   owns(name: string): boolean;
   write(report: FailureReport, hop: Hop): readonly RecordHeader[];
 }
 
-/** The headers that have a value, in this order. */
+/** Headers for the values that are defined, in this order. */
 export function headersOf(
   values: Readonly<Record<string, string | number | bigint | Buffer | undefined>>,
 ): readonly RecordHeader[] {

@@ -12,7 +12,7 @@ export const HEADER_PROFILES: Readonly<Record<HeaderProfileName, HeaderProfile>>
   plain: plainProfile,
 });
 
-/** What a record came with, byte for byte and in its order, without what earlier hops have written. */
+/** The headers that a record came with, byte for byte and in their order, without those of earlier hops. */
 export function originalHeaders(
   headers: readonly RecordHeader[],
   profiles: readonly HeaderProfile[],
@@ -23,8 +23,8 @@ export function originalHeaders(
 }
 
 /**
- * In which of the profiles an earlier hop may have told its story. The plain names are anybody's:
- * they are ours only where all of them are there, as that profile writes them.
+ * Profiles that an earlier hop may have written. Producers use the plain names as well: they count
+ * only if all of them are present, as the plain profile writes them.
  */
 export function writtenProfiles(
   headers: readonly RecordHeader[],

@@ -4,7 +4,7 @@ import {
   headers,
   recordOf,
   shown,
-  storyOf,
+  aFailureReport,
 } from '../report/failure-report-samples.spec-support.js';
 import { DltHeaderEnricher } from './dlt-header-enricher.js';
 import type { HeaderVariant } from './header-variants.js';
@@ -45,13 +45,13 @@ const RETRY_CONTROL = {
   'x-eventbus-fingerprint': '0123456789abcdef',
   'x-eventbus-tier0-attempts': '3',
 };
-describe('what is left out where a record is too large', () => {
+describe('Header variants of a record that is too large', () => {
   const size = (list: readonly RecordHeader[]): number =>
     list.reduce((sum, { key, value }) => sum + key.length + (value?.length ?? 0), 0);
 
-  it('is of a dead letter, one after the other: stack, message, doubles, history, all', () => {
+  it('remove from a dead letter stack, message, further profiles, history and all headers, in this order', () => {
     const enricher = new DltHeaderEnricher(['eventbus', 'spring', 'plain']);
-    const variants = [...enricher.variants(storyOf(), LETTER)];
+    const variants = [...enricher.variants(aFailureReport(), LETTER)];
     expect(variants.map(({ without }) => without.join(', '))).toEqual([
       '',
       'stack',
@@ -68,7 +68,7 @@ describe('what is left out where a record is too large', () => {
     expect(shown(variants.at(-1)!.headers)).toEqual({ trace: 'a' });
   });
 
-  it('is with the message why a record could not be read', () => {
+  it('remove with the message the reason why a record could not be read', () => {
     const deserialization = {
       part: 'value',
       format: 'JSON',
@@ -76,16 +76,16 @@ describe('what is left out where a record is too large', () => {
       reason: 'the parser refused it',
     } as const;
     const variants = [
-      ...new DltHeaderEnricher(['eventbus']).variants(storyOf({ deserialization }), LETTER),
+      ...new DltHeaderEnricher(['eventbus']).variants(aFailureReport({ deserialization }), LETTER),
     ];
     const [, , withoutMessage] = variants.map((variant) => shown(variant.headers));
     expect(withoutMessage).toMatchObject({ 'x-eventbus-deserialization-format': 'JSON' });
     expect(withoutMessage).not.toHaveProperty('x-eventbus-deserialization-reason');
   });
 
-  it('is of a retry everything but what its next reader needs', () => {
+  it('keep in a retry the headers that its next reader needs', () => {
     const enricher = new RetryHeaderEnricher(['spring']);
-    const variants = [...enricher.variants(storyOf(), HOP)];
+    const variants = [...enricher.variants(aFailureReport(), HOP)];
     expect(variants.map(({ without }) => without.at(-1))).toEqual([
       undefined,
       'stack',
@@ -96,8 +96,8 @@ describe('what is left out where a record is too large', () => {
     expect(shown(variants.at(-1)!.headers)).toEqual(RETRY_CONTROL);
   });
 
-  it('is nothing that is not there', () => {
-    const report = storyOf({ description: { className: 'OutOfStock' } });
+  it('skip a step that removes nothing', () => {
+    const report = aFailureReport({ description: { className: 'OutOfStock' } });
     const variants = [...new DltHeaderEnricher(['eventbus']).variants(report, LETTER)];
     expect(variants.map(({ without }) => without.at(-1))).toEqual([
       undefined,
@@ -108,7 +108,7 @@ describe('what is left out where a record is too large', () => {
   });
 });
 
-describe("a producer's own headers with the names of a profile", () => {
+describe("A producer's own headers with the names of a profile", () => {
   const own = [
     ['retry-count', '7'],
     ['original-topic', 'elsewhere'],
@@ -118,8 +118,8 @@ describe("a producer's own headers with the names of a profile", () => {
   const letter = (report: FailureReport) =>
     last(new DltHeaderEnricher(['eventbus', 'plain']).variants(report, LETTER));
 
-  it('give way to the profile, and come back where that is left out', () => {
-    const report = storyOf({ record: record(own) });
+  it('are replaced by the profile, and return when the profile is removed', () => {
+    const report = aFailureReport({ record: record(own) });
     const variants = [...new DltHeaderEnricher(['eventbus', 'plain']).variants(report, LETTER)];
     expect(shown(variants[0]!.headers)).toMatchObject({ 'retry-count': '2' });
     expect(letter(report)).toEqual(Object.fromEntries(own));
@@ -128,9 +128,9 @@ describe("a producer's own headers with the names of a profile", () => {
     expect(hop['x-eventbus-retry-tier']).toBe('2');
   });
 
-  it('are ours once a hop of ours has told its report in it', () => {
-    const [hop] = new RetryHeaderEnricher(['plain']).variants(storyOf(), HOP);
-    const report = storyOf({ record: recordOf({ headers: hop!.headers }) });
+  it('belong to the bus once a hop has written a report in that profile', () => {
+    const [hop] = new RetryHeaderEnricher(['plain']).variants(aFailureReport(), HOP);
+    const report = aFailureReport({ record: recordOf({ headers: hop!.headers }) });
     expect(letter(report)).toEqual({ trace: 'a' });
   });
 });

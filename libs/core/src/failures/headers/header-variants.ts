@@ -5,21 +5,21 @@ import { controlHeaders } from './control-headers.js';
 import type { HeaderProfile, Hop } from './header-profile.js';
 import { originalHeaders, writtenProfiles } from './header-profiles.js';
 
-/** The headers of a record, and what was left out of them so that it fits. */
+/** The headers of a record, and the names of the parts that were removed so that it fits. */
 export interface HeaderVariant {
   readonly headers: readonly RecordHeader[];
   readonly without: readonly string[];
 }
 
-/** What is told, and in which profiles. Without any there are the control headers alone. */
+/** A report and the profiles that write it. Without profiles there are only the control headers. */
 export interface HeaderContent {
   readonly report: FailureReport;
   readonly profiles: readonly HeaderProfile[];
 }
 
-/** A step that makes it less; each goes on from where the one before it was. */
+/** A step that removes a part of the headers. Each step starts from the result of the one before. */
 export interface Reduction {
-  /** What is gone then, for the log. */
+  /** Name of the removed part, for the log. */
   readonly name: string;
   readonly reduce: (telling: HeaderContent) => HeaderContent;
 }
@@ -46,7 +46,7 @@ function withoutReason(failure: DeserializationFailure): DeserializationFailure 
   return rest;
 }
 
-/** Other profiles tell again what the bus's own has told. */
+/** Removes the other profiles, which repeat what the bus's own contains. */
 export const withoutExtraProfiles: Reduction = {
   name: 'further profiles',
   reduce: ({ report, profiles }) => ({
@@ -60,7 +60,7 @@ export const withoutProfiles: Reduction = {
   reduce: ({ report }) => ({ report, profiles: [] }),
 };
 
-/** The whole telling first, then whatever is smaller than the one before. Made only as far as somebody asks. */
+/** Yields all headers first, then smaller and smaller variants. Each is made only when it is needed. */
 export function* headerVariants(
   whole: HeaderContent,
   hop: Hop,

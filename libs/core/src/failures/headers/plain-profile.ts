@@ -11,7 +11,7 @@ export const PLAIN_HEADERS = Object.freeze({
 
 const NAMES: ReadonlySet<string> = new Set(Object.values(PLAIN_HEADERS));
 
-/** Always all five: without a message the header is there and empty. */
+/** Always writes all five headers: without a message the header is present and empty. */
 export const plainProfile = Object.freeze<HeaderProfile>({
   name: 'plain',
   owns: (name) => NAMES.has(name),
@@ -25,7 +25,7 @@ export const plainProfile = Object.freeze<HeaderProfile>({
     }),
 });
 
-/** One counter for retries and replays. The first call is none; a record in a retry topic has its next one still before it. */
+/** Counts retries and replays together. The first call is no retry, and the next call of a record in a retry topic is one already. */
 function retryCount({ totalAttempts, replayCount }: FailureReport, { kind }: Hop): number {
   const behind = kind === 'retry' ? totalAttempts : totalAttempts - 1;
   return replayCount + Math.max(0, behind);

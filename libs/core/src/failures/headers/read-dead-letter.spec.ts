@@ -2,7 +2,11 @@ import fc from 'fast-check';
 import type { BrokerRecord } from '@nest-event-bus/broker';
 import type { HeaderProfileName } from '../../config/properties/dlt-properties.js';
 import { dltRecordOf } from '../report/dlt-record-of.js';
-import { headers, recordOf, storyOf } from '../report/failure-report-samples.spec-support.js';
+import {
+  headers,
+  recordOf,
+  aFailureReport,
+} from '../report/failure-report-samples.spec-support.js';
 import { DltHeaderEnricher } from './dlt-header-enricher.js';
 import { readDeadLetter } from './read-dead-letter.js';
 
@@ -12,7 +16,10 @@ const LETTER = { kind: 'dead-letter', reason: 'MANUAL', cause: 'operator', at: A
 const letterOf = (given: Partial<BrokerRecord>): BrokerRecord =>
   recordOf({ topic: 'orders.events.DLT', partition: 0, offset: 4, timestamp: AT, ...given });
 
-const written = (profiles: readonly HeaderProfileName[], report = storyOf()): BrokerRecord => {
+const written = (
+  profiles: readonly HeaderProfileName[],
+  report = aFailureReport(),
+): BrokerRecord => {
   const [whole] = new DltHeaderEnricher(profiles).variants(report, LETTER);
   return letterOf({ headers: whole!.headers });
 };
@@ -23,8 +30,8 @@ const long = (value: bigint): Buffer => {
   return bytes;
 };
 
-describe('a dead letter', () => {
-  const report = storyOf({
+describe('readDeadLetter()', () => {
+  const report = aFailureReport({
     record: recordOf({
       headers: headers([
         ['trace', 'a'],
@@ -46,12 +53,12 @@ describe('a dead letter', () => {
     [['eventbus']],
     [['eventbus', 'spring']],
     [['plain', 'eventbus', 'spring']],
-  ])('is read as it was told: %p', (profiles) => {
+  ])('reads a dead letter as it was written: %p', (profiles) => {
     const told = dltRecordOf(report, LETTER, profiles);
     expect(readDeadLetter(written(profiles, report))).toEqual(told);
   });
 
-  it('says why it could not be read', () => {
+  it('reads why a record could not be deserialized', () => {
     const deserialization = { part: 'value', format: 'JSON', exceptionClass: 'X' } as const;
     const told = (given: object) => {
       const unreadable = { ...report, deserialization: { ...deserialization, ...given } };
@@ -62,9 +69,9 @@ describe('a dead letter', () => {
   });
 
   it.each<[readonly HeaderProfileName[]]>([[['spring']], [['plain']], [['spring', 'plain']]])(
-    'without the profile eventbus still says whose it is, where it came from and why it was given up: %p',
+    'reads group, origin and reason without the profile eventbus: %p',
     (profiles) => {
-      const unreadable = storyOf({
+      const unreadable = aFailureReport({
         ...report,
         deserialization: { part: 'value', format: 'JSON', exceptionClass: 'X', reason: 'no' },
       });
@@ -91,7 +98,7 @@ describe('a dead letter', () => {
     },
   );
 
-  it('gives its listeners bytes of their own', () => {
+  it('gives listeners copies of the bytes', () => {
     const told = dltRecordOf(report, LETTER, ['eventbus']);
     told.value!.fill(1);
     told.key!.fill(1);
@@ -101,13 +108,13 @@ describe('a dead letter', () => {
   });
 });
 
-describe('a dead letter of Spring', () => {
+describe('readDeadLetter() with a dead letter of Spring', () => {
   const numbers = {
     bytes: [Buffer.from([0, 0, 0, 3]), long(17n), long(1_700_000_000_000n)],
     text: ['3', '17', '1700000000000'],
   } as const;
 
-  it.each(['bytes', 'text'] as const)('is understood with numbers as %s', (encoding) => {
+  it.each(['bytes', 'text'] as const)('understands numbers as %s', (encoding) => {
     const [partition, offset, timestamp] = numbers[encoding];
     const list = headers([
       ['kafka_dlt-exception-fqcn', 'org.shop.OutOfStock'],
@@ -143,7 +150,7 @@ describe('a dead letter of Spring', () => {
   });
 });
 
-describe('a dead letter with the plain headers', () => {
+describe('readDeadLetter() with the plain headers', () => {
   const five = (failed: string) =>
     headers([
       ['original-topic', 'emails'],
@@ -155,7 +162,7 @@ describe('a dead letter with the plain headers', () => {
     ]);
 
   it.each(['2023-11-14T22:13:20Z', '2023-11-14T22:13:20.000Z', '1700000000000'])(
-    'is understood with the time %s',
+    'understands the time %s',
     (failed) => {
       expect(readDeadLetter(letterOf({ headers: five(failed) }))).toMatchObject({
         originalTopic: 'emails',
@@ -170,7 +177,7 @@ describe('a dead letter with the plain headers', () => {
     },
   );
 
-  it('keeps what only looks like one of them', () => {
+  it('keeps headers that only look like plain ones', () => {
     const mine = headers([
       ['retry-count', 'mine'],
       ['original-topic', 'mine, too'],
@@ -179,8 +186,8 @@ describe('a dead letter with the plain headers', () => {
   });
 });
 
-describe('a dead letter that tells little', () => {
-  it('is its own origin where it tells nothing', () => {
+describe('readDeadLetter() with missing headers', () => {
+  it('uses the position of the record without an origin', () => {
     expect(readDeadLetter(letterOf({ headers: [], key: null, value: null }))).toEqual({
       originalTopic: 'orders.events.DLT',
       originalPartition: 0,
@@ -201,7 +208,7 @@ describe('a dead letter that tells little', () => {
     });
   });
 
-  it('is believed in another profile where one is damaged', () => {
+  it('uses another profile if one is damaged', () => {
     const list = headers([
       ['x-eventbus-original-topic', 'orders.events'],
       ['x-eventbus-original-partition', 'three'],
@@ -223,7 +230,7 @@ describe('a dead letter that tells little', () => {
     });
   });
 
-  it('says -1 for a part of its origin that nobody tells', () => {
+  it('returns -1 for an unknown part of the origin', () => {
     const list = headers([['x-eventbus-original-topic', 'orders.events']]);
     expect(readDeadLetter(letterOf({ headers: list }))).toMatchObject({
       originalTopic: 'orders.events',
@@ -232,7 +239,7 @@ describe('a dead letter that tells little', () => {
     });
   });
 
-  it('never throws, whatever its headers are', () => {
+  it('never throws, whatever the headers are', () => {
     const profiles = ['eventbus', 'spring', 'plain'] as const;
     const names = written(profiles).headers.map(({ key }) => key);
     const damaged = fc.record({

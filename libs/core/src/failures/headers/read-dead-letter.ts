@@ -20,9 +20,9 @@ const SPRING_POSITION = {
 };
 
 /**
- * A dead letter as any of the profiles tells it, numbers as text or as Spring's bytes. Where
- * several do, the bus's own is believed first, then Spring's, then the plain one. Headers may be
- * missing or damaged: it never throws.
+ * Reads a dead letter of any profile, with numbers as text or as Spring's bytes. If several profiles
+ * are present, the bus's own wins, then Spring's, then the plain one. Headers may be missing or
+ * damaged: the function never throws.
  */
 export function readDeadLetter(record: BrokerRecord): DltRecord {
   const { headers, timestamp } = record;
@@ -81,7 +81,7 @@ function deserializationOf(headers: readonly RecordHeader[]): Pick<DltRecord, 'd
   return { deserialization: { part: 'value', format, exceptionClass, reason } };
 }
 
-/** Half a position names another record: what nobody tells is -1, unless nothing is told at all. */
+/** Half a position would identify another record. An unknown part is -1, unless no header has any part of it. */
 function originalOf({ topic, partition, offset, headers }: BrokerRecord): OriginalPosition {
   const whole =
     headerPosition(headers, EVENTBUS_POSITION) ?? headerPosition(headers, SPRING_POSITION);
@@ -110,7 +110,7 @@ function attemptsOf(
   return retries === undefined ? 0 : retries + 1;
 }
 
-/** The plain profile writes ISO 8601; some write milliseconds there. */
+/** The plain profile writes ISO 8601; other producers write milliseconds. */
 function failureTime(headers: readonly RecordHeader[]): number | undefined {
   const milliseconds = headerInteger(headers, PLAIN_HEADERS.failureTimestamp);
   if (milliseconds !== undefined) return headerCount(headers, PLAIN_HEADERS.failureTimestamp);

@@ -13,17 +13,17 @@ import {
 
 const REDUCTIONS = [withoutStack, withoutMessage, withoutExtraProfiles, withoutProfiles] as const;
 
-/** Puts what a retry topic's reader has to know into the headers of a record. */
+/** Writes the headers that the reader of a retry topic needs. */
 export class RetryHeaderEnricher {
   readonly #profiles: readonly HeaderProfile[];
 
-  /** The bus's own is always among them: the dead letter that may come of it tells of all tiers. */
+  /** Always includes the bus's own profile, so that a later dead letter contains the history of all tiers. */
   constructor(profiles: readonly HeaderProfileName[]) {
     const all = new Set<HeaderProfileName>(['eventbus', ...profiles]);
     this.#profiles = [...all].map((name) => HEADER_PROFILES[name]);
   }
 
-  /** The last one has the control headers alone, without which no tier could go on with the record. */
+  /** Yields the control headers alone as the last variant. No tier could continue with fewer. */
   variants(report: FailureReport, hop: RetryHop): Generator<HeaderVariant, void, undefined> {
     return headerVariants({ report, profiles: this.#profiles }, hop, REDUCTIONS);
   }

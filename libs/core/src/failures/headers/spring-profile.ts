@@ -1,6 +1,6 @@
 import { headersOf, type HeaderProfile } from './header-profile.js';
 
-/** As Spring for Apache Kafka names them in a dead letter. */
+/** Names that Spring for Apache Kafka uses in a dead letter. */
 export const SPRING_HEADERS = Object.freeze({
   exceptionFqcn: 'kafka_dlt-exception-fqcn',
   exceptionCauseFqcn: 'kafka_dlt-exception-cause-fqcn',
@@ -13,10 +13,10 @@ export const SPRING_HEADERS = Object.freeze({
   originalConsumerGroup: 'kafka_dlt-original-consumer-group',
 });
 
-/** Spring has more of them than are written here; what an earlier hop of its own left is replaced as a whole. */
+/** Prefix of all Spring headers. Headers that Spring wrote earlier are replaced as a whole, although fewer are written here. */
 const PREFIX = 'kafka_dlt-';
 
-/** In Spring's encodings: a partition of four bytes, an offset and a time of eight, big end first. */
+/** Uses Spring's encodings: four bytes for a partition, eight for an offset or a time, big-endian. */
 export const springProfile = Object.freeze<HeaderProfile>({
   name: 'spring',
   owns: (name) => name.startsWith(PREFIX),

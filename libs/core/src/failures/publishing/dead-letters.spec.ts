@@ -23,7 +23,7 @@ beforeEach(() => {
   };
 });
 
-const listener = (invoke: DltListener['invoke'], origin = 'Alerts.tell'): DltListener => ({
+const listener = (invoke: DltListener['invoke'], origin = 'Alerts.notify'): DltListener => ({
   origin,
   invoke,
 });
@@ -48,24 +48,24 @@ function deadLetters(
 const accept = (letters: DeadLetters) =>
   letters.accept(report, letter, new AbortController().signal);
 
-describe('STORE_ONLY', () => {
-  it('writes, and tells nobody', async () => {
-    const tell = jest.fn();
-    const listeners = [listener(tell)];
+describe('DeadLetters with STORE_ONLY', () => {
+  it('writes the record and calls no listener', async () => {
+    const notify = jest.fn();
+    const listeners = [listener(notify)];
     const letters = deadLetters('STORE_ONLY', { handlers: listeners, alerts: listeners });
     expect(await accept(letters)).toBe('stored');
     expect(written).toEqual([described]);
-    expect(tell).not.toHaveBeenCalled();
+    expect(notify).not.toHaveBeenCalled();
   });
 
-  it('rejects when it cannot write', async () => {
+  it('rejects if the record cannot be written', async () => {
     publish = () => Promise.reject(new Error('no such topic'));
     await expect(accept(deadLetters('STORE_ONLY'))).rejects.toThrow('no such topic');
   });
 });
 
-describe('ALERT_AND_STORE', () => {
-  it('tells every alert after the record was written', async () => {
+describe('DeadLetters with ALERT_AND_STORE', () => {
+  it('calls every alert after the record was written', async () => {
     const seen: unknown[] = [];
     const alert = listener((record) => void seen.push([record, written.length]));
     expect(await accept(deadLetters('ALERT_AND_STORE', { alerts: [alert, alert] }))).toBe('stored');
@@ -75,12 +75,12 @@ describe('ALERT_AND_STORE', () => {
     ]);
   });
 
-  it('tells nobody of a record that was not written', async () => {
-    const tell = jest.fn();
+  it('calls no alert for a record that was not written', async () => {
+    const notify = jest.fn();
     publish = () => Promise.reject(new Error('gone'));
-    const letters = deadLetters('ALERT_AND_STORE', { alerts: [listener(tell)] });
+    const letters = deadLetters('ALERT_AND_STORE', { alerts: [listener(notify)] });
     await expect(accept(letters)).rejects.toThrow('gone');
-    expect(tell).not.toHaveBeenCalled();
+    expect(notify).not.toHaveBeenCalled();
   });
 
   it.each([
@@ -99,7 +99,7 @@ describe('ALERT_AND_STORE', () => {
     expect(errors).toEqual(['An alert failed: its dead letter is stored all the same']);
   });
 
-  it('does not wait for an alert that never answers, and gives it up after handlerTimeoutMs', async () => {
+  it('does not wait for an alert that never answers, and logs it after handlerTimeoutMs', async () => {
     const letters = deadLetters('ALERT_AND_STORE', {
       alerts: [listener(() => new Promise(() => undefined))],
     });
@@ -110,10 +110,10 @@ describe('ALERT_AND_STORE', () => {
     expect(errors).toHaveLength(1);
   });
 
-  it('says when all alerts have ended, those that began meanwhile too', async () => {
+  it('resolves whenEnded() after all alerts, also after those that began meanwhile', async () => {
     const answers = [new Deferred(), new Deferred()];
-    let told = 0;
-    const alert = listener(() => answers[told++]!.promise);
+    let called = 0;
+    const alert = listener(() => answers[called++]!.promise);
     const letters = deadLetters('ALERT_AND_STORE', { alerts: [alert] });
     await letters.whenEnded();
     await accept(letters);
@@ -129,23 +129,23 @@ describe('ALERT_AND_STORE', () => {
     expect(letters.count).toBe(0);
   });
 
-  it('leaves alerts out in a storm, and says how many', async () => {
+  it('skips alerts beyond a limit, and logs how many', async () => {
     const answer = new Deferred();
-    const tell = jest.fn(() => answer.promise);
-    const letters = deadLetters('ALERT_AND_STORE', { alerts: [listener(tell)] });
+    const notify = jest.fn(() => answer.promise);
+    const letters = deadLetters('ALERT_AND_STORE', { alerts: [listener(notify)] });
     for (let count = 0; count < 130; count++) await accept(letters);
-    expect(tell).toHaveBeenCalledTimes(100);
+    expect(notify).toHaveBeenCalledTimes(100);
     expect(written).toHaveLength(130);
     answer.resolve();
     await runtime.advance(0);
     expect(errors).toEqual(['Alerts were left out: too many were under way']);
     await accept(letters);
-    expect(tell).toHaveBeenCalledTimes(101);
+    expect(notify).toHaveBeenCalledTimes(101);
   });
 });
 
-describe('CUSTOM', () => {
-  it('asks before it writes; only the word itself discards', async () => {
+describe('DeadLetters with CUSTOM', () => {
+  it("discards only when the handler returns 'discard'", async () => {
     const asked: number[] = [];
     const discard = listener(() => {
       asked.push(written.length);
@@ -162,35 +162,35 @@ describe('CUSTOM', () => {
     expect(written).toHaveLength(1);
   });
 
-  it('stores where there is no handler', async () => {
+  it('stores without a handler', async () => {
     expect(await accept(deadLetters('CUSTOM'))).toBe('stored');
   });
 
-  it('stores when one of several wants it', async () => {
+  it('stores if one of several handlers wants it', async () => {
     const handlers = [listener(() => 'discard'), listener(() => 'store')];
     expect(await accept(deadLetters('CUSTOM', { handlers }))).toBe('stored');
   });
 
-  it('stores when the handler throws', async () => {
+  it('stores if the handler throws', async () => {
     const handlers = [listener(() => Promise.reject(new Error('no')))];
     expect(await accept(deadLetters('CUSTOM', { handlers }))).toBe('stored');
     expect(errors).toEqual(['A dead-letter handler failed: its record is stored']);
   });
 
-  it('stores after handlerTimeoutMs when the handler never answers', async () => {
+  it('stores after handlerTimeoutMs if the handler never answers', async () => {
     const handlers = [listener(() => new Promise(() => undefined))];
     const accepted = accept(deadLetters('CUSTOM', { handlers }));
     await runtime.advance(10_000);
     expect(await accepted).toBe('stored');
   });
 
-  describe('and a record that cannot be written yet', () => {
+  describe('with a record that cannot be written yet', () => {
     const storyAt = (offset: number) =>
       ({ record: { topic: 'orders', partition: 0, offset } }) as FailureReport;
     const { signal } = new AbortController();
     const refuse = () => Promise.reject(new Error('no such topic'));
 
-    it('asks once for each record, however often it is tried', async () => {
+    it('asks the handlers once per record, however often the write is repeated', async () => {
       const ask = jest.fn(() => 'store');
       const letters = deadLetters('CUSTOM', { handlers: [listener(ask)] });
       const write = publish;
@@ -205,7 +205,7 @@ describe('CUSTOM', () => {
       expect(ask).toHaveBeenCalledTimes(3);
     });
 
-    it('remembers no more than so many answers', async () => {
+    it('remembers a limited number of answers', async () => {
       const ask = jest.fn(() => 'store');
       const letters = deadLetters('CUSTOM', { handlers: [listener(ask)] });
       publish = refuse;

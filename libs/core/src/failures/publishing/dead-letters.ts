@@ -9,9 +9,9 @@ import type { DltVerdict } from '../../model/extension-points/handler-interfaces
 import type { DltPublisher } from './dlt-publisher.js';
 import type { FailureReport } from '../../model/outcomes/failure-report.js';
 
-/** A function of the user that is given dead letters. */
+/** A function of the application that gets dead letters. */
 export interface DltListener {
-  /** For messages: `AlertService.onDeadLetter`. */
+  /** Appears in messages: `AlertService.onDeadLetter`. */
   readonly origin: string;
   invoke(record: DltRecord): unknown;
 }
@@ -19,25 +19,25 @@ export interface DltListener {
 export interface DeadLettersParts {
   readonly binding: Pick<ResolvedBinding, 'name' | 'dlt'>;
   readonly publisher: Pick<DltPublisher, 'publish' | 'describe'>;
-  /** Asked where the strategy is CUSTOM. */
+  /** Called with strategy CUSTOM, before the write. */
   readonly handlers: readonly DltListener[];
-  /** Told where the strategy is ALERT_AND_STORE. */
+  /** Called with strategy ALERT_AND_STORE, after the write. */
   readonly alerts: readonly DltListener[];
   readonly runtime: Runtime;
   readonly logger: DriverLogger;
 }
 
-/** As many answers are kept of records that could not be written yet. */
+/** Limit for remembered answers about records that could not be written yet. */
 const MAX_ANSWERS = 1_000;
 
 export type DeadLetterResult = 'stored' | 'discarded';
 
-/** As many alerts may be under way; a storm of dead letters must not fill the memory with them. */
+/** Limit for running alerts, so that a burst of dead letters does not fill the memory. */
 const MAX_ALERTS = 100;
 
-/** Takes dead letters in: each is written to the dead-letter topic, and what the strategy asks for is done besides. */
+/** Writes dead letters to the dead-letter topic, and carries out `dlt.strategy`. */
 export class DeadLetters implements PendingAlerts {
-  /** Records that are to be stored, by their handlers' word, and could not be written yet: nobody is asked twice. */
+  /** Records that their handlers want stored and that could not be written yet. Handlers are not asked twice. */
   readonly #mustBeStored = new Set<string>();
   readonly #runningAlerts = new Set<Promise<void>>();
   #skippedAlerts = 0;
@@ -52,7 +52,7 @@ export class DeadLetters implements PendingAlerts {
     while (this.#runningAlerts.size > 0) await Promise.all(this.#runningAlerts);
   }
 
-  /** Rejects with DltPublishException: then nobody has the record but its own topic. */
+  /** Rejects with DltPublishException if the dead-letter topic did not take the record. */
   async accept(
     report: FailureReport,
     reason: DeadLetterReason,
@@ -68,7 +68,7 @@ export class DeadLetters implements PendingAlerts {
     return 'stored';
   }
 
-  /** Only the word itself discards: whatever else a handler does, the record is stored. */
+  /** Discards the record only if every handler answers 'discard'. Otherwise it is stored. */
   async #isDiscarded(report: FailureReport, reason: DeadLetterReason): Promise<boolean> {
     const name = recordNameOf(report);
     if (this.#mustBeStored.has(name)) return false;
@@ -81,7 +81,7 @@ export class DeadLetters implements PendingAlerts {
     return isDiscarded;
   }
 
-  /** Of partitions that were taken away some are left over: the oldest go. */
+  /** Removes the oldest answers beyond the limit. Revoked partitions leave some behind. */
   #rememberMustBeStored(name: string): void {
     this.#mustBeStored.add(name);
     const [oldest] = this.#mustBeStored;
@@ -98,7 +98,7 @@ export class DeadLetters implements PendingAlerts {
     }
   }
 
-  /** The record is safe already, and does not wait for it. */
+  /** The record is written already, and does not wait for the alert. */
   #startAlert(alert: DltListener, record: DltRecord): void {
     if (this.#runningAlerts.size >= MAX_ALERTS) {
       this.#skippedAlerts += 1;
@@ -128,7 +128,7 @@ export class DeadLetters implements PendingAlerts {
     this.#skippedAlerts = 0;
   }
 
-  /** One that never answers counts as failed. */
+  /** A function that never answers counts as failed. */
   #bounded({ origin, invoke }: DltListener, record: DltRecord): Promise<unknown> {
     const { runtime, binding } = this.parts;
     const { handlerTimeoutMs } = binding.dlt;

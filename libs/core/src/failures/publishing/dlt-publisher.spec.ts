@@ -14,7 +14,7 @@ import {
   headers,
   recordOf,
   shown,
-  storyOf,
+  aFailureReport,
 } from '../report/failure-report-samples.spec-support.js';
 
 const DLT = 'orders.events.DLT';
@@ -30,7 +30,7 @@ afterEach(() => testBed.end());
 const publisher = (...given: Parameters<PublishingTestBed['parts']>): DltPublisher =>
   new DltPublisher(testBed.parts(...given));
 
-describe('a dead letter', () => {
+describe('DltPublisher', () => {
   beforeEach(() => testBed.topic(DLT));
 
   it.each([
@@ -45,16 +45,16 @@ describe('a dead letter', () => {
       ['b', null],
       ['a', Buffer.from([255])],
     ]);
-    const report = storyOf({ record: recordOf({ key, value, headers: brought }) });
+    const report = aFailureReport({ record: recordOf({ key, value, headers: brought }) });
     await testBed.done(publisher().publish(report, LETTER));
     const [letter] = await testBed.records(DLT);
     expect([letter?.key, letter?.value]).toEqual([key, value]);
     expect(letter?.headers.slice(0, 3)).toEqual(brought);
   });
 
-  it('has the time of now, so that retention counts from here, and the original one in its headers', async () => {
+  it('writes the present time, so that retention counts from it, and the original time as a header', async () => {
     await testBed.runtime.advance(5_000);
-    await testBed.done(publisher().publish(storyOf(), LETTER));
+    await testBed.done(publisher().publish(aFailureReport(), LETTER));
     const [letter] = await testBed.records(DLT);
     const { timestamp, headers: all } = letter!;
     expect(testBed.runtime.now() - timestamp).toBeLessThan(1_000);
@@ -64,46 +64,48 @@ describe('a dead letter', () => {
     });
   });
 
-  it('is told of as it was written, and can be told of before', async () => {
+  it('describes a dead letter before the write as it is written', async () => {
     const letters = publisher({ headerProfile: ['eventbus', 'spring'] });
-    const before = letters.describe(storyOf(), LETTER);
-    const told = await testBed.done(letters.publish(storyOf(), LETTER));
+    const before = letters.describe(aFailureReport(), LETTER);
+    const told = await testBed.done(letters.publish(aFailureReport(), LETTER));
     const [letter] = await testBed.records(DLT);
     expect(told).toEqual(readDeadLetter(letter!));
     expect({ ...before, dltTimestamp: told.dltTimestamp }).toEqual(told);
-    expect(told.value).not.toBe(storyOf().record.value);
+    expect(told.value).not.toBe(aFailureReport().record.value);
   });
 
-  it('is told of whole where a part of it had no room', async () => {
+  it('describes the whole dead letter if some headers did not fit', async () => {
     await testBed.topic('small', 400);
     const letters = publisher({ topic: 'small' });
-    const told = await testBed.done(letters.publish(storyOf(), LETTER));
+    const told = await testBed.done(letters.publish(aFailureReport(), LETTER));
     const hop = { kind: 'dead-letter', ...LETTER, at: told.dltTimestamp } as const;
-    expect(told).toEqual(dltRecordOf(storyOf(), hop, ['eventbus']));
+    expect(told).toEqual(dltRecordOf(aFailureReport(), hop, ['eventbus']));
     expect(told.lastExceptionMessage).toBe('no stock');
   });
 
-  it('is with the others of its key', async () => {
+  it('writes records with one key to one partition', async () => {
     await testBed.topic('wide', undefined, 8);
     const letters = publisher({ topic: 'wide' });
     for (let count = 0; count < 4; count++)
-      await testBed.done(letters.publish(storyOf({ originalOffset: BigInt(count) }), LETTER));
+      await testBed.done(
+        letters.publish(aFailureReport({ originalOffset: BigInt(count) }), LETTER),
+      );
     const partitions = new Set((await testBed.records('wide')).map(({ partition }) => partition));
     expect(partitions.size).toBe(1);
   });
 });
 
-describe('a dead letter that cannot be written', () => {
-  it('rejects where the topic is missing, and says what to do', async () => {
+describe('DltPublisher with a record that cannot be written', () => {
+  it('rejects if the topic is missing, and says what to do', async () => {
     const error = await testBed.failureOf(
-      publisher({ publishTimeoutMs: 2_000 }).publish(storyOf(), LETTER),
+      publisher({ publishTimeoutMs: 2_000 }).publish(aFailureReport(), LETTER),
     );
     expect(error).toMatchObject({ code: 'DLT_PUBLISH', retriable: true });
     expect(error.message).toContain(`could not be written to topic '${DLT}'`);
     expect(error.cause).toBeInstanceOf(Error);
   });
 
-  it('rejects where the broker refuses', async () => {
+  it('rejects if the broker refuses the write', async () => {
     await testBed.topic(DLT);
     testBed.broker.faults.refuse(
       { operation: 'produce', topic: DLT },
@@ -113,38 +115,40 @@ describe('a dead letter that cannot be written', () => {
       },
     );
     const letters = publisher();
-    const error = await testBed.failureOf(letters.publish(storyOf(), LETTER));
+    const error = await testBed.failureOf(letters.publish(aFailureReport(), LETTER));
     expect(error.message).toContain('It was not written.');
     expect(error.message).toContain('Grant the permission');
     expect(await testBed.records(DLT)).toEqual([]);
-    await testBed.done(letters.publish(storyOf(), LETTER));
+    await testBed.done(letters.publish(aFailureReport(), LETTER));
     expect(await testBed.records(DLT)).toHaveLength(1);
   });
 
-  it('rejects where the producer is closed, or cannot be had', async () => {
+  it('rejects if the producer is closed, or cannot be created', async () => {
     const closed = (): ProducerSession => {
       throw new ClosedError('The driver was closed.');
     };
     const error = await testBed.failureOf(
-      publisher({}, { producer: closed }).publish(storyOf(), LETTER),
+      publisher({}, { producer: closed }).publish(aFailureReport(), LETTER),
     );
     expect(error.message).toContain('The driver was closed.');
   });
 
-  it('rejects where the driver does not say that it has written it', async () => {
+  it('rejects if the driver does not confirm the write', async () => {
     const producer = { send: () => Promise.resolve([]) } as unknown as ProducerSession;
-    await testBed.failureOf(publisher({}, { producer: () => producer }).publish(storyOf(), LETTER));
+    await testBed.failureOf(
+      publisher({}, { producer: () => producer }).publish(aFailureReport(), LETTER),
+    );
   });
 });
 
 describe('dlt.publishTimeoutMs', () => {
   const timed = async (letters: DltPublisher): Promise<readonly [number, string]> => {
     const startedAt = testBed.runtime.monotonic();
-    const { message } = await testBed.failureOf(letters.publish(storyOf(), LETTER));
+    const { message } = await testBed.failureOf(letters.publish(aFailureReport(), LETTER));
     return [testBed.runtime.monotonic() - startedAt, message];
   };
 
-  it('is 30 s by default, and any duration', () => {
+  it('is 30 s by default, and takes any duration', () => {
     expect(resolvedOrders().dlt.publishTimeoutMs).toBe(30_000);
     expect(resolvedOrders({ dlt: { publishTimeoutMs: '5s' } }).dlt.publishTimeoutMs).toBe(5_000);
   });
@@ -158,7 +162,7 @@ describe('dlt.publishTimeoutMs', () => {
     expect(message).toContain('It is not known whether it was written');
   });
 
-  it('ends one that no driver ever settles', async () => {
+  it('ends a write that the driver never settles', async () => {
     const producer = { send: () => new Promise(() => undefined) } as unknown as ProducerSession;
     const letters = publisher({ publishTimeoutMs: 3_000 }, { producer: () => producer });
     const [took, message] = await timed(letters);
@@ -166,7 +170,7 @@ describe('dlt.publishTimeoutMs', () => {
     expect(message).toContain('It took longer than dlt.publishTimeoutMs (3000 ms)');
   });
 
-  it('is shared by all attempts to make it fit', async () => {
+  it('is shared by all attempts to make the record fit', async () => {
     await testBed.topic('small', 250);
     testBed.broker.faults.delayRequests({ operation: 'produce', topic: 'small' }, 400);
     const [took] = await timed(publisher({ topic: 'small', publishTimeoutMs: 1_000 }));
@@ -175,7 +179,7 @@ describe('dlt.publishTimeoutMs', () => {
     expect(await testBed.records('small')).toEqual([]);
   });
 
-  it('begins no attempt after its end', async () => {
+  it('starts no attempt after its end', async () => {
     let sends = 0;
     const send = async (): Promise<never> => {
       sends += 1;
@@ -184,12 +188,12 @@ describe('dlt.publishTimeoutMs', () => {
     };
     const producer = { send } as unknown as ProducerSession;
     const letters = publisher({ publishTimeoutMs: 1_000 }, { producer: () => producer });
-    await testBed.failureOf(letters.publish(storyOf(), LETTER));
+    await testBed.failureOf(letters.publish(aFailureReport(), LETTER));
     await testBed.runtime.advance(10_000);
     expect(sends).toBe(1);
   });
 
-  it('is told to the driver, which gives the record up by itself', async () => {
+  it('is passed to the driver, which gives the record up by itself', async () => {
     const seen: (SendOptions | undefined)[] = [];
     const send: ProducerSession['send'] = (_, options) => {
       seen.push(options);
@@ -198,16 +202,16 @@ describe('dlt.publishTimeoutMs', () => {
     const producer = { send } as unknown as ProducerSession;
     const { signal } = new AbortController();
     const letters = publisher({ publishTimeoutMs: 3_000 }, { producer: () => producer });
-    await testBed.failureOf(letters.publish(storyOf(), LETTER, signal));
+    await testBed.failureOf(letters.publish(aFailureReport(), LETTER, signal));
     expect(seen).toEqual([{ timeoutMs: 3_000, signal }]);
   });
 });
 
-describe('a redaction that is broken', () => {
-  it('is told with each record, without what it was to take out', async () => {
+describe('A dlt.redact that throws', () => {
+  it('is logged for each record, without the text that it had to remove', async () => {
     await testBed.topic(DLT);
     const description = { className: 'OutOfStock', isRedactionBroken: true };
-    await testBed.done(publisher().publish(storyOf({ description }), LETTER));
+    await testBed.done(publisher().publish(aFailureReport({ description }), LETTER));
     expect(testBed.lines).toMatchObject([
       {
         level: 'error',

@@ -7,7 +7,7 @@ import { DltHeaderEnricher } from '../headers/dlt-header-enricher.js';
 import type { DeadLetterHop } from '../headers/header-profile.js';
 import { failureMessage, RecordWriter, type RecordWriterParts } from './record-writer.js';
 
-/** The one place that writes to the dead-letter topic of a binding. */
+/** Writes to the dead-letter topic of a binding. Nothing else does. */
 export class DltPublisher {
   readonly #parts: RecordWriterParts;
   readonly #writer: RecordWriter;
@@ -19,15 +19,15 @@ export class DltPublisher {
     this.#headers = new DltHeaderEnricher(parts.binding.dlt.headerProfile);
   }
 
-  /** The dead letter that would be written now. */
+  /** The dead letter as it would be written now. */
   describe(report: FailureReport, letter: DeadLetterReason): DltRecord {
     return dltRecordOf(report, this.#hop(letter), this.#parts.binding.dlt.headerProfile);
   }
 
   /**
-   * Resolves once all in-sync replicas have the record: its key and value byte for byte, and as
-   * much of its story as the topic takes. Rejects with DltPublishException; then the record must
-   * stay where it is.
+   * Resolves once all in-sync replicas have the record: its key and value byte for byte, and as many
+   * headers of its failure as the topic takes. After a DltPublishException the record must stay in
+   * its place.
    */
   async publish(
     report: FailureReport,
@@ -42,14 +42,14 @@ export class DltPublisher {
     } catch (cause) {
       const message = failureMessage('A dead letter', report, topic, cause);
       const failure = new DltPublishException(message, { cause });
-      // What was called off says nothing about the topic.
+      // A cancelled write says nothing about the topic.
       if (!signal?.aborted) this.#parts.publishProblems.failed(topic, failure);
       throw failure;
     }
     return dltRecordOf(report, hop, headerProfile);
   }
 
-  /** Its time is that of the write, not of the record: retention counts from now. */
+  /** Uses the time of the write, not that of the record, because retention counts from it. */
   #hop(letter: DeadLetterReason): DeadLetterHop {
     return { kind: 'dead-letter', ...letter, at: this.#parts.runtime.now() };
   }

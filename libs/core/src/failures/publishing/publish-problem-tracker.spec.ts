@@ -1,7 +1,7 @@
 import { DltPublisher } from './dlt-publisher.js';
 import { PublishProblemTracker } from './publish-problem-tracker.js';
 import { PublishingTestBed } from './publishers.spec-support.js';
-import { storyOf } from '../report/failure-report-samples.spec-support.js';
+import { aFailureReport } from '../report/failure-report-samples.spec-support.js';
 
 const DLT = 'orders.events.DLT';
 const LETTER = { reason: 'RETRIES_EXHAUSTED', cause: 'exhausted' } as const;
@@ -16,22 +16,22 @@ afterEach(() => testBed.end());
 const publisher = (...given: Parameters<PublishingTestBed['parts']>): DltPublisher =>
   new DltPublisher(testBed.parts(...given));
 
-describe('the trouble of a topic', () => {
-  it('begins with a write that fails and ends with one that succeeds', async () => {
+describe('PublishProblemTracker', () => {
+  it('adds a topic after a failed write, and removes it after a successful one', async () => {
     const changes = jest.fn();
     const leave = testBed.publishProblems.onChange(changes);
     const letters = publisher({ publishTimeoutMs: 1_000 });
-    const first = await testBed.failureOf(letters.publish(storyOf(), LETTER));
-    const [trouble] = testBed.publishProblems.all;
-    expect(trouble).toMatchObject({ topic: DLT, error: first });
+    const first = await testBed.failureOf(letters.publish(aFailureReport(), LETTER));
+    const [problem] = testBed.publishProblems.all;
+    expect(problem).toMatchObject({ topic: DLT, error: first });
     await testBed.runtime.advance(10_000);
-    const second = await testBed.failureOf(letters.publish(storyOf(), LETTER));
+    const second = await testBed.failureOf(letters.publish(aFailureReport(), LETTER));
     const [later] = testBed.publishProblems.all;
-    expect(later).toMatchObject({ topic: DLT, error: second, since: trouble!.since });
-    expect(later!.lastSeen).toBeGreaterThan(trouble!.lastSeen);
+    expect(later).toMatchObject({ topic: DLT, error: second, since: problem!.since });
+    expect(later!.lastSeen).toBeGreaterThan(problem!.lastSeen);
     expect(changes).toHaveBeenCalledTimes(1);
     await testBed.topic(DLT);
-    await testBed.done(letters.publish(storyOf(), LETTER));
+    await testBed.done(letters.publish(aFailureReport(), LETTER));
     expect(testBed.publishProblems.all).toEqual([]);
     expect(changes).toHaveBeenCalledTimes(2);
     leave();
@@ -39,11 +39,11 @@ describe('the trouble of a topic', () => {
     expect(changes).toHaveBeenCalledTimes(2);
   });
 
-  it('is none where the write was called off', async () => {
+  it('ignores a cancelled write', async () => {
     await testBed.topic(DLT);
     testBed.broker.faults.loseRequests({ operation: 'produce', topic: DLT });
     const work = new AbortController();
-    const writing = publisher().publish(storyOf(), LETTER, work.signal);
+    const writing = publisher().publish(aFailureReport(), LETTER, work.signal);
     writing.catch(() => undefined);
     await testBed.runtime.advance(100);
     work.abort(new Error('the partition was taken away'));
@@ -51,7 +51,7 @@ describe('the trouble of a topic', () => {
     expect(testBed.publishProblems.all).toEqual([]);
   });
 
-  it('goes with the binding, and a listener that throws does no harm', () => {
+  it('forgets all topics when the binding stops, even if a listener throws', () => {
     const heard = jest.fn();
     testBed.publishProblems.onChange(() => {
       throw new Error('no');
@@ -66,10 +66,10 @@ describe('the trouble of a topic', () => {
     expect(threw.map(({ level }) => level)).toEqual(['error', 'error']);
   });
 
-  it('is told when it begins and when it ends, with the record that waits and what to do', async () => {
+  it('logs the first failure, with the waiting record and what to do, and the end', async () => {
     const letters = publisher({ publishTimeoutMs: 1_000 });
     for (let tries = 0; tries < 3; tries++)
-      await testBed.failureOf(letters.publish(storyOf(), LETTER));
+      await testBed.failureOf(letters.publish(aFailureReport(), LETTER));
     expect(testBed.lines).toMatchObject([
       { level: 'error', context: { binding: 'orders', to: DLT } },
     ]);
@@ -79,8 +79,8 @@ describe('the trouble of a topic', () => {
     expect(message).toContain('stays where it is and is tried again');
     expect(JSON.stringify(testBed.lines)).not.toContain('no stock');
     await testBed.topic(DLT);
-    await testBed.done(letters.publish(storyOf(), LETTER));
-    await testBed.done(letters.publish(storyOf(), LETTER));
+    await testBed.done(letters.publish(aFailureReport(), LETTER));
+    await testBed.done(letters.publish(aFailureReport(), LETTER));
     expect(testBed.lines.slice(1)).toEqual([
       {
         level: 'info',
@@ -91,25 +91,25 @@ describe('the trouble of a topic', () => {
   });
 
   it.each([30_000, 180_000])(
-    'lasts from one try to the next, with %d ms for each, and no longer',
+    'keeps a topic from one attempt to the next, with %d ms per attempt, and no longer',
     async (publishTimeoutMs) => {
-      const trouble = new PublishProblemTracker(
+      const problem = new PublishProblemTracker(
         'orders',
         publishTimeoutMs,
         testBed.runtime,
         testBed.logger,
       );
-      trouble.failed(DLT, new Error('gone'));
+      problem.failed(DLT, new Error('gone'));
       const since = testBed.runtime.now();
       await testBed.runtime.advance(60_000 + publishTimeoutMs);
-      expect(trouble.all).toMatchObject([{ topic: DLT, since }]);
-      trouble.failed(DLT, new Error('gone'));
-      expect(trouble.all).toMatchObject([{ since }]);
+      expect(problem.all).toMatchObject([{ topic: DLT, since }]);
+      problem.failed(DLT, new Error('gone'));
+      expect(problem.all).toMatchObject([{ since }]);
       expect(testBed.lines).toHaveLength(1);
       await testBed.runtime.advance(120_000 + publishTimeoutMs);
-      expect(trouble.all).toEqual([]);
-      trouble.failed(DLT, new Error('gone'));
-      expect(trouble.all).toMatchObject([{ since: testBed.runtime.now() }]);
+      expect(problem.all).toEqual([]);
+      problem.failed(DLT, new Error('gone'));
+      expect(problem.all).toMatchObject([{ since: testBed.runtime.now() }]);
       expect(testBed.lines).toHaveLength(2);
     },
   );

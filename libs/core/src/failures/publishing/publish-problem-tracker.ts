@@ -2,24 +2,24 @@ import type { DriverLogger } from '@nest-event-bus/broker';
 import type { Runtime } from '@nest-event-bus/broker/runtime';
 import type { PublishProblems, TopicProblem } from '../../model/outcomes/publish-problems.js';
 
-/** Longer than a partition ever waits between two tries, beside what a try itself takes. */
+/** Longer than a partition ever waits between two attempts, not counting the attempt itself. */
 const TRIED_WITHIN_MS = 120_000;
 
-/** Of one binding, shared by its publishers. At most one entry for each of its topics. */
+/** Tracks the topics of one binding that cannot be written to. Shared by its publishers; one entry per topic. */
 export class PublishProblemTracker implements PublishProblems {
   readonly #topics = new Map<string, TopicProblem>();
   readonly #listeners = new Set<() => void>();
 
   constructor(
     private readonly binding: string,
-    /** For one try. */
+    /** Timeout of one attempt. */
     private readonly publishTimeoutMs: number,
     private readonly runtime: Pick<Runtime, 'now'>,
     private readonly logger: DriverLogger,
   ) {}
 
   get all(): readonly TopicProblem[] {
-    return [...this.#topics.values()].filter((trouble) => this.#isCurrent(trouble));
+    return [...this.#topics.values()].filter((problem) => this.#isCurrent(problem));
   }
 
   onChange(listener: () => void): () => void {
@@ -27,7 +27,7 @@ export class PublishProblemTracker implements PublishProblems {
     return () => void this.#listeners.delete(listener);
   }
 
-  /** Told once, by the words of the first error: it names the record and says what to do. */
+  /** Logs only the first error of a topic: its message names the record and says what to do. */
   failed(topic: string, error: Error): void {
     const now = this.runtime.now();
     const earlier = this.#topics.get(topic);
@@ -50,14 +50,14 @@ export class PublishProblemTracker implements PublishProblems {
     this.#notifyListeners();
   }
 
-  /** The binding was stopped: what it could not write is somebody else's now. */
+  /** Called when the binding was stopped: another process has its records now. */
   clear(): void {
     if (this.#topics.size === 0) return;
     this.#topics.clear();
     this.#notifyListeners();
   }
 
-  /** What nobody tries to write any more is somebody else's by now. */
+  /** Checks for a recent attempt. Without one, another process has the records by now. */
   #isCurrent({ lastSeen }: TopicProblem): boolean {
     return this.runtime.now() - lastSeen < TRIED_WITHIN_MS + this.publishTimeoutMs;
   }
@@ -67,7 +67,7 @@ export class PublishProblemTracker implements PublishProblems {
       try {
         listener();
       } catch (error) {
-        this.logger.error('A listener for the trouble of topics threw', {
+        this.logger.error('A listener for publish problems threw', {
           binding: this.binding,
           error: String(error),
         });

@@ -27,7 +27,7 @@ export class PublishingTestBed {
 
   parts(dlt: Partial<ResolvedDlt> = {}, given: Partial<RecordWriterParts> = {}): RecordWriterParts {
     const producer = this.driver.producer();
-    const { runtime, logger, publishProblems: trouble } = this;
+    const { runtime, logger, publishProblems } = this;
     const all = {
       topic: 'orders.events.DLT',
       headerProfile: ['eventbus'],
@@ -38,7 +38,7 @@ export class PublishingTestBed {
     return {
       binding,
       producer: () => producer,
-      publishProblems: trouble,
+      publishProblems,
       runtime,
       logger,
       ...given,
@@ -52,7 +52,7 @@ export class PublishingTestBed {
     return this.done(created.then(() => undefined));
   }
 
-  /** All that is in the topic, partition by partition. */
+  /** Records of the topic, partition by partition. */
   records(topic: string): Promise<readonly BrokerRecord[]> {
     return this.done(this.#read(topic));
   }
@@ -66,7 +66,7 @@ export class PublishingTestBed {
     return watch;
   }
 
-  /** What the work rejects with. */
+  /** Returns the error with which the work rejects. */
   async failureOf(work: Promise<unknown>): Promise<Error> {
     const failure = await this.done(
       work.then(

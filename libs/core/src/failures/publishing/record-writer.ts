@@ -12,30 +12,30 @@ import type { FailureReport } from '../../model/outcomes/failure-report.js';
 import type { HeaderVariant } from '../headers/header-variants.js';
 import type { PublishProblemTracker } from './publish-problem-tracker.js';
 
-/** What the publishers of a binding share. */
+/** Parts that the publishers of a binding share. */
 export interface RecordWriterParts {
   readonly binding: Pick<ResolvedBinding, 'name' | 'dlt'>;
-  /** Asked for each write. Its acknowledgements are by all in-sync replicas. */
+  /** Called for each write. The producer waits for all in-sync replicas. */
   readonly producer: () => ProducerSession;
-  /** For what the topic takes in no other way. */
+  /** Used for records that the topic takes only compressed. */
   readonly compressingProducer?: () => ProducerSession | undefined;
   readonly publishProblems: PublishProblemTracker;
   readonly runtime: Runtime;
   readonly logger: DriverLogger;
 }
 
-/** One write of a record that goes on with its key and value untouched. */
+/** A write of a record, with its key and value unchanged. */
 export interface RecordWrite {
   readonly topic: string;
   readonly report: FailureReport;
-  /** Of the record in its new topic: milliseconds since 1970. */
+  /** Timestamp of the record in its new topic: milliseconds since 1970. */
   readonly at: number;
-  /** From the whole story to the least of it; the first that is not too large is written. */
+  /** Headers from the largest variant to the smallest. The first that fits is written. */
   readonly variants: Iterable<HeaderVariant>;
   readonly signal: AbortSignal | undefined;
 }
 
-/** The topic takes the record in none of its variants. */
+/** The record is too large for the topic in every variant. */
 export class AllVariantsTooLargeError extends Error {
   constructor(cause: Error) {
     super(
@@ -46,19 +46,19 @@ export class AllVariantsTooLargeError extends Error {
   }
 }
 
-/** Writes one record, acknowledged and within its time, with as much of its story as fits. */
+/** Writes one record within `dlt.publishTimeoutMs`, with as many headers of its failure as fit. */
 export class RecordWriter {
   constructor(private readonly parts: RecordWriterParts) {}
 
-  /** Rejects when the record was not written, or nobody knows; in its own time even where the driver never answers. */
+  /** Rejects if the record was not written, or if that is unknown; within the timeout even if the driver never answers. */
   async write(write: RecordWrite): Promise<void> {
-    const { runtime, binding, publishProblems: trouble } = this.parts;
+    const { runtime, binding, publishProblems } = this.parts;
     const { publishTimeoutMs } = binding.dlt;
     this.#logBrokenRedaction(write.report);
     const endsAt = runtime.monotonic() + publishTimeoutMs;
     const late = (): Error => timeoutError(publishTimeoutMs);
     const variant = await within(runtime, publishTimeoutMs, this.#send(write, endsAt), late);
-    trouble.succeeded(write.topic);
+    publishProblems.succeeded(write.topic);
     if (variant.without.length > 0) this.#logReducedHeaders(write, variant);
   }
 
@@ -82,7 +82,7 @@ export class RecordWriter {
     throw new AllVariantsTooLargeError(refusal!);
   }
 
-  /** Each variant as it is, and compressed: its topic counts what is written, and it may have come compressed itself. */
+  /** Tries each variant uncompressed and compressed. The limit of a topic applies to the written bytes, and the record may have come compressed. */
   *#attempts(variants: RecordWrite['variants']): Generator<[HeaderVariant, ProducerSession]> {
     for (const variant of variants) {
       yield [variant, this.parts.producer()];
@@ -123,7 +123,7 @@ function timeoutError(publishTimeoutMs: number): Error {
   );
 }
 
-/** For the message of an exception: what was not written where, what that means, and why. */
+/** The message of an exception: which record was not written to which topic, the effect, and the reason. */
 export function failureMessage(
   what: string,
   { binding, record: { topic, partition, offset } }: FailureReport,

@@ -10,7 +10,7 @@ import {
   type RecordWriterParts,
 } from './record-writer.js';
 
-/** A retry topic takes the record not even with nothing but the headers by which it finds its way: it cannot be retried there. */
+/** The record does not fit into the retry topic, even with the control headers alone. It cannot be retried there. */
 export class RecordTooLargeForRetryError extends Error {
   constructor(topic: string, cause: Error) {
     super(`The record does not fit into retry topic '${topic}'. ${cause.message}`, { cause });
@@ -18,7 +18,7 @@ export class RecordTooLargeForRetryError extends Error {
   }
 }
 
-/** The one place that writes to the retry topics of a binding. */
+/** Writes to the retry topics of a binding. Nothing else does. */
 export class RetryPublisher {
   readonly #parts: RecordWriterParts;
   readonly #writer: RecordWriter;
@@ -31,9 +31,9 @@ export class RetryPublisher {
   }
 
   /**
-   * Resolves once all in-sync replicas have the record, its key and value byte for byte: records of
-   * one key meet in one partition there, too. Rejects with RecordTooLargeForRetryError where no tier
-   * can help, else with RetryPublishException; then the record must stay where it is.
+   * Resolves once all in-sync replicas have the record, with its key and value byte for byte, so that
+   * records with one key share a partition there, too. Rejects with RecordTooLargeForRetryError if no
+   * tier can help, else with RetryPublishException. The record must then stay in its place.
    */
   async publish(
     report: FailureReport,
@@ -59,7 +59,7 @@ export class RetryPublisher {
     signal: AbortSignal | undefined,
   ): RetryPublishException {
     const failure = new RetryPublishException(message, { cause });
-    // What was called off says nothing about the topic.
+    // A cancelled write says nothing about the topic.
     if (!signal?.aborted) this.#parts.publishProblems.failed(topic, failure);
     return failure;
   }

@@ -26,7 +26,7 @@ interface Given {
   readonly dlt?: object;
 }
 
-const tell = ({ delivery, failed, tier = 0, ...given }: Given = {}) =>
+const reportOf = ({ delivery, failed, tier = 0, ...given }: Given = {}) =>
   createFailureReport({
     binding: { name: 'orders', groupId: 'shop', dlt: { ...dlt, ...given.dlt } },
     delivery: aDelivery({ record: recordOf(), ...delivery }),
@@ -42,7 +42,7 @@ const tell = ({ delivery, failed, tier = 0, ...given }: Given = {}) =>
   });
 
 const fingerprint = (error = new Timeout('slow')): string =>
-  tell({ failed: { error } }).fingerprint;
+  reportOf({ failed: { error } }).fingerprint;
 
 const inTier2 = (fingerprintBefore: string | null = fingerprint()) =>
   recordOf({
@@ -69,11 +69,11 @@ const inTier2 = (fingerprintBefore: string | null = fingerprint()) =>
     ]),
   });
 
-describe('the report of a failure on the main topic', () => {
-  it('begins where the record is, and now', () => {
+describe('createFailureReport() on the main topic', () => {
+  it('starts with the position of the record and the present time', () => {
     const record = recordOf();
     const error = new Timeout('slow');
-    expect(tell({ delivery: { record }, failed: { error } })).toEqual({
+    expect(reportOf({ delivery: { record }, failed: { error } })).toEqual({
       binding: 'orders',
       groupId: 'shop',
       record,
@@ -105,35 +105,35 @@ describe('the report of a failure on the main topic', () => {
     ['a record that could not be prepared as tried once', { redeliveries: 0 }, 1, 1, 1],
     ['no call where none was made', { redeliveries: 0 }, 0, 0, 1],
   ])('counts %s', (_, history, attempts, total, deliveries) => {
-    const report = tell({ delivery: { history }, failed: { attempts } });
+    const report = reportOf({ delivery: { history }, failed: { attempts } });
     expect(report).toMatchObject({ totalAttempts: total, delivery: deliveries });
     expect(report.tierHistory).toMatchObject([{ attempts: total }]);
   });
 });
 
-describe('the first failure', () => {
+describe('firstFailureAt', () => {
   const lastFailure = aRememberedFailure({ firstFailureAt: 1_000, fingerprint: 'varied' });
 
-  it('is that of the first call of this delivery', () => {
-    expect(tell({ failed: { firstFailedAt: 5_000 } })).toMatchObject({
+  it('is the time of the first call of this delivery', () => {
+    expect(reportOf({ failed: { firstFailedAt: 5_000 } })).toMatchObject({
       firstFailureAt: 5_000,
       failedAt: NOW,
     });
   });
 
-  it('is one before it in its place', () => {
+  it('is the time of an earlier failure in the same place', () => {
     const delivery = { history: { redeliveries: 1, lastFailure } };
-    expect(tell({ delivery, failed: { firstFailedAt: 5_000 } }).firstFailureAt).toBe(1_000);
+    expect(reportOf({ delivery, failed: { firstFailedAt: 5_000 } }).firstFailureAt).toBe(1_000);
   });
 
-  it('is one in the topics before', () => {
+  it('is the time of a failure in an earlier topic', () => {
     const later = { ...lastFailure, firstFailureAt: 3_000 };
     const delivery = { record: inTier2(), history: { lastFailure: later } };
-    expect(tell({ tier: 2, delivery }).firstFailureAt).toBe(2_000);
+    expect(reportOf({ tier: 2, delivery }).firstFailureAt).toBe(2_000);
   });
 });
 
-describe('a record that could not be read', () => {
+describe('createFailureReport() for a record that could not be read', () => {
   const unreadable = (options = {}) =>
     new DeserializationException('The value of orders-0-1 is not JSON: the parser refused it.', {
       format: 'JSON',
@@ -141,11 +141,11 @@ describe('a record that could not be read', () => {
       cause: new SyntaxError('Unexpected token j in "jane@example.org"'),
       ...options,
     });
-  const told = (error: Error, options: object = {}) =>
-    tell({ failed: { error, attempts: 1 }, dlt: options }).deserialization;
+  const deserializationOf = (error: Error, options: object = {}) =>
+    reportOf({ failed: { error, attempts: 1 }, dlt: options }).deserialization;
 
-  it('says which part, as what, with which error, and why in words of ours', () => {
-    expect(told(unreadable())).toEqual({
+  it('contains the part, the format, the error class and a reason of the library', () => {
+    expect(deserializationOf(unreadable())).toEqual({
       part: 'value',
       format: 'JSON',
       exceptionClass: 'SyntaxError',
@@ -153,36 +153,36 @@ describe('a record that could not be read', () => {
     });
   });
 
-  it('says why only where all is told', () => {
+  it('contains the reason only with full exception detail', () => {
     const rest = { part: 'value', format: 'JSON', exceptionClass: 'SyntaxError' };
-    expect(told(unreadable(), { exceptionDetail: 'class' })).toEqual(rest);
-    expect(told(unreadable(), { redact: () => ({ message: '***' }) })).toEqual(rest);
-    expect(told(unreadable({ reason: undefined }))).toEqual(rest);
+    expect(deserializationOf(unreadable(), { exceptionDetail: 'class' })).toEqual(rest);
+    expect(deserializationOf(unreadable(), { redact: () => ({ message: '***' }) })).toEqual(rest);
+    expect(deserializationOf(unreadable({ reason: undefined }))).toEqual(rest);
   });
 
-  it('is bounded, and something even where little is known', () => {
+  it('is limited in size, and complete even if little is known', () => {
     expect(
-      told(unreadable({ format: 'x'.repeat(1_000), reason: 'y'.repeat(5_000) })),
+      deserializationOf(unreadable({ format: 'x'.repeat(1_000), reason: 'y'.repeat(5_000) })),
     ).toMatchObject({
       format: 'x'.repeat(256),
       reason: 'y'.repeat(1_024),
     });
-    expect(told(new DeserializationException('x'))).toEqual({
+    expect(deserializationOf(new DeserializationException('x'))).toEqual({
       part: 'value',
       format: 'unknown',
       exceptionClass: 'unknown',
     });
   });
 
-  it('is no other failure', () => {
-    expect(told(new Timeout('slow'))).toBeUndefined();
+  it('is absent for other failures', () => {
+    expect(deserializationOf(new Timeout('slow'))).toBeUndefined();
   });
 });
 
-describe('the report of a failure in a retry topic', () => {
-  const report = tell({ tier: 2, delivery: { record: inTier2() } });
+describe('createFailureReport() in a retry topic', () => {
+  const report = reportOf({ tier: 2, delivery: { record: inTier2() } });
 
-  it('goes on with what the headers tell', () => {
+  it('continues the history in the headers', () => {
     expect(report).toMatchObject({
       originalTopic: 'orders.events',
       originalPartition: 3,
@@ -196,79 +196,82 @@ describe('the report of a failure in a retry topic', () => {
     });
   });
 
-  it('takes no more of a class from them than a class may have', () => {
+  it('limits the class names that it reads from headers', () => {
     const long = `${'x'.repeat(255)}\u00e9${'y'.repeat(5_000)}`;
     const list = [...inTier2().headers, ...headers([['x-eventbus-tier1-exception', long]])];
-    const { tierHistory } = tell({ tier: 2, delivery: { record: recordOf({ headers: list }) } });
+    const { tierHistory } = reportOf({
+      tier: 2,
+      delivery: { record: recordOf({ headers: list }) },
+    });
     expect(tierHistory[1]).toMatchObject({ tier: 1, exceptionClass: 'x'.repeat(255) });
   });
 
-  it('adds to what is known of this tier', () => {
+  it('adds to the attempts of this tier', () => {
     expect(report.tierHistory).toEqual([
       { tier: 0, exceptionClass: 'TypeError', exhaustedAt: 3_000, attempts: 3 },
       { tier: 2, exceptionClass: 'Timeout', exhaustedAt: NOW, attempts: 7 },
     ]);
   });
 
-  it('takes a record that stayed in its place for no further delivery of the tier', () => {
+  it('counts no further delivery of the tier for a record that stayed in its place', () => {
     const history = { redeliveries: 5, failures: 4, calls: 4 };
     const delivery = { record: inTier2(), history };
-    expect(tell({ tier: 2, delivery })).toMatchObject({ delivery: 2, totalAttempts: 14 });
+    expect(reportOf({ tier: 2, delivery })).toMatchObject({ delivery: 2, totalAttempts: 14 });
   });
 });
 
-describe('the fingerprint', () => {
-  it('is of the class and the message', () => {
+describe('The fingerprint', () => {
+  it('is made of the class and the message', () => {
     expect(fingerprint(new Timeout('slow'))).toBe(fingerprint());
     expect(fingerprint(new Timeout('slower'))).not.toBe(fingerprint());
     expect(fingerprint(new TypeError('slow'))).not.toBe(fingerprint());
   });
 
-  it('has nothing in it that must not be told', () => {
+  it('contains no redacted text', () => {
     const hidden = (message: string, options: object) =>
-      tell({ failed: { error: new Timeout(message) }, dlt: options }).fingerprint;
+      reportOf({ failed: { error: new Timeout(message) }, dlt: options }).fingerprint;
     const byClass = { exceptionDetail: 'class' };
     expect(hidden('of jane', byClass)).toBe(hidden('of john', byClass));
     const redacted = { redact: () => ({ message: 'of somebody' }) };
     expect(hidden('of jane', redacted)).toBe(hidden('of john', redacted));
   });
 
-  it('says varied once a record failed in another way, and for ever', () => {
-    const other = tell({ tier: 2, delivery: { record: inTier2('0123456789abcdef') } });
+  it('stays varied once a record failed in another way', () => {
+    const other = reportOf({ tier: 2, delivery: { record: inTier2('0123456789abcdef') } });
     expect(other).toMatchObject({ fingerprint: 'varied', isPoison: false });
-    const later = tell({ tier: 2, delivery: { record: inTier2('varied') } });
+    const later = reportOf({ tier: 2, delivery: { record: inTier2('varied') } });
     expect(later).toMatchObject({ fingerprint: 'varied', isPoison: false });
   });
 });
 
-describe('a poison record', () => {
-  it('failed in the same way on each of several calls', () => {
-    expect(tell({ failed: { attempts: 1 } }).isPoison).toBe(false);
-    expect(tell({ failed: { attempts: 2 } }).isPoison).toBe(true);
-    expect(tell({ tier: 2, delivery: { record: inTier2() } }).isPoison).toBe(true);
+describe('isPoison', () => {
+  it('is true if several calls failed in the same way', () => {
+    expect(reportOf({ failed: { attempts: 1 } }).isPoison).toBe(false);
+    expect(reportOf({ failed: { attempts: 2 } }).isPoison).toBe(true);
+    expect(reportOf({ tier: 2, delivery: { record: inTier2() } }).isPoison).toBe(true);
   });
 
-  it('is none whose calls failed in several ways within a delivery', () => {
+  it('is false if the calls of a delivery failed in several ways', () => {
     const failed = { hasVaried: true };
-    expect(tell({ failed })).toMatchObject({ fingerprint: 'varied', isPoison: false });
-    const later = tell({ tier: 2, delivery: { record: inTier2() }, failed });
+    expect(reportOf({ failed })).toMatchObject({ fingerprint: 'varied', isPoison: false });
+    const later = reportOf({ tier: 2, delivery: { record: inTier2() }, failed });
     expect(later).toMatchObject({ fingerprint: 'varied', isPoison: false });
   });
 
-  it('is none because somebody gave it up', () => {
+  it('is false for a record that was given up', () => {
     const error = new DeadLetterRequestedException('no such customer');
-    expect(tell({ failed: { error, reason: 'handler-gave-up' } }).isPoison).toBe(false);
+    expect(reportOf({ failed: { error, reason: 'handler-gave-up' } }).isPoison).toBe(false);
   });
 
-  it('is nobody of whose earlier failures nothing is known', () => {
+  it('is false if the earlier failures are unknown', () => {
     const delivery = { record: inTier2(null) };
-    expect(tell({ tier: 2, delivery })).toMatchObject({
+    expect(reportOf({ tier: 2, delivery })).toMatchObject({
       fingerprint: fingerprint(),
       isPoison: false,
     });
   });
 
-  it('is one that failed in its place, in the same way each time', () => {
+  it('is true if the record failed in its place, in the same way each time', () => {
     const delivery = (earlier: string | undefined) => ({
       history: {
         redeliveries: 2,
@@ -280,26 +283,26 @@ describe('a poison record', () => {
       },
     });
     const failed = { attempts: 1 };
-    const report = (earlier?: string) => tell({ delivery: delivery(earlier), failed });
+    const report = (earlier?: string) => reportOf({ delivery: delivery(earlier), failed });
     expect(report(fingerprint())).toMatchObject({ fingerprint: fingerprint(), isPoison: true });
     expect(report('0123456789abcdef')).toMatchObject({ fingerprint: 'varied', isPoison: false });
     expect(report('varied')).toMatchObject({ fingerprint: 'varied', isPoison: false });
     expect(report()).toMatchObject({ fingerprint: fingerprint(), isPoison: false });
   });
 
-  it('is none that failed in its place as it had not failed in the topics before', () => {
+  it('is false if the record failed in another way in earlier topics', () => {
     const lastFailure = aRememberedFailure({ fingerprint: fingerprint() });
     const delivery = {
       record: inTier2('0123456789abcdef'),
       history: { redeliveries: 1, lastFailure },
     };
-    const report = tell({ tier: 2, delivery, failed: { attempts: 1 } });
+    const report = reportOf({ tier: 2, delivery, failed: { attempts: 1 } });
     expect(report).toMatchObject({ fingerprint: 'varied', isPoison: false });
   });
 
   it.each([
     ['cannot be read', new DeserializationException('not JSON')],
-    ['has a type that nobody takes', new UnknownEventTypeException('no handler')],
+    ['has a type without a handler', new UnknownEventTypeException('no handler')],
     ['is not valid', new PayloadValidationException('no id', ['id'])],
     [
       'is not valid, in a batch',
@@ -307,16 +310,16 @@ describe('a poison record', () => {
         cause: new PayloadValidationException('no id', []),
       }),
     ],
-  ])('%s', (_, error) => {
-    expect(tell({ failed: { error, attempts: 1 } }).isPoison).toBe(true);
+  ])('is true for a record that %s', (_, error) => {
+    expect(reportOf({ failed: { error, attempts: 1 } }).isPoison).toBe(true);
   });
 });
 
-describe('the error of a batch', () => {
-  it('is what the handler wrapped', () => {
+describe('The error of a batch', () => {
+  it('is the error that the handler wrapped', () => {
     const cause = new Timeout('slow');
     const error = new BatchProcessingException(2, 'stopped at 2', [], { cause });
-    const report = tell({ failed: { error } });
+    const report = reportOf({ failed: { error } });
     expect(report.description.className).toBe('Timeout');
   });
 });

@@ -24,7 +24,7 @@ export interface FailureReportSource {
   readonly binding: Pick<ResolvedBinding, 'name' | 'groupId' | 'dlt'>;
   readonly delivery: Delivery;
   readonly failed: Failure;
-  /** Where the delivery came from: 0 is the main topic. */
+  /** The tier of the delivery: 0 is the main topic. */
   readonly tier: number;
   readonly runtime: Pick<Runtime, 'now'>;
 }
@@ -53,7 +53,7 @@ export function createFailureReport(source: FailureReportSource): FailureReport 
     originalOffset: earlier.original.offset,
     originalTimestamp: earlier.originalTimestamp,
     tier,
-    // In a tier each delivery is a hop of its own. A record that stays in its place there is no new one.
+    // The deliveries of a tier are hops. A record that stays in its place there is not delivered anew.
     delivery: tier === 0 ? history.failures + 1 : earlier.delivery,
     totalAttempts: earlier.totalAttempts + calls,
     firstFailureAt:

@@ -12,8 +12,8 @@ class Named extends Error {
 
 const bytes = (text: string | undefined): number => Buffer.byteLength(text ?? '');
 
-describe('what is told of an exception', () => {
-  it('is its class, its message, its stack, and the class of its cause', () => {
+describe('describeError()', () => {
+  it('returns the class, the message, the stack and the class of the cause', () => {
     const error = new OutOfStock('item 7', { cause: new TypeError('secret') });
     const description = describeError(error, full);
     expect(description).toEqual({
@@ -28,7 +28,7 @@ describe('what is told of an exception', () => {
   it.each([
     ['its own name', new Named('x'), 'SOLD_OUT'],
     [
-      'the name that somebody gave it',
+      'the name that the application gave it',
       Object.assign(new Error('x'), { name: 'AbortError' }),
       'AbortError',
     ],
@@ -38,16 +38,16 @@ describe('what is told of an exception', () => {
       new (class Sub extends TypeError {})('x'),
       'Sub',
     ],
-    ['that of a built-in', new RangeError('x'), 'RangeError'],
-    ['what a getter says', new DOMException('x', 'TimeoutError'), 'TimeoutError'],
+    ['the name of a built-in class', new RangeError('x'), 'RangeError'],
+    ['the result of a getter', new DOMException('x', 'TimeoutError'), 'TimeoutError'],
     ['Error where there is none', new (class extends Error {})('x'), 'Error'],
     ['Error where the name is none', Object.assign(new Error('x'), { name: 7 }), 'Error'],
-  ])('by the name of %s', (_, error, expected) => {
+  ])('uses %s', (_, error, expected) => {
     expect(describeError(error, full).className).toBe(expected);
   });
 
   it.each(['message', 'stack'] as const)(
-    'has %s of so many bytes, and no character in two',
+    'limits the %s in bytes, and cuts no character in two',
     (part) => {
       const limit = TEXT_LIMITS[part];
       for (const [text, expected] of [
@@ -64,13 +64,13 @@ describe('what is told of an exception', () => {
     },
   );
 
-  it('has limits as they were specified', () => {
+  it('has the specified limits', () => {
     expect(TEXT_LIMITS).toEqual({ className: 256, message: 1024, stack: 2048 });
     const error = Object.assign(new Error(), { name: 'é'.repeat(200) });
     expect(bytes(describeError(error, full).className)).toBe(256);
   });
 
-  it('is something even of an error that has nothing, or throws when it is asked', () => {
+  it('describes even an error without properties, or with getters that throw', () => {
     const empty = Object.assign(new Error(), { message: undefined, stack: 7 }) as Error;
     expect(describeError(empty, full)).toEqual({ className: 'Error', message: '' });
     const hostile = new Proxy(new Error('x'), {
@@ -95,10 +95,10 @@ describe('dlt.exceptionDetail', () => {
     expect(resolvedOrders().dlt.exceptionDetail).toBe('full');
   });
 
-  it("tells with 'class' nothing but the class, and redacts nothing", () => {
+  it("writes with 'class' only the class, and redacts nothing", () => {
     const redact = jest.fn();
-    const told = describeError(error, { exceptionDetail: 'class', redact });
-    expect(told).toEqual({ className: 'OutOfStock' });
+    const description = describeError(error, { exceptionDetail: 'class', redact });
+    expect(description).toEqual({ className: 'OutOfStock' });
     expect(redact).not.toHaveBeenCalled();
   });
 });
@@ -106,25 +106,25 @@ describe('dlt.exceptionDetail', () => {
 describe('dlt.redact', () => {
   const error = new OutOfStock('for jane@example.org');
 
-  it('is taken as it is, and by default there is none', () => {
+  it('is optional, and used as given', () => {
     const redact: ErrorRedaction = ({ message }) => ({ message });
     expect(resolvedOrders({ dlt: { redact } }).dlt.redact).toBe(redact);
     expect(resolvedOrders().dlt.redact).toBeUndefined();
   });
 
-  it('says what is told', () => {
+  it('decides about the text', () => {
     const redact = ({ message }: Error) => ({ message: message.replace(/\S+@\S+/, '***') });
-    const told = describeError(error, redacting(redact));
-    expect(told).toEqual({ className: 'OutOfStock', message: 'for ***' });
+    const description = describeError(error, redacting(redact));
+    expect(description).toEqual({ className: 'OutOfStock', message: 'for ***' });
   });
 
-  it('may tell a stack; its words have the same limits', () => {
+  it('may return a stack, within the same limits', () => {
     const long = 'é'.repeat(3_000);
-    const told = describeError(
+    const description = describeError(
       error,
       redacting(() => ({ message: long, stack: long })),
     );
-    expect([bytes(told.message), bytes(told.stack)]).toEqual([1024, 2048]);
+    expect([bytes(description.message), bytes(description.stack)]).toEqual([1024, 2048]);
   });
 
   it.each([
@@ -150,8 +150,8 @@ describe('dlt.redact', () => {
         },
       }),
     ],
-  ])('that %s tells the class only', (_, redact) => {
-    const told = describeError(error, redacting(redact));
-    expect(told).toEqual({ className: 'OutOfStock', isRedactionBroken: true });
+  ])('leaves only the class if it %s', (_, redact) => {
+    const description = describeError(error, redacting(redact));
+    expect(description).toEqual({ className: 'OutOfStock', isRedactionBroken: true });
   });
 });

@@ -3,12 +3,12 @@ import type { ErrorDescription } from '../../model/outcomes/failure-report.js';
 import { isOneOf } from '../faults/thrown.js';
 import { limitedText } from './limited-text.js';
 
-/** In bytes of UTF-8. */
+/** Limits in bytes of UTF-8. */
 export const TEXT_LIMITS = Object.freeze({ className: 256, message: 1024, stack: 2048 });
 
 export type DescriptionOptions = Pick<ResolvedDlt, 'exceptionDetail' | 'redact'>;
 
-/** Never throws, whatever the error has for properties and `redact` does. */
+/** Describes an error, as far as `dlt.exceptionDetail` and `dlt.redact` allow. Never throws, whatever the properties of the error and `redact` do. */
 export function describeError(
   error: Error,
   { exceptionDetail, redact }: DescriptionOptions,
@@ -47,14 +47,14 @@ function redactedText(
   try {
     return toErrorText(redact(error));
   } catch {
-    // Told by isRedactionBroken. What it threw may hold what it was to take out.
+    // Reported as isRedactionBroken. The error of `redact` may hold the text that it had to remove.
     return undefined;
   }
 }
 
 function toErrorText(given: unknown): ErrorText | undefined {
   if (typeof given !== 'object' || given === null) return undefined;
-  // A promise that nobody waits for must not become an unhandled rejection.
+  // The promise is ignored, and must not become an unhandled rejection.
   if (given instanceof Promise) given.catch(() => undefined);
   const { message, stack } = given as Readonly<Record<string, unknown>>;
   if (typeof message !== 'string') return undefined;
@@ -71,8 +71,8 @@ function namesOf(error: Error): ErrorDescription {
 }
 
 /**
- * A name that the error or its very class was given; bundlers change those of classes. Else the
- * class's: an inherited name is that of another one.
+ * The `name` of the error or of its own class, because bundlers rename classes. Without one the name
+ * of the class: an inherited `name` belongs to another class.
  */
 function classNameOf(error: Error): string {
   const candidates = [readSafely(() => givenName(error)), readSafely(() => error.constructor.name)];
@@ -85,7 +85,7 @@ function givenName(error: Error): unknown {
   return [error, prototype].some((each) => Object.hasOwn(each, 'name')) ? error.name : undefined;
 }
 
-/** Whoever throws may give its error getters that throw. Then it is as if it had no such property. */
+/** An error may have getters that throw. Such a property counts as missing. */
 function readSafely(read: () => unknown): unknown {
   try {
     return read();

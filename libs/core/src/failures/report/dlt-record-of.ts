@@ -6,8 +6,8 @@ import type { DeadLetterHop } from '../headers/header-profile.js';
 import { HEADER_PROFILES, originalHeaders } from '../headers/header-profiles.js';
 
 /**
- * The dead letter that a story comes to, for those who are told of it. Its bytes are its own: what
- * a listener writes into them changes nothing that goes to a topic.
+ * Makes the dead letter that handlers and alerts get. Its bytes are copies: a listener that writes
+ * into them changes nothing that goes to a topic.
  */
 export function dltRecordOf(
   report: FailureReport,

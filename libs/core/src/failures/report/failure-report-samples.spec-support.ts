@@ -34,8 +34,8 @@ export const recordOf = (given: Partial<BrokerRecord> = {}): BrokerRecord => ({
   ...given,
 });
 
-/** Of a record that failed three times on the main topic. */
-export const storyOf = (given: Partial<FailureReport> = {}): FailureReport => ({
+/** The report of a record that failed three times on the main topic. */
+export const aFailureReport = (given: Partial<FailureReport> = {}): FailureReport => ({
   binding: 'orders',
   groupId: 'shop',
   record: recordOf(),

@@ -1,6 +1,6 @@
-/** A prefix of the text that takes at most so many bytes as UTF-8. No character is cut in two; what is none becomes U+FFFD. */
+/** A prefix of the text with at most `maxBytes` bytes of UTF-8. No character is cut in two; a lone surrogate becomes U+FFFD. */
 export function limitedText(text: string, maxBytes: number): string {
-  // No UTF-16 unit takes less than one byte: a text of megabytes is not encoded for its first few.
+  // A UTF-16 unit takes at least one byte, so only the first units of a long text are encoded.
   const bytes = Buffer.from(text.slice(0, maxBytes), 'utf8');
   let end = Math.min(bytes.length, maxBytes);
   while (end > 0 && isContinuation(bytes[end])) end--;

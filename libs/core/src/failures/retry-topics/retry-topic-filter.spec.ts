@@ -44,31 +44,31 @@ const retried = (attempt: number, at = 1_000_000) =>
 beforeEach(() => void warnings.splice(0));
 
 describe('A record in a retry topic', () => {
-  it('is due when the delay of the tier is over since it was written there', () => {
+  it('is due when the delay of the tier has passed since the write', () => {
     expect(entrance().dueAt(retried(1))).toBe(1_010_000);
     expect(entrance().dueAt(retried(3))).toBe(1_010_000);
   });
 
-  it('waits longer with each delivery where retry.tiers[] has a multiplier, up to maxDelayMs', () => {
+  it('waits longer with each delivery if retry.tiers[] has a multiplier, up to maxDelayMs', () => {
     const growing = entrance({ multiplier: 3, maxDelayMs: 60_000 });
     expect([1, 2, 3, 9].map((attempt) => growing.dueAt(retried(attempt)))).toEqual([
       1_010_000, 1_030_000, 1_060_000, 1_060_000,
     ]);
   });
 
-  it('waits as long as the tier says even where maxDelayMs is shorter', () => {
+  it('waits for the delay of the tier even if maxDelayMs is shorter', () => {
     expect(entrance({ maxDelayMs: 1_000 }).dueAt(retried(2))).toBe(1_010_000);
   });
 
   it.each(['', 'soon', '-5', '1e3', '99999999999999999999'])(
-    'has waited since its own time where it says "%s"',
+    'has waited since its timestamp if the header says "%s"',
     (text) => {
       const headers = { 'x-eventbus-retry-timestamp': text, 'x-eventbus-retry-attempt': text };
       expect(entrance().dueAt(record(headers))).toBe(910_000);
     },
   );
 
-  it('of another group is foreign, and waits for nothing', () => {
+  it('of another group is foreign and due at once', () => {
     const other = record({
       'x-eventbus-group-id': 'billing',
       'x-eventbus-retry-timestamp': '1000000',
@@ -77,12 +77,12 @@ describe('A record in a retry topic', () => {
     expect(entrance().dueAt(other)).toBe(0);
   });
 
-  it('is ours when it names our group, or nobody', () => {
+  it('belongs to the binding if it names its group, or none', () => {
     expect(entrance().isForeign(retried(1))).toBe(false);
     expect(entrance().isForeign(record())).toBe(false);
   });
 
-  it('from the future is told once: somebody has to look after a clock', () => {
+  it('from the future is logged once as a clock difference', () => {
     const gate = entrance();
     gate.dueAt(retried(1, 1_059_999));
     expect(warnings).toEqual([]);
@@ -91,13 +91,13 @@ describe('A record in a retry topic', () => {
     expect(warnings).toHaveLength(1);
   });
 
-  it('from a future that no clock is ahead by has waited since its own time', () => {
+  it('from an impossible future has waited since its timestamp', () => {
     const microseconds = 1_700_000_000_000_000;
     expect(entrance().dueAt(retried(1, microseconds))).toBe(910_000);
     expect(warnings).toHaveLength(1);
   });
 
-  it('of which nobody knows when it was written waits from when it was first seen', async () => {
+  it('without a plausible time waits from when it was first seen', async () => {
     const runtime = new VirtualRuntime({ startAt: 1_000_000 });
     const gate = entrance({}, runtime);
     const unknown = (offset: number) => ({ ...record({}, 9_000_000_000_000), offset });
@@ -108,7 +108,7 @@ describe('A record in a retry topic', () => {
     expect(gate.dueAt(unknown(2))).toBe(1_014_000);
   });
 
-  it('reads the headers of whoever wrote them as bytes', () => {
+  it('may have its headers as bytes', () => {
     const at = Buffer.alloc(8);
     at.writeBigInt64BE(990_000n);
     const headers = [{ key: 'x-eventbus-retry-timestamp', value: at }];

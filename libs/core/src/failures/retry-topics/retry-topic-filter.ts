@@ -8,40 +8,40 @@ import { headerText } from '../../model/records/header-text.js';
 
 export interface RetryTopicFilterParts {
   readonly tier: ResolvedTier;
-  /** Of the binding, not of the tier. */
+  /** The group of the binding, not that of the tier. */
   readonly groupId: string;
   readonly runtime: Runtime;
   readonly logger: DriverLogger;
 }
 
-/** Clocks of two machines differ a little; by more than this somebody should know. */
+/** A larger difference between the clocks of two machines is logged. */
 const CLOCK_SKEW_TO_REPORT_MS = 60_000;
 
-/** What lies farther ahead is no clock that is wrong, but a header that is. */
+/** A time even farther ahead is a wrong header, not a wrong clock. */
 const MOST_PLAUSIBLE_AHEAD_MS = 86_400_000;
 
-/** Says which records of a retry topic are this binding's, and when their delay is over. */
+/** Decides which records of a retry topic belong to this binding, and when their delay is over. */
 export class RetryTopicFilter {
   #hasWarned = false;
-  /** By partition: the latest record of which nobody knows when it was written, and when it was seen first. */
+  /** The latest record per partition without a plausible time of its write, and when it was seen first. */
   readonly #firstSeen = new Map<number, { readonly offset: number; readonly at: number }>();
 
   constructor(private readonly parts: RetryTopicFilterParts) {}
 
-  /** Groups that read one topic share its retry topics: each handles what it failed itself. */
+  /** Groups that read one topic share its retry topics. Each handles only the records that it failed itself. */
   isForeign({ headers }: BrokerRecord): boolean {
     const groupId = headerText(headers, EVENTBUS_HEADERS.groupId);
     return groupId !== undefined && groupId !== this.parts.groupId;
   }
 
-  /** By the clock of who wrote it. Whatever stands in its headers, it does not hold its partition up for ever. */
+  /** Counts the delay by the clock of the writer. Wrong headers never block the partition for ever. */
   dueAt(record: BrokerRecord): number {
     if (this.isForeign(record)) return 0;
     const delivery = headerCount(record.headers, EVENTBUS_HEADERS.retryAttempt) || 1;
     return this.#writeTimeOf(record) + delayMsOf(this.parts.tier, delivery);
   }
 
-  /** A record that nobody here wrote has waited since its own time; where that cannot be either, since it was first seen. */
+  /** A record without our header has waited since its timestamp; if that is not plausible, since it was first seen. */
   #writeTimeOf(record: BrokerRecord): number {
     const now = this.parts.runtime.now();
     const saidAt = headerCount(record.headers, EVENTBUS_HEADERS.retryTimestamp);

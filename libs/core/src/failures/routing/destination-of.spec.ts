@@ -44,7 +44,7 @@ function goesTo(
   return to.kind === 'dead-letter' ? `${to.reason} ${to.cause}` : to.kind;
 }
 
-describe('The next tier', () => {
+describe('NEXT_TIER', () => {
   it.each([
     [{ tier: 0, delivery: 1 }, 'tier 1, delivery 1'],
     [{ tier: 0, delivery: 9 }, 'tier 1, delivery 1'],
@@ -55,11 +55,11 @@ describe('The next tier', () => {
     [{ tier: 3, delivery: 3 }, 'RETRIES_EXHAUSTED exhausted'],
     // Tiers were taken away from the configuration while records waited in them.
     [{ tier: 4, delivery: 1 }, 'RETRIES_EXHAUSTED exhausted'],
-  ])('after %j is %s', (place, expected) => {
+  ])('leads from %j to %s', (place, expected) => {
     expect(goesTo(nextTier(), place)).toBe(expected);
   });
 
-  it('is the end where there is none', () => {
+  it('leads to the end without a further tier', () => {
     expect(goesTo(nextTier(), { tier: 0, delivery: 1 }, { tiers: 0 })).toBe(
       'RETRIES_EXHAUSTED exhausted',
     );
@@ -68,18 +68,18 @@ describe('The next tier', () => {
   it.each([
     ['DLT', 'RETRIES_EXHAUSTED exhausted'],
     ['PAUSE_PARTITION', 'pause-partition'],
-  ] as const)('is, with STRICT and strictExhaustion %s: %s', (strictExhaustion, expected) => {
+  ] as const)('leads with STRICT and strictExhaustion %s to %s', (strictExhaustion, expected) => {
     const strict = { tiers: 0, orderingMode: 'STRICT', strictExhaustion } as const;
     expect(goesTo(nextTier(), { tier: 0, delivery: 1 }, strict)).toBe(expected);
   });
 });
 
-describe('A skip', () => {
+describe('SKIP_TO_TIER', () => {
   it.each([
     [2, { tier: 0, delivery: 1 }, 'tier 2, delivery 1'],
     [3, { tier: 1, delivery: 1 }, 'tier 3, delivery 1'],
     [9, { tier: 0, delivery: 1 }, 'tier 3, delivery 1'],
-  ])('to tier %d from %j goes forward: %s', (wanted, place, expected) => {
+  ])('%d leads from %j forward to %s', (wanted, place, expected) => {
     expect(goesTo(skipToTier(wanted), place)).toBe(expected);
   });
 
@@ -88,11 +88,11 @@ describe('A skip', () => {
     [2, { tier: 2, delivery: 3 }, 'tier 3, delivery 1'],
     [1, { tier: 3, delivery: 3 }, 'RETRIES_EXHAUSTED exhausted'],
     [9, { tier: 3, delivery: 3 }, 'RETRIES_EXHAUSTED exhausted'],
-  ])('to tier %d from %j never goes back or stays for ever: %s', (wanted, place, expected) => {
+  ])('%d never leads from %j back: %s', (wanted, place, expected) => {
     expect(goesTo(skipToTier(wanted), place)).toBe(expected);
   });
 
-  it('has an end for a record that always asks for the same tier', () => {
+  it('ends for a record that always asks for the same tier', () => {
     const seen: unknown[] = [];
     let place = { tier: 0, delivery: 1 };
     for (let hop = 0; hop < 20; hop++) {
@@ -107,19 +107,19 @@ describe('A skip', () => {
   });
 });
 
-describe('A dead letter', () => {
+describe('DEAD_LETTER', () => {
   it.each([
     [new DeserializationException('x'), 'deserialization'],
     [new PayloadValidationException('x', []), 'validation'],
     [new UnknownEventTypeException('x'), 'unknown-type'],
     [new Error('x'), 'routing'],
-  ])('tells of %s that it was %s', (error, cause) => {
+  ])('has for %s the cause %s', (error, cause) => {
     expect(goesTo(deadLetter(), { tier: 0, delivery: 1 }, {}, failed(error))).toBe(
       `NON_RETRYABLE ${cause}`,
     );
   });
 
-  it('tells of an error that no call can help with', () => {
+  it('has the cause permanent-error for a bad message', () => {
     const failure = failed(new Error('x'), 'bad-message');
     expect(goesTo(deadLetter(), { tier: 2, delivery: 1 }, {}, failure)).toBe(
       'NON_RETRYABLE permanent-error',
@@ -127,6 +127,6 @@ describe('A dead letter', () => {
   });
 });
 
-it('A binding is paused as it is asked for', () => {
+it('PAUSE_CONTAINER pauses the binding', () => {
   expect(goesTo(pauseContainer(), { tier: 1, delivery: 3 })).toBe('pause-binding');
 });

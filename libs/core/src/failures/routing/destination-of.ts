@@ -16,23 +16,23 @@ import type { ExceptionRoutingDecision } from '../../model/outcomes/exception-ro
 import { ExceptionRouting } from '../../model/outcomes/exception-routing.js';
 import type { Failure } from '../../model/outcomes/failed-outcome.js';
 
-/** Where it failed: tier 0 is the main topic. */
+/** The delivery that failed; tier 0 is the main topic. */
 export interface FailurePoint {
   readonly tier: number;
-  /** Within the tier, from 1. */
+  /** The delivery within the tier, from 1. */
   readonly delivery: number;
 }
 
 type Routes = Pick<ResolvedBinding, 'retry' | 'orderingMode' | 'strictExhaustion'>;
 
-/** What the decision comes to at this place: no tier twice by a skip, none that is not there, and an end. */
+/** Turns a decision into a destination: a skip never repeats a tier, missing tiers are passed over, and there is an end. */
 export function destinationOf(
   { routing, targetTier }: ExceptionRoutingDecision,
   failed: Failure,
   place: FailurePoint,
   binding: Routes,
 ): Destination {
-  // A message that cannot be read never blocks its partition, whatever is said about others.
+  // A message that cannot be read never blocks its partition, whatever the decision about other errors is.
   if (failed.error instanceof DeserializationException) return deadLetterNow(failed);
   switch (routing) {
     case ExceptionRouting.DEAD_LETTER:

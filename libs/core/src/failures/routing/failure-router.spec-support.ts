@@ -4,11 +4,7 @@ import type { Delivery } from '../../model/outcomes/delivery.js';
 import { ExceptionRoutingDecision } from '../../model/outcomes/exception-routing-decision.js';
 import type { Failure } from '../../model/outcomes/failed-outcome.js';
 import type { FailureReport } from '../../model/outcomes/failure-report.js';
-import {
-  aDelivery,
-  aFailure,
-  type GivenDelivery,
-} from '../../model/outcomes/outcomes.spec-support.js';
+import { aDelivery, type GivenDelivery } from '../../model/outcomes/outcomes.spec-support.js';
 import type { CircuitState } from '../../model/states/circuit-breaker.js';
 import type { FailureClassification } from '../classification/binding-classifier.js';
 import { recordOf } from '../report/failure-report-samples.spec-support.js';
@@ -29,12 +25,12 @@ export const failed = (given: Partial<Failure> = {}): Failure =>
     error: new Error('down'),
     attempts: 3,
     ...given,
-  }) as Failure;
+  });
 
 export const dependencyIsDown = (): Error =>
   Object.assign(new Error('connect'), { code: 'ECONNREFUSED' });
 
-/** What surrounds a router: what it decides by, and what it has done. */
+/** Surroundings of a router: the facts that it decides by, and a log of its actions. */
 export class RouterTestBed {
   classification: FailureClassification = {
     decision: ExceptionRoutingDecision.nextTier(),

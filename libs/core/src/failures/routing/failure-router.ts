@@ -73,7 +73,11 @@ export class FailureRouter {
         if (failure.wasCalled) this.parts.halfOpenBlocker?.onRecordKept(delivery.record);
         return redelivered(failed, report);
       case 'pause-partition':
-        this.#log('error', 'A partition waits until somebody decides about its record', report);
+        this.#log(
+          'error',
+          'A partition waits for a decision about its record: see connector.decide()',
+          report,
+        );
         return awaitingDecision(failed, report);
       case 'pause-binding':
         this.#log('error', 'A binding is paused because of a record', report);
@@ -185,7 +189,7 @@ export class FailureRouter {
   }
 }
 
-/** What the lane has to know of a failure whose record stays in its place. */
+/** The part of a failure that the lane needs if the record stays in its place. */
 type KeptFailure = Pick<Failure, 'error' | 'attempts' | 'delayMs'>;
 
 function redelivered(

@@ -6,17 +6,17 @@ import type {
 import type { RecordPosition } from '../../model/states/half-open-blocker.js';
 import { HalfOpenBlockerDetector } from './half-open-blocker-detector.js';
 
-let told: string[];
+let logged: string[];
 let become: (to: CircuitState, calls?: number) => void;
-let watch: HalfOpenBlockerDetector;
+let detector: HalfOpenBlockerDetector;
 
 const placeOf = (offset: number): RecordPosition => ({ topic: 'orders', partition: 1, offset });
 const [gone, other] = [placeOf(7), placeOf(8)];
 
 beforeEach(() => {
-  told = [];
+  logged = [];
   const quiet = (): void => undefined;
-  const error = (line: string): void => void told.push(line);
+  const error = (line: string): void => void logged.push(line);
   const onTransition = (listener: (transition: CircuitTransition) => void) => {
     become = (to, calls = 0) => {
       const figures: CircuitFigures = { calls, failures: calls, slow: 0 };
@@ -25,89 +25,89 @@ beforeEach(() => {
     return quiet;
   };
   const logger = { debug: quiet, info: quiet, warn: quiet, error };
-  watch = new HalfOpenBlockerDetector('orders', { onTransition }, logger);
+  detector = new HalfOpenBlockerDetector('orders', { onTransition }, logger);
   become('OPEN', 5);
 });
 
 /** Half open until these have failed; `calls` counts those that went well, too. */
 function cycle(failed: readonly RecordPosition[], calls = failed.length): void {
   become('HALF_OPEN');
-  for (const record of failed.slice(0, -1)) watch.onRecordKept(record);
+  for (const record of failed.slice(0, -1)) detector.onRecordKept(record);
   become('OPEN', calls);
   // The circuit hears of a call before its record comes to the router.
-  for (const record of failed.slice(-1)) watch.onRecordKept(record);
+  for (const record of failed.slice(-1)) detector.onRecordKept(record);
 }
 
 const times = (count: number, work: () => void): void => {
   for (let left = count; left > 0; left--) work();
 };
 
-describe('A record that alone has all trial calls of its circuit', () => {
-  it('is named once it had them three times in a row, with what can be done', () => {
+describe('HalfOpenBlockerDetector', () => {
+  it('logs a record that had all trial calls three times in a row, and what to do', () => {
     times(2, () => cycle([gone, gone, gone]));
-    expect([watch.record, told]).toEqual([undefined, []]);
+    expect([detector.record, logged]).toEqual([undefined, []]);
     cycle([gone, gone, gone]);
-    expect(watch.record).toEqual(gone);
+    expect(detector.record).toEqual(gone);
     times(4, () => cycle([gone]));
-    expect(watch.record).toEqual(gone);
-    expect(told).toHaveLength(1);
-    expect(told[0]).toContain(
+    expect(detector.record).toEqual(gone);
+    expect(logged).toHaveLength(1);
+    expect(logged[0]).toContain(
       "Record orders-1@7 alone had all trial calls of the circuit of binding 'orders'",
     );
-    expect(told[0]).toContain(
+    expect(logged[0]).toContain(
       "connector.decide('orders', { topic: 'orders', partition: 1, offset: 7 }, 'dead-letter')",
     );
   });
 
-  it('stays named while it is tried once more', () => {
+  it('keeps the record while it is tried again', () => {
     times(3, () => cycle([gone, gone]));
     become('HALF_OPEN');
-    watch.onRecordKept(gone);
-    expect(watch.record).toEqual(gone);
+    detector.onRecordKept(gone);
+    expect(detector.record).toEqual(gone);
   });
 
   it.each<[string, () => void]>([
-    ['another one has failed, too', () => cycle([gone, other, gone])],
-    ['a trial call of another one went well', () => cycle([gone, gone], 3)],
-    ['nothing was tried', () => become('HALF_OPEN')],
-  ])('is not when %s in between', (_, between) => {
+    ['another record has failed, too', () => cycle([gone, other, gone])],
+    ['a trial call of another record succeeded', () => cycle([gone, gone], 3)],
+    ['there was no trial call', () => become('HALF_OPEN')],
+  ])('finds no record when %s in between', (_, between) => {
     times(2, () => cycle([gone, gone]));
     between();
     times(2, () => cycle([gone, gone]));
-    expect([watch.record, told]).toEqual([undefined, []]);
+    expect([detector.record, logged]).toEqual([undefined, []]);
     cycle([gone, gone]);
-    expect(told).toHaveLength(1);
+    expect(logged).toHaveLength(1);
   });
 
-  it('is not where it is each time another one', () => {
+  it('finds no record when each time it is another one', () => {
     times(3, () => [gone, other].forEach((record) => cycle([record, record])));
-    expect([watch.record, told]).toEqual([undefined, []]);
+    expect([detector.record, logged]).toEqual([undefined, []]);
   });
 
-  it('is named no more once others are tried, and told again where it begins anew', () => {
+  it('forgets the record once others are tried, and logs it again later', () => {
     times(3, () => cycle([gone]));
     cycle([gone, other]);
     become('HALF_OPEN');
-    expect(watch.record).toBeUndefined();
+    expect(detector.record).toBeUndefined();
     times(4, () => cycle([gone]));
-    expect([watch.record, told.length]).toEqual([gone, 2]);
+    expect([detector.record, logged.length]).toEqual([gone, 2]);
   });
 
-  it('is named no more once the circuit is closed', () => {
+  it('forgets the record once the circuit is closed', () => {
     times(3, () => cycle([gone]));
     become('HALF_OPEN');
     become('CLOSED');
-    expect(watch.record).toBeUndefined();
-    watch.onRecordKept(gone);
+    expect(detector.record).toBeUndefined();
+    detector.onRecordKept(gone);
     become('OPEN', 1);
-    expect(watch.record).toBeUndefined();
+    expect(detector.record).toBeUndefined();
   });
 
-  it('is named no more once somebody let it go; what becomes of others changes nothing', () => {
+  it('forgets the record once an operator let it go, but not for other records', () => {
     times(3, () => cycle([gone]));
-    watch.onRecordRemoved(other);
-    expect(watch.record).toEqual(gone);
-    watch.onRecordRemoved(placeOf(7));
-    expect(watch.record).toBeUndefined();
+    detector.onRecordRemoved(other);
+    expect(detector.record).toEqual(gone);
+    detector.onRecordRemoved(placeOf(7));
+    expect(detector.record).toBeUndefined();
   });
 });

@@ -2,30 +2,30 @@ import type { DriverLogger } from '@nest-event-bus/broker';
 import type { CircuitBreaker, CircuitTransition } from '../../model/states/circuit-breaker.js';
 import type { RecordPosition, HalfOpenBlocker } from '../../model/states/half-open-blocker.js';
 
-/** As often in a row may be chance, or the outage itself. */
+/** Fewer cycles in a row may be chance, or the outage itself. */
 const CYCLES_BEFORE_REPORT = 3;
 
-/** From one time that the circuit is half open to the next. */
+/** A period in which the circuit is half open, and the decision after it. */
 interface Cycle {
-  /** The only one so far that failed in its trial calls; undefined where there are several, or none. */
+  /** The only record so far that failed in the half-open calls; undefined if there are several, or none. */
   record: RecordPosition | undefined;
   failures: number;
-  /** Trial calls by which it was decided that the circuit opens again. */
+  /** Number of the half-open calls after which the circuit opened again. */
   calls: number | undefined;
   hadOneRecord: boolean;
 }
 
 /**
- * A record that fails for a reason of its own can open its circuit, and then have all trial calls
- * for itself: nothing else of the binding is tried, and it waits for ever. Nobody but an operator
- * can tell that from an outage, so it is said to him which record that is.
+ * Finds a record that keeps its circuit from closing. A record that fails for a reason of its own can
+ * open its circuit, and then use all half-open calls: no other record is tried, and the binding waits
+ * for ever. Only an operator can tell that from an outage, so the log and health name the record.
  */
 export class HalfOpenBlockerDetector implements HalfOpenBlocker {
   #cycle: Cycle | undefined;
   #latest: RecordPosition | undefined;
   #cyclesInARow = 0;
 
-  /** The breaker belongs to the same binding, and goes with it: nobody has to end the subscription. */
+  /** The breaker belongs to the same binding and ends with it, so the subscription is never ended. */
   constructor(
     private readonly binding: string,
     breaker: Pick<CircuitBreaker, 'onTransition'>,
@@ -38,7 +38,7 @@ export class HalfOpenBlockerDetector implements HalfOpenBlocker {
     return this.#cyclesInARow >= CYCLES_BEFORE_REPORT ? this.#latest : undefined;
   }
 
-  /** A call of it has failed, and it stays in its place. */
+  /** Called when a call of the record failed and the record stays in its place. */
   onRecordKept({ topic, partition, offset }: RecordPosition): void {
     const cycle = this.#cycle;
     if (!cycle) return;
@@ -48,7 +48,7 @@ export class HalfOpenBlockerDetector implements HalfOpenBlocker {
     this.#endCycleIfComplete(cycle);
   }
 
-  /** It has left its place, by decision of an operator. */
+  /** Called when the record has left its place by decision of an operator. */
   onRecordRemoved(record: RecordPosition): void {
     if (isSameRecord(this.#latest, record)) this.#forget();
   }
@@ -69,7 +69,7 @@ export class HalfOpenBlockerDetector implements HalfOpenBlocker {
     }
   }
 
-  /** The last trial call opens the circuit before its record comes here: only with both the cycle is over. */
+  /** The last half-open call opens the circuit before its record is reported here. Only both together end the cycle. */
   #endCycleIfComplete(cycle: Cycle): void {
     const { record, failures, calls } = cycle;
     if (cycle.hadOneRecord || !record || failures !== calls) return;
@@ -87,7 +87,7 @@ export class HalfOpenBlockerDetector implements HalfOpenBlocker {
   #log({ topic, partition, offset }: RecordPosition): void {
     const { binding } = this;
     this.logger.error(
-      `Record ${topic}-${partition}@${offset} alone had all trial calls of the circuit of binding '${binding}', ${CYCLES_BEFORE_REPORT} times in a row: nothing else is tried. If what it needs is down for it alone, let it go by connector.decide('${binding}', { topic: '${topic}', partition: ${partition}, offset: ${offset} }, 'dead-letter'), or 'skip'; else look at what the handler depends on.`,
+      `Record ${topic}-${partition}@${offset} alone had all trial calls of the circuit of binding '${binding}', ${CYCLES_BEFORE_REPORT} times in a row: no other record is tried. If its dependency is down for this record alone, let it go by connector.decide('${binding}', { topic: '${topic}', partition: ${partition}, offset: ${offset} }, 'dead-letter'), or 'skip'; else look at the dependencies of the handler.`,
       { binding, topic, partition, offset },
     );
   }

@@ -53,11 +53,11 @@ it.each([
   ['unraveldocs-users', 'unraveldocs-users-retry'],
   ['unraveldocs-ocr', null],
   ['constructor', null],
-])('getRetryTopic of %s is %s', (source, expected) => {
+])('getRetryTopic() returns for %s the topic %s', (source, expected) => {
   expect(handler.getRetryTopic(source)).toBe(expected);
 });
 
-it('routeToDlq writes to <topic>-dlq with all five headers, and everything else as it was', async () => {
+it('routeToDlq() writes to <topic>-dlq with all five headers, and changes nothing else', async () => {
   const given = record({
     headers: headers([
       ['trace', 'a'],
@@ -79,7 +79,7 @@ it('routeToDlq writes to <topic>-dlq with all five headers, and everything else 
   });
 });
 
-it('routeToRetryOrDlq retries maxRetries times, and counts', async () => {
+it('routeToRetryOrDlq() retries maxRetries times, and counts', async () => {
   const went: string[] = [];
   let next: BrokerRecord = record();
   for (let failures = 0; failures < 3; failures++) {
@@ -91,13 +91,13 @@ it('routeToRetryOrDlq retries maxRetries times, and counts', async () => {
   expect(shown(next.headers)).toMatchObject({ 'retry-count': '2', 'original-topic': EMAILS });
 });
 
-it('routeToRetryOrDlq goes to the dead letters of a topic without a retry topic', async () => {
+it('routeToRetryOrDlq() dead-letters records of a topic without a retry topic', async () => {
   await done(driver.admin().createTopics([{ name: 'other-dlq', partitions: 1 }]));
   const other = record({ topic: 'other' });
   expect(await done(handler.routeToRetryOrDlq(other, failure, 9))).toBe('other-dlq');
 });
 
-describe('The headers of a record', () => {
+describe('The retry headers of a record', () => {
   const saying = (topic: string, original: string, count: string) =>
     record({
       topic,
@@ -110,7 +110,7 @@ describe('The headers of a record', () => {
   it.each([
     ['in the retry topic of its origin', saying(`${EMAILS}-retry`, EMAILS, '1'), '2'],
     ['in the topic it comes from', saying(EMAILS, EMAILS, '1'), '2'],
-  ])('are believed %s', async (_, given, count) => {
+  ])('count %s', async (_, given, count) => {
     expect(await done(handler.routeToRetryOrDlq(given, failure, 1))).toBe(`${EMAILS}-dlq`);
     expect(await done(handler.routeToRetryOrDlq(given, failure, 2))).toBe(`${EMAILS}-retry`);
     const [retry] = await written(`${EMAILS}-retry`);
@@ -120,12 +120,12 @@ describe('The headers of a record', () => {
     });
   });
 
-  it('that count without an origin count nothing', async () => {
+  it('do not count without an origin', async () => {
     const given = record({ headers: headers([['retry-count', '9']]) });
     expect(await done(handler.routeToRetryOrDlq(given, failure, 1))).toBe(`${EMAILS}-retry`);
   });
 
-  it('that were copied from a record of another topic are not: it begins where it is', async () => {
+  it('do not count if they were copied from a record of another topic', async () => {
     const payments = 'unraveldocs-payments';
     const topics = [`${payments}-retry`, `${payments}-dlq`, 'orders-dlq'];
     await done(driver.admin().createTopics(topics.map((name) => ({ name, partitions: 1 }))));
@@ -147,13 +147,13 @@ describe('The headers of a record', () => {
   });
 });
 
-it("rejects when it cannot write: the record is nobody else's then", async () => {
+it('routeToDlq() rejects if the record was not written', async () => {
   await expect(done(handler.routeToDlq(record({ topic: 'gone' }), failure))).rejects.toThrow(
     DltPublishException,
   );
 });
 
-describe('its options', () => {
+describe('KafkaErrorHandlerOptions', () => {
   const ownHandler = (options: KafkaErrorHandlerOptions) => {
     const asked: (string | undefined)[] = [];
     const producer = driver.producer({ lingerMs: 0 });
@@ -168,7 +168,7 @@ describe('its options', () => {
     return { own, asked };
   };
 
-  it('give it a map of its own', () => {
+  it('replace the map of retry topics', () => {
     const { own } = ownHandler({ retryTopics: { orders: 'orders-again' } });
     expect([own.getRetryTopic('orders'), own.getRetryTopic(EMAILS)]).toEqual([
       'orders-again',
@@ -177,7 +177,7 @@ describe('its options', () => {
     expect(own.getRetryTopic('constructor')).toBeNull();
   });
 
-  it('name its cluster', async () => {
+  it('choose the cluster', async () => {
     const { own, asked } = ownHandler({ cluster: 'europe' });
     await done(own.routeToDlq(record(), failure));
     expect(asked).toEqual(['europe']);
@@ -186,7 +186,7 @@ describe('its options', () => {
   it.each<[KafkaErrorHandlerOptions, string]>([
     [{ exceptionDetail: 'class' }, ''],
     [{ redact: () => ({ message: '***' }) }, '***'],
-  ])('say what is told of an exception: %j', async (options, message) => {
+  ])('limit the text of an exception: %j', async (options, message) => {
     await done(ownHandler(options).own.routeToDlq(record(), failure));
     const [letter] = await written(`${EMAILS}-dlq`);
     expect(shown(letter!.headers)).toMatchObject({
@@ -196,7 +196,7 @@ describe('its options', () => {
   });
 });
 
-it('says why it could not write', async () => {
+it('routeToDlq() says why the record could not be written', async () => {
   const broken = new KafkaErrorHandler({
     producer: () => {
       throw new Error('There is no cluster.');

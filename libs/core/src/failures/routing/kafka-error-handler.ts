@@ -7,26 +7,26 @@ import { describeError } from '../report/describe-error.js';
 import { headersOf } from '../headers/header-profile.js';
 import { PLAIN_HEADERS, plainProfile } from '../headers/plain-profile.js';
 
-/** Of the application: provide it as KAFKA_ERROR_HANDLER_OPTIONS. */
+/** Options of the application. Provide them as KAFKA_ERROR_HANDLER_OPTIONS. */
 export interface KafkaErrorHandlerOptions {
-  /** By source topic; it replaces the default, which is that of the document service this handler comes from. */
+  /** Retry topics by source topic. Replaces the default, which comes from the document service of the specification. */
   readonly retryTopics?: Readonly<Record<string, string>>;
-  /** Default: `default`, or the only one there is. */
+  /** Default: `default`, or the only cluster. */
   readonly cluster?: string;
-  /** Default, as of `redact`: what the bus's `defaults` say of dead letters. */
+  /** Default, as for `redact`: the value in the bus's `defaults` for dead letters. */
   readonly exceptionDetail?: ExceptionDetail;
   readonly redact?: ErrorRedaction;
 }
 
 export interface KafkaErrorHandlerParts {
-  /** Of the cluster with this name. */
+  /** The producer of the cluster with this name. */
   readonly producer: (cluster: string | undefined) => ProducerSession;
   readonly runtime: Pick<Runtime, 'now'>;
-  /** Asked for each record: they are known once the application is initialised. */
+  /** Called for each record, because the options are known only after the application is initialised. */
   readonly options?: () => KafkaErrorHandlerOptions;
 }
 
-/** The others of that service have retry topics too, but none was ever mapped: they go to their dead letters. */
+/** Default mapping. The service's further topics have none, so their failures are dead-lettered. */
 const RETRY_TOPICS: Readonly<Record<string, string>> = Object.freeze(
   Object.fromEntries(
     ['emails', 'documents', 'payments', 'users'].map((name) => [
@@ -37,7 +37,7 @@ const RETRY_TOPICS: Readonly<Record<string, string>> = Object.freeze(
 );
 
 interface RetryState {
-  /** Where it was written first: names are never made of the name of a retry topic. */
+  /** The topic of the first write. Names are never derived from the name of a retry topic. */
   readonly source: string;
   readonly count: number;
 }
@@ -45,25 +45,25 @@ interface RetryState {
 const TIMEOUT_MS = 30_000;
 
 /**
- * For code that sees to its failures itself: it writes a record to `<topic>-retry` or `<topic>-dlq`
- * and tells why in five plain headers. A binding needs none of it; its failures go by its options.
+ * Writes a record to `<topic>-retry` or `<topic>-dlq`, with the reason in five plain headers. Made for
+ * code that handles its failures itself. A binding does not need it: its options decide.
  */
 export class KafkaErrorHandler {
   constructor(private readonly parts: KafkaErrorHandlerParts) {}
 
-  /** null: the topic has none, and what fails there goes to its dead letters. */
+  /** null: the topic has no retry topic, and its failures are dead-lettered. */
   getRetryTopic(sourceTopic: string): string | null {
     const { retryTopics = RETRY_TOPICS } = this.#options;
     return Object.hasOwn(retryTopics, sourceTopic) ? retryTopics[sourceTopic]! : null;
   }
 
-  /** Resolves with the topic that has the record. Rejects with DltPublishException: then only its own topic has it. */
+  /** Resolves with the topic that has the record. Rejects with DltPublishException if it was not written. */
   routeToDlq(record: BrokerRecord, error: Error): Promise<string> {
     const { source, count } = this.#retryStateOf(record);
     return this.#write(record, error, `${source}-dlq`, count);
   }
 
-  /** To the retry topic as long as the record was there fewer than `maxRetries` times. */
+  /** Writes to the retry topic until the record was there `maxRetries` times. */
   routeToRetryOrDlq(record: BrokerRecord, error: Error, maxRetries: number): Promise<string> {
     const { source, count } = this.#retryStateOf(record);
     const topic = this.getRetryTopic(source);
@@ -93,7 +93,7 @@ export class KafkaErrorHandler {
     }
   }
 
-  /** Who makes a new event out of a retried one copies its headers along: they count only where they can be true. */
+  /** Producers often copy headers from a retried event to a new one. The headers count only if they fit the topic. */
   #retryStateOf({ topic, headers }: BrokerRecord): RetryState {
     const said = headerText(headers, PLAIN_HEADERS.originalTopic);
     const isTrue = said !== undefined && (said === topic || this.getRetryTopic(said) === topic);

@@ -18,14 +18,14 @@ import { destinationOf } from './destination-of.js';
 
 export interface RoutingParts {
   readonly binding: ResolvedBinding;
-  /** Where the records come from: 0 is the main topic. */
+  /** The tier of the records: 0 is the main topic. */
   readonly tier: number;
   readonly classifier: BindingClassifier;
   /** Absent if the binding has no circuit breaker. */
   readonly breaker: Pick<CircuitBreaker, 'state'> | undefined;
 }
 
-/** One failed delivery on its way to a destination. Classifiers and fault rules are asked at most once. */
+/** A failed delivery, with everything that the rules look at. The classifier and the fault rules run at most once. */
 export class FailureCase {
   #fault: { readonly rule: FaultRule | undefined } | undefined;
   #classification: FailureClassification | undefined;
@@ -47,10 +47,10 @@ export class FailureCase {
   }
 
   /**
-   * What the handler needs is down, and a circuit breaker decides when it is tried again: an outage
-   * must not empty the main topic into the retry topics. If the circuit stays closed although this
-   * record alone has given it enough calls to judge by, the other records are well, and the failure
-   * is the record's own.
+   * A dependency of the handler is down, and a circuit breaker decides when it is called again: an
+   * outage must not empty the main topic into the retry topics. If the circuit stays closed although
+   * this record alone has given it enough calls to judge by, the other records are well, and the
+   * failure is the record's own.
    */
   get isOutage(): boolean {
     const { breaker, binding } = this.parts;
@@ -72,50 +72,50 @@ export class FailureCase {
   }
 }
 
-interface RoutingRule {
-  readonly name: string;
-  /** undefined leaves the decision to the next rule. */
-  readonly decide: (failure: FailureCase) => Destination | undefined;
-}
+/** undefined leaves the decision to the next rule. */
+type RoutingRule = (failure: FailureCase) => Destination | undefined;
 
-/** In this order: the first rule that answers decides. */
+/** The policy of the router. The first rule that answers decides. */
 const ROUTING_RULES: readonly RoutingRule[] = [
-  { name: 'a record that a guard refused stays', decide: refusedByGuard },
-  { name: 'a record that its handler gave up is dead-lettered', decide: handlerGaveUp },
-  { name: 'a record with calls left stays, unless it is poison', decide: callsLeft },
-  { name: 'an outage of a dependency moves no record', decide: outage },
-  { name: 'a record of a batch follows batchFailureStrategy', decide: batchFailure },
-  { name: 'a record beyond its retry budget follows onBudgetExceeded', decide: budgetExceeded },
-  { name: 'a poison record is dead-lettered', decide: poison },
+  keepRefusedByGuard,
+  deadLetterGivenUpByHandler,
+  keepWithCallsLeft,
+  keepDuringOutage,
+  applyBatchStrategy,
+  deadLetterBeyondBudget,
+  deadLetterPoison,
 ];
 
-/** Where the failed record goes. What no rule decides follows the classification of its error. */
+/** Decides where a failed record goes. If no rule answers, the classification of the error decides. */
 export function decideDestination(failure: FailureCase): Destination {
-  for (const { decide } of ROUTING_RULES) {
-    const destination = decide(failure);
+  for (const rule of ROUTING_RULES) {
+    const destination = rule(failure);
     if (destination) return destination;
   }
   const { classification, failed, report, binding } = failure;
   return destinationOf(classification.decision, failed, report, binding);
 }
 
-function refusedByGuard({ failed: { error } }: FailureCase): Destination | undefined {
+/** A guard may let the record pass later, so nothing is held against it. */
+function keepRefusedByGuard({ failed: { error } }: FailureCase): Destination | undefined {
   return error instanceof HandlerRefusedException ? KEEP_IN_PLACE : undefined;
 }
 
-function handlerGaveUp({ failed: { reason } }: FailureCase): Destination | undefined {
+function deadLetterGivenUpByHandler({ failed: { reason } }: FailureCase): Destination | undefined {
   return reason === 'handler-gave-up'
     ? { kind: 'dead-letter', reason: 'MANUAL', cause: 'handler' }
     : undefined;
 }
 
-function callsLeft(failure: FailureCase): Destination | undefined {
+/** The next call is made in another delivery, unless the record is poison. */
+function keepWithCallsLeft(failure: FailureCase): Destination | undefined {
   const { reason } = failure.failed;
   const isLeft = reason === 'redeliver' || reason === 'unattributed';
   return isLeft ? (poisonInPlace(failure) ?? KEEP_IN_PLACE) : undefined;
 }
 
-function outage(failure: FailureCase): Destination | undefined {
+/** An explicit destination of the application counts more than an outage. */
+function keepDuringOutage(failure: FailureCase): Destination | undefined {
   return !failure.classification.isExplicit && failure.isOutage ? KEEP_IN_PLACE : undefined;
 }
 
@@ -123,7 +123,7 @@ function outage(failure: FailureCase): Destination | undefined {
  * SEEK_TO_FAILED reads again from the failed record on, a bounded number of times. A record that
  * always fails would otherwise be read for ever.
  */
-function batchFailure(failure: FailureCase): Destination | undefined {
+function applyBatchStrategy(failure: FailureCase): Destination | undefined {
   const { listenerType, batchFailureStrategy, batchRedeliveries } = failure.binding;
   const { decision, isPermanent } = failure.classification;
   if (listenerType !== 'BATCH' || isPermanent) return undefined;
@@ -138,8 +138,12 @@ function batchFailure(failure: FailureCase): Destination | undefined {
   }
 }
 
-/** With PAUSE_PARTITION the order is worth a stop: the record then counts as one that had all its calls. */
-function budgetExceeded({ failed, binding, classification }: FailureCase): Destination | undefined {
+/** Does not apply with PAUSE_PARTITION, where the record counts as one that had all its calls. */
+function deadLetterBeyondBudget({
+  failed,
+  binding,
+  classification,
+}: FailureCase): Destination | undefined {
   const { retry, orderingMode, strictExhaustion } = binding;
   if (failed.reason !== 'budget-exceeded' || retry.onBudgetExceeded !== 'DLT') return undefined;
   if (classification.isExplicit) return undefined;
@@ -148,7 +152,7 @@ function budgetExceeded({ failed, binding, classification }: FailureCase): Desti
 }
 
 /** Poison skips the remaining tiers. A destination that the application has chosen itself still counts. */
-function poison(failure: FailureCase): Destination | undefined {
+function deadLetterPoison(failure: FailureCase): Destination | undefined {
   const { isPoison, totalAttempts } = failure.report;
   const { poisonAfter } = failure.binding.retry;
   if (poisonAfter === 0 || !isPoison || totalAttempts < poisonAfter) return undefined;
@@ -160,5 +164,5 @@ function poison(failure: FailureCase): Destination | undefined {
 
 /** More calls are left, but they would fail as the earlier ones. A delivery without a call proves nothing. */
 function poisonInPlace(failure: FailureCase): Destination | undefined {
-  return failure.wasCalled && !failure.isOutage ? poison(failure) : undefined;
+  return failure.wasCalled && !failure.isOutage ? deadLetterPoison(failure) : undefined;
 }

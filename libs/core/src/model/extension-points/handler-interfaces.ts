@@ -9,7 +9,7 @@ export interface EventTypeHandler<T = unknown> {
   handleEvent(event: T, context: EventContext): unknown;
 }
 
-/** Where a message comes from, and how often it was tried. `toJSON` gives the names of its headers, not their values. */
+/** Position and attempts of a message. `toJSON` gives the names of its headers, not their values. */
 export interface MessageMetadata {
   readonly topic: string;
   readonly partition: number;
@@ -21,33 +21,33 @@ export interface MessageMetadata {
   readonly attempt: DeliveryAttempt;
   /** Aborts when the partition is taken away or the drain time is over. */
   readonly signal: AbortSignal;
-  /** For all else: to acknowledge the message, to hand it back or give it up, to send in its transaction, to log. */
+  /** Acknowledges the message, hands it back, gives it up, sends in its transaction, and logs. */
   readonly context: EventContext;
   toJSON(): Readonly<Record<string, unknown>>;
 }
 
-/** Handles the messages of a binding that a consumer of `EventBusModule.forFeature` names: returning is success, throwing is failure. */
+/** Handles the messages of a binding that a consumer in `EventBusModule.forFeature` names: returning is success, throwing is failure. */
 export interface MessageHandler<T = unknown> {
   handle(message: T, metadata: MessageMetadata): unknown;
 }
 
-/** Told of each dead letter after it was written; a failure in here changes nothing about the record. */
+/** Called for each dead letter after the write. A failure of it changes nothing about the record. */
 export interface DltAlertHandler {
   onDeadLetter(record: DltRecord): void | Promise<void>;
 }
 
-/** `'discard'`: the handler has seen to the record, and nothing is written to the dead-letter topic. */
+/** `'discard'`: the handler took care of the record, and nothing is written to the dead-letter topic. */
 export type DltVerdict = 'store' | 'discard';
 
 /**
- * Decides about a dead letter (`dlt.strategy: 'CUSTOM'`), before it is written. Without an answer,
- * with an error or too late, the record is stored.
+ * Decides about a dead letter (`dlt.strategy: 'CUSTOM'`) before the write. After an error, a timeout
+ * or no answer the record is stored.
  */
 export interface DltRecordHandler {
   handle(record: DltRecord): DltVerdict | void | Promise<DltVerdict | void>;
 }
 
-/** Says where a failed record goes. One per binding, without state. */
+/** Decides where a failed record goes. One instance per binding, without state. */
 export interface ExceptionClassifier {
   classify(error: Error, currentTier: number): ExceptionRoutingDecision;
 }

@@ -1,15 +1,15 @@
 /** An event as it is written. */
 export interface SerializedEvent {
   readonly value: Buffer | string;
-  /** What its readers need besides. A header of the same name that the caller gives wins. */
+  /** Headers for the readers of the event. A header of the same name from the caller wins. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Makes the bytes of an event. It is never asked about a Buffer or a tombstone: those go out as they are. */
+/** Turns an event into bytes. It is not called for a Buffer or a tombstone: both are written as they are. */
 export interface Serializer {
-  /** For messages: `JSON`. */
+  /** Appears in messages: `JSON`. */
   readonly name: string;
-  /** What it throws says why the event cannot be written, without the event itself. */
+  /** Throws an error that says why the event cannot be written, without quoting the event. */
   serialize(
     event: unknown,
     target: { readonly topic: string },

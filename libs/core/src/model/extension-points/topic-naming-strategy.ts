@@ -1,4 +1,4 @@
-/** Names the topics of failed records, always by the topic that they failed in first. */
+/** Names the topics of failed records, always after the topic in which a record failed first. */
 export interface TopicNamingStrategy {
   /** `tier` counts from 1. */
   retryTopic(topic: string, tier: number): string;

@@ -1,18 +1,18 @@
-/** Why a handler says that it failed. */
+/** The error behind a failure result, if there is one. */
 export interface FailureResultOptions {
   readonly cause?: unknown;
 }
 
-/** The same in every copy of this library that a process may hold. */
+/** Shared by every copy of this library in the process, unlike a class. */
 const BRAND = Symbol.for('nest-event-bus:consumer-result');
 
-/** As if the handler had returned nothing. */
+/** Has the same effect as returning nothing. */
 export class SuccessResult {
   readonly kind = 'success';
   readonly [BRAND] = true;
 }
 
-/** The record goes to the next retry topic once it was tried as often as the binding says. */
+/** Sends the record to the next retry topic, after as many calls as the binding allows. */
 export class RetryableResult {
   readonly kind = 'retryable';
   readonly [BRAND] = true;
@@ -26,7 +26,7 @@ export class RetryableResult {
   }
 }
 
-/** The record is bad: it goes to the dead-letter topic at once. */
+/** Sends the record to the dead-letter topic at once: the message is bad. */
 export class ErrorResult {
   readonly kind = 'error';
   readonly [BRAND] = true;
@@ -40,7 +40,7 @@ export class ErrorResult {
   }
 }
 
-/** What a handler may return instead of throwing. Anything else that it returns means nothing. */
+/** A handler may return it instead of throwing. Any other value that a handler returns is ignored. */
 export type ConsumerResult = SuccessResult | RetryableResult | ErrorResult;
 
 export const ConsumerResult = Object.freeze({
@@ -51,13 +51,13 @@ export const ConsumerResult = Object.freeze({
     new ErrorResult(reason, options),
 });
 
-/** Known by its brand: an object of the application may have a `kind` as well. */
+/** Checks the brand, because an object of the application may have a `kind` as well. */
 export function isConsumerResult(value: unknown): value is ConsumerResult {
   if (typeof value !== 'object' || value === null) return false;
   try {
     return (value as { readonly [BRAND]?: unknown })[BRAND] === true;
   } catch {
-    // A proxy that does not like to be asked is none of ours.
+    // A proxy that throws when it is read is no result of ours.
     return false;
   }
 }

@@ -8,6 +8,6 @@ export type Decision = 'retry' | RecordDecision;
 
 /** The partition of a record that waits for a decision. */
 export interface DecisionPlace extends TopicPartition {
-  /** If another record waits by now, nothing is decided. Without it, the decision is about whichever record waits. */
+  /** The record that is meant: if another one waits by now, nothing is decided. Absent, the decision is about whichever record waits. */
   readonly offset?: number;
 }

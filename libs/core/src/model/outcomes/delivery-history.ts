@@ -13,12 +13,12 @@ export interface PendingWrite {
 /** The record is not delivered again before its time. */
 export interface RecordWait {
   readonly reason: 'backoff' | 'delay';
-  /** By the monotonic clock. */
+  /** The end of the wait, by the monotonic clock. */
   readonly until: number;
   readonly error?: Error;
 }
 
-/** What a lane knows of the earlier deliveries of a record, within one assignment of the partition. */
+/** The earlier deliveries of a record, within one assignment of its partition. The lane owns it. */
 export interface DeliveryHistory {
   /** Earlier deliveries, failed or handed back. */
   readonly redeliveries: number;
@@ -42,7 +42,7 @@ export const FIRST_DELIVERY: DeliveryHistory = Object.freeze({
   calls: 0,
 });
 
-/** Whether the router takes the delivery without a handler call. */
+/** Says whether the router takes the delivery without a handler call. */
 export function needsNoCall({ decision, pendingWrite }: DeliveryHistory): boolean {
   return decision !== undefined || pendingWrite !== undefined;
 }

@@ -7,7 +7,7 @@ export interface Delivery {
   readonly record: BrokerRecord;
   /** The earlier deliveries of the record in this assignment. */
   readonly history: DeliveryHistory;
-  /** When its slice began, or its own turn came where records run side by side: milliseconds since 1970. Never before the record was due. */
+  /** The start of its slice, or of its own turn if records run in parallel: milliseconds since 1970. Never before the record was due. */
   readonly receivedAt: number;
   /** The same by the monotonic clock. The retry budget counts from here. */
   readonly readySince: number;
@@ -29,7 +29,7 @@ export interface Delivery {
    */
   readonly waitSignal: AbortSignal;
   /**
-   * Whether nothing may begin any more: `waitSignal` is aborted, or the lease of the assignment has
+   * Whether no further step may begin: `waitSignal` is aborted, or the lease of the assignment has
    * ended. Reads the clock, and does not create the signal.
    */
   readonly isCancelled: boolean;

@@ -21,7 +21,7 @@ export interface DeadLetterDestination extends DeadLetterReason {
 /** A topic that takes a failed record. */
 export type WriteDestination = RetryDestination | DeadLetterDestination;
 
-/** Where a failed record goes. */
+/** The destination of a failed record. */
 export type Destination =
   | WriteDestination
   | { readonly kind: 'keep-in-place' }

@@ -1,4 +1,4 @@
-/** What happens to a record beyond being written to its dead-letter topic. */
+/** Action for a dead letter, besides the write to the dead-letter topic. */
 export const DltStrategy = {
   STORE_ONLY: 'STORE_ONLY',
   ALERT_AND_STORE: 'ALERT_AND_STORE',

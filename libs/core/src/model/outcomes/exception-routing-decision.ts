@@ -1,6 +1,6 @@
 import { ExceptionRouting } from './exception-routing.js';
 
-/** Where a failed record goes; `targetTier` is -1 unless the routing is SKIP_TO_TIER. */
+/** The destination of a failed record; `targetTier` is -1 unless the routing is SKIP_TO_TIER. */
 export class ExceptionRoutingDecision {
   private constructor(
     readonly routing: ExceptionRouting,

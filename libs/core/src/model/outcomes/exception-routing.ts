@@ -1,4 +1,4 @@
-/** Where a failed record goes. */
+/** Destinations of a failed record. */
 export const ExceptionRouting = {
   NEXT_TIER: 'NEXT_TIER',
   SKIP_TO_TIER: 'SKIP_TO_TIER',

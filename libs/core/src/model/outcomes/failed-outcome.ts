@@ -7,7 +7,7 @@ interface Failed<Reason extends string> {
   readonly error: Error;
   /** Handler calls in this delivery. A record that could not be prepared for its call was tried once. */
   readonly attempts: number;
-  /** When the first of several attempts failed: milliseconds since 1970. */
+  /** The time of the first failure, if there were several attempts: milliseconds since 1970. */
   readonly firstFailedAt?: number;
   /** The attempts did not all fail in the same way: the name or the message of the error differs. */
   readonly hasVaried?: boolean;
@@ -23,7 +23,7 @@ export type Failure =
   | Failed<'retry-exhausted'>
   /** Waiting for the next call would take longer than maxPollIntervalMs leaves. */
   | Failed<'budget-exceeded'>
-  /** No call can ever help. */
+  /** The message is bad: no call can ever help. */
   | Failed<'bad-message'>
   /** The handler called `ctx.deadLetter(reason)`. */
   | Failed<'handler-gave-up'>
@@ -44,7 +44,7 @@ export type UnfinishedFailure =
     })
   /** The partition waits until an operator decides about the record. */
   | (Failed<'awaiting-decision'> & { readonly report: RememberedFailure })
-  /** Its retry or dead-letter topic did not take the record: the write is repeated, the handler is not called. */
+  /** The retry or dead-letter topic did not take the record: the write is repeated, the handler is not called. */
   | (Failed<'write-failed'> & { readonly pendingWrite: PendingWrite });
 
 export type FailedOutcome = Failure | UnfinishedFailure;

@@ -1,17 +1,17 @@
 import type { DltCause, DltReason } from '../records/dlt-record.js';
 
-/** Where a record has failed: 0 is the main topic. */
+/** The topic in which a record failed; tier 0 is the main topic. */
 export interface FailureLocation {
   readonly topic: string;
   readonly tier: number;
 }
 
-/** Told of records that fail, and of where they have arrived. It must not throw. */
+/** Counts failed records, and the topics that took them. It must not throw. */
 export interface FailureObserver {
-  /** Once for each delivery, by the class of what was thrown. */
+  /** Called once per failed delivery, with the class of the error. */
   failed(place: FailureLocation, exception: string): void;
-  /** The topic of that tier has acknowledged it. */
+  /** Called when the topic of tier `to` has acknowledged the record. */
   retried(place: FailureLocation, to: number): void;
-  /** The dead-letter topic has acknowledged it. */
+  /** Called when the dead-letter topic has acknowledged the record. */
   deadLettered(place: FailureLocation, reason: DltReason, cause: DltCause): void;
 }

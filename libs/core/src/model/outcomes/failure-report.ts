@@ -2,7 +2,7 @@ import type { BrokerRecord } from '@nest-event-bus/broker';
 import type { DeserializationFailure } from '../records/dlt-record.js';
 import type { TierFailureRecord } from '../records/tier-history.js';
 
-/** What may leave the process of an error. */
+/** The part of an error that may leave the process. */
 export interface ErrorDescription {
   readonly className: string;
   /** The class of its cause. The message of a cause is never written: a parser quotes the payload there. */
@@ -18,14 +18,14 @@ export interface ErrorDescription {
 export interface FailureReport {
   readonly binding: string;
   readonly groupId: string;
-  /** As it was received: its key, value and headers go on byte for byte. */
+  /** The record as it was received: its key, value and headers are written byte for byte. */
   readonly record: BrokerRecord;
   readonly originalTopic: string;
   readonly originalPartition: number;
   readonly originalOffset: bigint;
   /** Milliseconds since 1970, as are the other times. */
   readonly originalTimestamp: number;
-  /** Where the record failed: 0 is the main topic. */
+  /** The tier in which the record failed: 0 is the main topic. */
   readonly tier: number;
   /** The delivery within the tier, from 1. */
   readonly delivery: number;
@@ -33,9 +33,9 @@ export interface FailureReport {
   readonly totalAttempts: number;
   readonly firstFailureAt: number;
   readonly failedAt: number;
-  /** As much of the error as `dlt.exceptionDetail` and `dlt.redact` let through. */
+  /** The error, as far as `dlt.exceptionDetail` and `dlt.redact` allow. */
   readonly description: ErrorDescription;
-  /** In the order of the tiers. The last is the tier where the record failed, whether it leaves it now or not. */
+  /** Entries in the order of the tiers. The last is the tier where the record failed, whether it leaves it now or not. */
   readonly tierHistory: readonly TierFailureRecord[];
   /** Identifies the error; `varied` if an earlier call failed in another way. */
   readonly fingerprint: string;

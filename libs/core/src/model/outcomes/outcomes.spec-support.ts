@@ -38,7 +38,7 @@ export function aFailure(given: Partial<FailedOutcome> = {}): FailedOutcome {
   return { ...failure, ...given } as FailedOutcome;
 }
 
-/** What is remembered of a failure, as far as a test looks at it. */
+/** A remembered failure, with the members that tests look at. */
 export function aRememberedFailure(given: Partial<RememberedFailure> = {}): RememberedFailure {
   return { firstFailureAt: 7, fingerprint: 'f', ...given } as RememberedFailure;
 }

@@ -1,19 +1,19 @@
-/** A retry or dead-letter topic that records could not be written to. */
+/** A retry or dead-letter topic that takes no records at the moment. */
 export interface TopicProblem {
   readonly topic: string;
-  /** The latest. */
+  /** The latest error. */
   readonly error: Error;
-  /** Milliseconds since 1970: when it began, and when it was seen last. */
+  /** Milliseconds since 1970: the first and the latest failed write. */
   readonly since: number;
   readonly lastSeen: number;
 }
 
-/** The topics of a binding that cannot be written to, as the rest of the bus sees them. A write that succeeds ends it. */
+/** The topics of a binding that cannot be written to, for health and metrics. A write that succeeds removes its topic. */
 export interface PublishProblems {
-  /** Those of late: a record that nobody tries to write any more is somebody else's by now. */
+  /** Topics with a recent failed write. After a while without a write, another process has the records. */
   readonly all: readonly TopicProblem[];
-  /** Called when the trouble of a topic begins or ends. Returns the function that ends the subscription. */
+  /** Calls the listener when a topic is added or removed. Returns the function that ends the subscription. */
   onChange(listener: () => void): () => void;
-  /** Nothing of the binding is at work any more. */
+  /** Forgets all problems, because the binding was stopped. */
   clear(): void;
 }

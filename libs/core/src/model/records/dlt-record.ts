@@ -5,7 +5,7 @@ export const DLT_REASONS = ['RETRIES_EXHAUSTED', 'NON_RETRYABLE', 'MANUAL'] as c
 
 export type DltReason = (typeof DLT_REASONS)[number];
 
-/** What exactly led to it; several causes share a reason. */
+/** The exact cause of a dead letter. Several causes share a reason. */
 export const DLT_CAUSES = [
   'exhausted',
   'budget-exceeded',
@@ -23,20 +23,20 @@ export const DLT_CAUSES = [
 
 export type DltCause = (typeof DLT_CAUSES)[number];
 
-/** Why a record could not be read. None of its bytes are in here: the record itself has them. */
+/** Describes why a record could not be read, without any of its bytes: the record itself has them. */
 export interface DeserializationFailure {
   readonly part: 'value';
-  /** What it was expected to be: `JSON`, `Avro`, or the name of a deserializer of the application. */
+  /** The expected format: `JSON`, `Avro`, or the name of a deserializer of the application. */
   readonly format: string;
-  /** Of what the deserializer threw. */
+  /** The class of the error that the deserializer threw. */
   readonly exceptionClass: string;
-  /** In words of the library's own; what others say may quote the payload, and is not told. */
+  /** A text of this library. Messages of other libraries may quote the payload, so they are never included. */
   readonly reason?: string;
 }
 
 /**
- * A dead letter with its whole story. Offsets are bigint: exact, whatever the topic grows to. What
- * nobody has told of it is -1 where it is a part of the original position, and otherwise undefined,
+ * A dead letter with everything that is known of it. Offsets are bigint: exact, whatever the topic
+ * grows to. Unknown parts of the original position are -1; other unknown values are undefined,
  * zero, empty or `unknown`.
  */
 export interface DltRecord {
@@ -46,7 +46,7 @@ export interface DltRecord {
   readonly originalTimestamp: number;
   readonly key: Buffer | null;
   readonly value: Buffer | null;
-  /** Those that the record came with, without what the bus has written. */
+  /** Headers that the record came with, without those that the bus has written. */
   readonly headers: readonly RecordHeader[];
   readonly dltReason: DltReason;
   readonly totalAttempts: number;
@@ -56,15 +56,15 @@ export interface DltRecord {
   readonly tierHistory: readonly TierFailureRecord[];
   readonly lastExceptionStacktrace?: string;
   readonly dltCause?: DltCause;
-  /** When it was written to its dead-letter topic. */
+  /** The time of the write to the dead-letter topic. */
   readonly dltTimestamp: number;
-  /** Whose it is: groups that read one topic share its dead-letter topic. */
+  /** The binding that gave the record up. Groups that read one topic share its dead-letter topic. */
   readonly binding?: string;
   readonly groupId?: string;
-  /** How often it was replayed before. */
+  /** Number of earlier replays. */
   readonly replayCount: number;
   readonly fingerprint?: string;
   readonly isPoison: boolean;
-  /** Only where the record could not be read (`dltCause: 'deserialization'`). */
+  /** Present only if the record could not be read (`dltCause: 'deserialization'`). */
   readonly deserialization?: DeserializationFailure;
 }

@@ -1,11 +1,11 @@
 /**
- * The headers that the bus itself writes. Text all of them: numbers in decimal, times as
+ * The headers that the bus itself writes. Every value is text: numbers in decimal, times in
  * milliseconds since 1970.
  */
 export const EVENTBUS_HEADERS = Object.freeze({
-  /** Of this format: what a newer version adds, an older one leaves as it is. */
+  /** Version of this format. An older version keeps headers that a newer one has added. */
   version: 'x-eventbus-version',
-  /** Whom a record in a retry topic, or one that is replayed, is for: others pass over it. */
+  /** The reader of a record in a retry topic, or of a replayed one. Other readers skip it. */
   bindingName: 'x-eventbus-binding-name',
   groupId: 'x-eventbus-group-id',
   receivedTimestamp: 'x-eventbus-received-timestamp',
@@ -17,7 +17,7 @@ export const EVENTBUS_HEADERS = Object.freeze({
   retryTier: 'x-eventbus-retry-tier',
   /** The delivery within the tier, from 1. */
   retryAttempt: 'x-eventbus-retry-attempt',
-  /** When it was written to the tier, by the clock of who wrote it. */
+  /** The time of the write to the tier, by the clock of the writer. */
   retryTimestamp: 'x-eventbus-retry-timestamp',
   totalAttempts: 'x-eventbus-total-attempts',
   firstFailureTimestamp: 'x-eventbus-first-failure-timestamp',
@@ -27,24 +27,24 @@ export const EVENTBUS_HEADERS = Object.freeze({
   lastExceptionClass: 'x-eventbus-last-exception-class',
   lastExceptionMessage: 'x-eventbus-last-exception-message',
   lastExceptionStacktrace: 'x-eventbus-last-exception-stacktrace',
-  /** Of the error, by name and message: the same on every call, and the record is poison. */
+  /** A hash of the error's name and message. If it is the same on every call, the record is poison. */
   fingerprint: 'x-eventbus-fingerprint',
   poison: 'x-eventbus-poison',
   replayCount: 'x-eventbus-replay-count',
-  /** Of a dead letter that could not be read: which part of it, and as what. */
+  /** The part of a dead letter that could not be read, and its expected format. */
   deserializationPart: 'x-eventbus-deserialization-part',
   deserializationFormat: 'x-eventbus-deserialization-format',
   deserializationExceptionClass: 'x-eventbus-deserialization-exception-class',
   deserializationReason: 'x-eventbus-deserialization-reason',
 });
 
-/** What is told of each tier that a record went through; 0 is the main topic. */
+/** Headers about each tier that a record has passed; 0 is the main topic. */
 export const tierHeaders = (tier: number) => ({
   exception: `x-eventbus-tier${tier}-exception`,
   exhaustedAt: `x-eventbus-tier${tier}-exhausted-at`,
-  /** Calls of the handler in this tier. */
+  /** Handler calls in this tier. */
   attempts: `x-eventbus-tier${tier}-attempts`,
 });
 
-/** Those of a newer version, too. */
+/** Includes headers of a newer version. */
 export const hasEventBusPrefix = (name: string): boolean => name.startsWith('x-eventbus-');

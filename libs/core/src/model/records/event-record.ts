@@ -11,7 +11,7 @@ export interface EventHeaders {
   toJSON(): Readonly<Record<string, string | readonly string[]>>;
 }
 
-/** A record as a handler sees it. `toJSON` leaves the payload out: a record that is logged tells no secrets. */
+/** A record as a handler sees it. `toJSON` leaves the payload out, so that no log contains it. */
 export interface EventRecord<T = unknown> {
   readonly value: T;
   readonly key: string | null;

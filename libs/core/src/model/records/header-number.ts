@@ -3,9 +3,9 @@ import type { RecordHeader } from '@nest-event-bus/broker';
 const DECIMAL = /^-?\d{1,19}$/;
 
 /**
- * The last value of a header as a number of 64 bits: decimal text, or four or eight bytes with the
- * big end first, as Java's ByteBuffer writes them. Bytes that can all be printed are text: as a
- * number they would be larger than any partition, offset or time.
+ * The last value of a header as a number of 64 bits: decimal text, or four or eight big-endian
+ * bytes, as Java's ByteBuffer writes them. Printable bytes are read as text: as a number they would
+ * be larger than any partition, offset or time.
  */
 export function headerInteger(headers: readonly RecordHeader[], name: string): bigint | undefined {
   const bytes = headers.findLast(({ key }) => key === name)?.value;
@@ -13,7 +13,7 @@ export function headerInteger(headers: readonly RecordHeader[], name: string): b
   return bytes.every(isPrintable) ? decimal(bytes.toString('latin1')) : binary(bytes);
 }
 
-/** As `headerInteger`, where nothing below zero and nothing beyond 2^53 makes sense. */
+/** Like `headerInteger`, but undefined for negative numbers and for numbers beyond 2^53. */
 export function headerCount(headers: readonly RecordHeader[], name: string): number | undefined {
   const number = Number(headerInteger(headers, name) ?? -1n);
   return Number.isSafeInteger(number) && number >= 0 ? number : undefined;

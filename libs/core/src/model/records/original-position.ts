@@ -3,14 +3,14 @@ import { EVENTBUS_HEADERS } from './event-bus-headers.js';
 import { headerCount, headerInteger } from './header-number.js';
 import { headerText } from './header-text.js';
 
-/** Where a record was first written. */
+/** The position of a record's first write. */
 export interface OriginalPosition {
   readonly topic: string;
   readonly partition: number;
   readonly offset: bigint;
 }
 
-/** Under which headers a position is told. */
+/** Names of the headers that hold a position. */
 export interface PositionHeaders {
   readonly topic: string;
   readonly partition: string;
@@ -23,10 +23,10 @@ export const EVENTBUS_POSITION: PositionHeaders = Object.freeze({
   offset: EVENTBUS_HEADERS.originalOffset,
 });
 
-/** What is longer is the name of no topic, and would be carried along in every hop. */
+/** Kafka's limit. A longer name is no topic, and would be copied to every retry topic. */
 const LONGEST_TOPIC_NAME = 249;
 
-/** All of it or nothing: half a position names another record. */
+/** Reads the whole position or nothing: half a position would identify another record. */
 export function headerPosition(
   headers: readonly RecordHeader[],
   names: PositionHeaders,

@@ -54,8 +54,8 @@ const NEVER_FAILED = {
   fingerprint: undefined,
 };
 
-describe('the trail of a record in a retry topic', () => {
-  it('is all that its headers tell', () => {
+describe('readRetryHistory() in a retry topic', () => {
+  it('reads all headers', () => {
     expect(readRetryHistory(record(PAST), 2)).toEqual({
       original: { topic: 'orders', partition: 3, offset: 9_007_199_254_740_993n },
       originalTimestamp: 1_000,
@@ -70,7 +70,7 @@ describe('the trail of a record in a retry topic', () => {
     });
   });
 
-  it('begins here where somebody else wrote the record', () => {
+  it('starts at the record if another producer wrote it', () => {
     expect(readRetryHistory(record(), 1)).toEqual({
       original: { topic: 'orders.retry-2', partition: 1, offset: 5n },
       originalTimestamp: 9_000,
@@ -80,7 +80,7 @@ describe('the trail of a record in a retry topic', () => {
     });
   });
 
-  it('takes no delivery of another tier for one of this', () => {
+  it('ignores deliveries of another tier', () => {
     expect(readRetryHistory(record(PAST), 1)).toMatchObject({
       tier: 1,
       delivery: 1,
@@ -88,7 +88,7 @@ describe('the trail of a record in a retry topic', () => {
     });
   });
 
-  it('believes no half of a position', () => {
+  it('ignores half a position', () => {
     const damaged = { ...PAST, 'original-offset': 'seventeen' };
     expect(readRetryHistory(record(damaged), 2)).toMatchObject({
       original: { topic: 'orders.retry-2', partition: 1, offset: 5n },
@@ -97,11 +97,11 @@ describe('the trail of a record in a retry topic', () => {
     });
   });
 
-  it('counts what the tiers counted where the total is lost', () => {
+  it('adds up the tiers if the total is missing', () => {
     expect(readRetryHistory(record({ ...PAST, 'total-attempts': '' }), 2).totalAttempts).toBe(12);
   });
 
-  it('keeps a tier of which only one header is left', () => {
+  it('keeps a tier with only one header', () => {
     const { tierHistory } = readRetryHistory(
       record({ 'tier1-attempts': '2', 'retry-timestamp': '8' }),
       2,
@@ -110,13 +110,13 @@ describe('the trail of a record in a retry topic', () => {
     expect(tierHistory).toEqual([{ tier: 1, exceptionClass, exhaustedAt: 8, attempts: 2 }]);
   });
 
-  it('knows the headers of an older and of a newer version', () => {
+  it('reads headers of an older and of a newer version', () => {
     const older = record(PAST);
     const newer = record({ ...PAST, version: '99', 'not-known-here': 'x' });
     expect(readRetryHistory(newer, 2)).toEqual(readRetryHistory(older, 2));
   });
 
-  it('never throws, whatever the headers are, and counts nothing below zero', () => {
+  it('never throws, whatever the headers are, and never counts below zero', () => {
     const names = Object.keys(PAST);
     const bytes = fc.uint8Array({ maxLength: 12 }).map((value) => Buffer.from(value));
     const damaged = fc.dictionary(fc.constantFrom(...names), bytes);
@@ -130,7 +130,7 @@ describe('the trail of a record in a retry topic', () => {
     );
   });
 
-  it('knows as many tiers as a binding may have', () => {
+  it('reads as many tiers as a binding may have', () => {
     const { tierHistory } = readRetryHistory(
       record({ 'tier99-attempts': '1', 'tier100-attempts': '2', 'tier101-attempts': '3' }),
       2,
@@ -141,7 +141,7 @@ describe('the trail of a record in a retry topic', () => {
     ]);
   });
 
-  it('begins here where the topic that it names cannot be one', () => {
+  it('starts at the record if the original topic is no valid name', () => {
     const topic = 'x'.repeat(250);
     expect(readRetryHistory(record({ ...PAST, 'original-topic': topic }), 2).original).toEqual({
       topic: 'orders.retry-2',
@@ -154,7 +154,7 @@ describe('the trail of a record in a retry topic', () => {
     );
   });
 
-  it('is bounded, whatever somebody wrote into its headers', () => {
+  it('limits its result, whatever the headers contain', () => {
     const many = Object.fromEntries(
       Array.from({ length: 5_000 }, (_, tier) => [`tier${tier}-attempts`, '1']),
     );
@@ -162,10 +162,10 @@ describe('the trail of a record in a retry topic', () => {
   });
 });
 
-describe('the trail of a record on the main topic', () => {
+describe('readRetryHistory() on the main topic', () => {
   const main = { topic: 'orders' };
 
-  it('begins anew, but says where it came from and how often it was replayed', () => {
+  it('starts again, and keeps only the origin and the number of replays', () => {
     expect(readRetryHistory(record(PAST, main), 0)).toEqual({
       original: { topic: 'orders', partition: 3, offset: 9_007_199_254_740_993n },
       originalTimestamp: 1_000,
@@ -175,7 +175,7 @@ describe('the trail of a record on the main topic', () => {
     });
   });
 
-  it('is none of an event whose producer copied the headers of one from another topic', () => {
+  it('ignores headers that a producer copied from another topic', () => {
     expect(readRetryHistory(record(PAST, { topic: 'invoices' }), 0)).toEqual({
       original: { topic: 'invoices', partition: 1, offset: 5n },
       originalTimestamp: 9_000,
@@ -185,14 +185,14 @@ describe('the trail of a record on the main topic', () => {
     });
   });
 
-  it('is none of an event whose producer copied the headers of one that was retried, in the same topic', () => {
+  it('ignores headers that a producer copied from a retried event of the same topic', () => {
     expect(readRetryHistory(record({ ...PAST, 'replay-count': '0' }, main), 0)).toMatchObject({
       original: { topic: 'orders', partition: 1, offset: 5n },
       originalTimestamp: 9_000,
     });
   });
 
-  it('counts replays where the position is lost', () => {
+  it('counts replays even if the position is missing', () => {
     expect(readRetryHistory(record({ 'replay-count': '2' }, main), 0)).toMatchObject({
       original: { topic: 'orders', partition: 1, offset: 5n },
       replayCount: 2,

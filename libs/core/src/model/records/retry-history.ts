@@ -6,31 +6,30 @@ import { EVENTBUS_POSITION, headerPosition, type OriginalPosition } from './orig
 import type { TierFailureRecord } from './tier-history.js';
 import { readTierHistory } from './tier-history.js';
 
-/** What a record says of its past, before it is handled once more. */
+/** The retry headers of a record, read before the record is handled again. */
 export interface RetryHistory {
   readonly original: OriginalPosition;
-  /** Milliseconds since 1970, as are the others. */
+  /** Milliseconds since 1970, as are the other times. */
   readonly originalTimestamp: number;
-  /** Where it is now: 0 is the main topic. */
+  /** The tier that the record is in now: 0 is the main topic. */
   readonly tier: number;
   /** The delivery within the tier, from 1. */
   readonly delivery: number;
-  /** Calls of the handler in all earlier deliveries, and those of them in this tier. */
+  /** Handler calls in all earlier deliveries; `attemptsInTier` counts those in this tier. */
   readonly totalAttempts: number;
   readonly attemptsInTier: number;
-  /** undefined where it never failed. */
+  /** undefined if the record never failed. */
   readonly firstFailureAt: number | undefined;
-  /** Of the tiers that it left. */
+  /** Failures in the tiers that the record has passed. */
   readonly tierHistory: readonly TierFailureRecord[];
-  /** Of the error with which it failed; `varied` where there were several. undefined where none is known. */
+  /** Identifies the error of the earlier calls; `varied` if there were several, undefined if none is known. */
   readonly fingerprint: string | undefined;
   readonly replayCount: number;
 }
 
 /**
- * Reads the trail of a record that came in through a tier. On the main topic a record begins anew:
- * what an earlier life left in its headers counts no more, but where it came from and how often it
- * was replayed do.
+ * Reads the history of a record that came in through a tier. On the main topic a record starts
+ * again: its retry headers are ignored, and only its origin and the number of replays count.
  */
 export function readRetryHistory(record: BrokerRecord, tier: number): RetryHistory {
   const origin = originOf(record, tier);
@@ -38,8 +37,8 @@ export function readRetryHistory(record: BrokerRecord, tier: number): RetryHisto
 }
 
 /**
- * Whether a record on the main topic is an earlier one of it again. Whoever builds a new event out
- * of one that was retried often copies its headers along: nothing but a replay is the same record.
+ * Says whether a record on the main topic is a replay of an earlier one. Producers that build a new event
+ * out of a retried one often copy its headers: nothing but a replay is the same record.
  */
 export function isReplay(record: BrokerRecord): boolean {
   const said = headerText(record.headers, EVENTBUS_HEADERS.originalTopic);
@@ -85,7 +84,7 @@ function pastOf({ headers, timestamp }: BrokerRecord, tier: number): EarlierFail
   const count = (name: string): number | undefined => headerCount(headers, name);
   const writtenAt = count(EVENTBUS_HEADERS.retryTimestamp) ?? timestamp;
   const history = readTierHistory(headers, writtenAt);
-  // The deliveries of another tier are none of this one: the tiers were configured anew meanwhile.
+  // Deliveries of another tier do not count: the tiers may have been configured differently meanwhile.
   const isOfThisTier = count(EVENTBUS_HEADERS.retryTier) === tier;
   return {
     tier,

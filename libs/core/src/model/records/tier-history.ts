@@ -11,17 +11,17 @@ export interface TierFailureRecord {
   readonly attempts: number;
 }
 
-/** In the place of a class that no header names. */
+/** Replaces the name of a class that no header contains. */
 export const UNKNOWN_CLASS = 'unknown';
 
-/** Of one binding. What a stranger wrote into the headers stays bounded by it, too. */
+/** Tiers of one binding. The limit also bounds headers that another producer wrote. */
 export const MOST_TIERS = 100;
 
 const TIER_HEADER = /^x-eventbus-tier(\d{1,2}|100)-(?:exception|exhausted-at|attempts)$/;
 
 export const isTierHeader = (name: string): boolean => TIER_HEADER.test(name);
 
-/** What the headers tell of each tier, in the order of the tiers. `exhaustedAt` stands in where none is told. */
+/** Reads the failures per tier, in the order of the tiers. `exhaustedAt` replaces a missing time. */
 export function readTierHistory(
   headers: readonly RecordHeader[],
   exhaustedAt: number,

@@ -1,4 +1,4 @@
-/** When a finished record is committed: with its slice, or as soon as it is done. */
+/** Commits a finished record with its slice, or as soon as it is done. */
 export const AckMode = {
   MANUAL: 'MANUAL',
   MANUAL_IMMEDIATE: 'MANUAL_IMMEDIATE',

@@ -1,17 +1,17 @@
-/** How often something has happened, under what its labels say. */
+/** The count of one event, with its labels. */
 export interface LabelledCount {
   readonly labels: Readonly<Record<string, string>>;
   readonly value: number;
 }
 
-/** What is counted of a binding besides the outcomes of its records, which its containers know. */
+/** Counters of a binding. The outcomes of its records are counted by its containers. */
 export interface BindingCounts {
   /** Deliveries that failed: `topic`, `tier`, `exception`. */
   readonly failures: readonly LabelledCount[];
-  /** Records that a retry topic has taken: `topic`, `tier`, and `to`, the tier they went to. */
+  /** Records written to a retry topic: `topic`, `tier`, and `to`, the tier of the retry topic. */
   readonly retries: readonly LabelledCount[];
-  /** Records that the dead-letter topic has taken: `topic`, `tier`, `reason`, `cause`. */
+  /** Records written to the dead-letter topic: `topic`, `tier`, `reason`, `cause`. */
   readonly deadLetters: readonly LabelledCount[];
-  /** Of the circuit breaker: `from`, `to`, `cause`. */
+  /** Transitions of the circuit breaker: `from`, `to`, `cause`. */
   readonly transitions: readonly LabelledCount[];
 }

@@ -1,7 +1,7 @@
-/** How a binding is named: bare where its name is unique, with its cluster where it is not. */
+/** Names a binding: by its bare name if that is unique, else with its cluster. */
 export type BindingRef = string | { readonly cluster: string; readonly name: string };
 
-/** Clusters contain no colon, so the first one parts the two: no two bindings share a key. */
+/** Unique per binding: names of clusters contain no colon, so the first colon separates the two. */
 export function bindingKey(cluster: string, name: string): string {
   return `${cluster}:${name}`;
 }

@@ -1,4 +1,4 @@
-/** Where a container is in its life. RUNNING includes one that is still trying to join its group. */
+/** The lifecycle state of a container. RUNNING includes a container that is still trying to join its group. */
 export const ContainerState = {
   CREATED: 'CREATED',
   RUNNING: 'RUNNING',
@@ -9,7 +9,7 @@ export const ContainerState = {
 
 export type ContainerState = (typeof ContainerState)[keyof typeof ContainerState];
 
-/** What the gauge shows. The numbers never change. */
+/** Values of the gauge. The numbers never change. */
 export const CONTAINER_STATE_CODES: Readonly<Record<ContainerState, number>> = Object.freeze({
   CREATED: 0,
   RUNNING: 1,

@@ -4,8 +4,8 @@ export interface RecordPosition extends TopicPartition {
   readonly offset: number;
 }
 
-/** Which record keeps the circuit of its binding from closing, as the rest of the bus sees it. */
+/** The record that keeps the circuit of its binding from closing, for health and logs. */
 export interface HalfOpenBlocker {
-  /** It alone has had all trial calls for several times in a row. undefined where no record has. */
+  /** The record that used all half-open calls several times in a row; undefined if there is none. */
   readonly record: RecordPosition | undefined;
 }

@@ -1,4 +1,4 @@
-/** Whether a handler is called for each record or the bus works through a slice at a time. */
+/** Calls a handler for each record, or works through a slice at a time. */
 export const ListenerType = {
   SINGLE: 'SINGLE',
   BATCH: 'BATCH',

@@ -1,4 +1,4 @@
-/** Whether records may overtake one that is being retried. */
+/** Allows or forbids that records overtake a record that is being retried. */
 export const OrderingMode = {
   RELAXED_IN_RETRY: 'RELAXED_IN_RETRY',
   STRICT: 'STRICT',

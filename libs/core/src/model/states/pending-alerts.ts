@@ -1,6 +1,6 @@
-/** Alerts of a binding's dead letters that have not answered yet; each is given up after `dlt.handlerTimeoutMs`. */
+/** Running alerts about dead letters of a binding. Each of them times out after `dlt.handlerTimeoutMs`. */
 export interface PendingAlerts {
   readonly count: number;
-  /** Resolves when there is none. Never rejects. */
+  /** Resolves when no alert runs. Never rejects. */
   whenEnded(): Promise<void>;
 }

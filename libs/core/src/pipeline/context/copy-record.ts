@@ -1,6 +1,6 @@
 import type { BrokerRecord, RecordHeader } from '@nest-event-bus/broker';
 
-/** A record of its own bytes: whoever writes into it changes no other. */
+/** Returns a record with bytes of its own. Writing into them does not change the original. */
 export function copyRecord(record: BrokerRecord): BrokerRecord {
   const { topic, partition, offset, timestamp, leaderEpoch, key, value, headers, sizeInBytes } =
     record;

@@ -3,6 +3,7 @@ import type { ResolvedBinding } from '../../config/resolving/resolved-binding.js
 import type { Delivery } from '../../model/outcomes/delivery.js';
 import type { DeliveryAttempt, EventContext } from '../../model/records/event-context.js';
 import { DeadLetterRequestedException } from '../../errors/handler-errors.js';
+import { throwIfFailed } from '../../errors/result-errors.js';
 import { TransactionException } from '../../errors/transaction-errors.js';
 import { handedBack, succeeded, type Outcome } from '../../model/outcomes/outcome.js';
 import type { RecordTransaction } from '../../model/records/record-transaction.js';
@@ -13,19 +14,19 @@ import { copyRecord } from './copy-record.js';
 import { RecordLogger } from './record-logger.js';
 import { RecordOutputs } from '../transactions/record-outputs.js';
 
-/** What the contexts of all records of a binding share. */
+/** Data that the contexts of all records of a binding share. */
 export interface ContextSource {
   readonly binding: ResolvedBinding;
   readonly logger: DriverLogger;
   readonly eventTypeOf: EventTypeSource;
-  /** Where the records come from: 0 is the main topic. */
+  /** The topic that the records come from: 0 is the main topic. */
   readonly tier: number;
 }
 
-/** Where the handler throws after it, the record is neither a success nor a failure. */
+/** If the handler throws after acknowledge(), the record is neither a success nor a failure. */
 const acknowledged: Outcome = Object.freeze({ kind: 'discarded', reason: 'acknowledged' });
 
-/** The context of one delivery. What nobody asks for is never made. */
+/** The context of one call of a handler. Parts of it are created at first access. */
 export class ReceivedContext implements EventContext {
   readonly #source: ContextSource;
   readonly #delivery: Delivery;
@@ -37,7 +38,10 @@ export class ReceivedContext implements EventContext {
   #outcome: Outcome | undefined;
   #isClosed = false;
 
-  /** Each call of the handler has a context of its own: what is left of an earlier one has no say in it. */
+  /**
+   * Creates the context of one call. Each call has its own, so that a late callback of an earlier
+   * call cannot change its outcome.
+   */
   constructor(source: ContextSource, delivery: Delivery, value: unknown, call = 1) {
     this.#source = source;
     this.#delivery = delivery;
@@ -61,7 +65,10 @@ export class ReceivedContext implements EventContext {
     return this.#source.eventTypeOf(this.#delivery.record, this.#value);
   }
 
-  /** What was handed back is no attempt. In a tier each hop is a delivery, and its record tells of those before. */
+  /**
+   * Counts the attempts. A record that was handed back is no attempt. In a retry topic each hop is
+   * a delivery, and the headers of the record tell how many there were before.
+   */
   get attempt(): DeliveryAttempt {
     const { record, history } = this.#delivery;
     const { failures, calls } = history;
@@ -100,9 +107,7 @@ export class ReceivedContext implements EventContext {
         `Binding '${name}' has no transactions: set transactions: { enabled: true }, or publish with EventPublisher.`,
         false,
       );
-    this.#outputs = new RecordOutputs();
-    if (this.#isClosed) this.#outputs.close();
-    return this.#outputs;
+    return (this.#outputs = new RecordOutputs(() => this.#isClosed));
   }
 
   acknowledge(): void {
@@ -127,32 +132,30 @@ export class ReceivedContext implements EventContext {
     this.#setOutcome('handBack()', { kind: 'handed-back', delayMs });
   }
 
-  /** What the handler that returned has made of its record. Nothing changes it afterwards. */
-  outcomeAfterReturn(): Outcome {
-    this.#close();
-    if (this.#outcome === acknowledged) return this.#withOutputs(succeeded);
-    if (this.#outcome) return this.#outcome;
-    return this.#source.binding.ack === 'manual' ? handedBack : this.#withOutputs(succeeded);
+  /**
+   * Returns the outcome of a handler that returned `answer`. Later calls of the context do not
+   * change it. Throws if the answer says that the handler failed.
+   */
+  outcomeAfterReturn(answer: unknown): Outcome {
+    if (answer !== undefined) throwIfFailed(answer);
+    this.#isClosed = true;
+    if (this.#outcome && this.#outcome !== acknowledged) return this.#outcome;
+    if (!this.#outcome && this.#source.binding.ack === 'manual') return handedBack;
+    return this.#outputs ? withOutputs(succeeded, this.#outputs) : succeeded;
   }
 
-  /** The same for one that threw: undefined where the error decides. A record that was to be given back is not, after a failure. */
+  /**
+   * Returns the outcome of a handler that threw, or undefined if the error decides. After a
+   * failure, handBack() has no effect.
+   */
   outcomeAfterThrow(): Outcome | undefined {
-    this.#close();
-    if (this.#outcome === acknowledged) return this.#withOutputs(acknowledged);
+    this.#isClosed = true;
+    if (this.#outcome === acknowledged)
+      return this.#outputs ? withOutputs(acknowledged, this.#outputs) : acknowledged;
     return this.#outcome?.kind === 'handed-back' ? undefined : this.#outcome;
   }
 
-  #close(): void {
-    this.#isClosed = true;
-    this.#outputs?.close();
-  }
-
-  #withOutputs(outcome: Outcome): Outcome {
-    const outputs = this.#outputs?.records ?? [];
-    return outputs.length === 0 ? outcome : ({ ...outcome, outputs } as Outcome);
-  }
-
-  /** The last word counts, but nothing takes an acknowledgement back. */
+  /** Keeps the last outcome that the handler asked for, but never takes an acknowledgement back. */
   #setOutcome(word: string, outcome: Outcome): void {
     if (this.#isClosed) {
       this.log.warn(`${word} came after the handler had returned: it has no effect any more.`);
@@ -165,4 +168,8 @@ export class ReceivedContext implements EventContext {
     }
     this.#outcome = outcome;
   }
+}
+
+function withOutputs(outcome: Outcome, { records }: RecordOutputs): Outcome {
+  return records.length === 0 ? outcome : ({ ...outcome, outputs: records } as Outcome);
 }

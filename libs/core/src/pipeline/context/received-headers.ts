@@ -3,7 +3,7 @@ import type { Delivery } from '../../model/outcomes/delivery.js';
 import type { EventHeaders } from '../../model/records/event-record.js';
 import { headerText } from '../../model/records/header-text.js';
 
-/** Who received the records of a binding. */
+/** The consumer that received the records of a binding. */
 export interface Receiver {
   readonly binding: string;
   readonly hostname: string;
@@ -15,7 +15,10 @@ const ADDED: readonly string[] = [
   'x-eventbus-consumer-instance',
 ];
 
-/** The record's own headers, with those of its arrival in the place of any that an earlier consumer left. */
+/**
+ * The headers of the record, plus headers about this consumer. These replace the ones that an
+ * earlier consumer left.
+ */
 export class ReceivedHeaders implements EventHeaders {
   readonly #headers: readonly RecordHeader[];
   readonly #delivery: Delivery;

@@ -4,7 +4,7 @@ import { ReceivedHeaders, type Receiver } from './received-headers.js';
 
 const INSPECT = Symbol.for('nodejs.util.inspect.custom');
 
-/** A record as a handler sees it. What nobody asks for is never made. */
+/** A record as its handler sees it. Parts of it are created at first access. */
 export class ReceivedRecord<T = unknown> implements EventRecord<T> {
   readonly #delivery: Delivery;
   readonly #receiver: Receiver;
@@ -17,7 +17,7 @@ export class ReceivedRecord<T = unknown> implements EventRecord<T> {
     this.#value = value;
   }
 
-  /** The same record with what validation made of its value. */
+  /** Returns the same record with the value that validation returned. */
   withValue<V>(value: V): ReceivedRecord<V> {
     return new ReceivedRecord(this.#delivery, this.#receiver, value);
   }
@@ -50,7 +50,7 @@ export class ReceivedRecord<T = unknown> implements EventRecord<T> {
     return (this.#headers ??= new ReceivedHeaders(this.#delivery, this.#receiver));
   }
 
-  /** Neither the payload nor what headers say: either may be a secret. */
+  /** Leaves out the payload and the values of headers, because both may be secret. */
   toJSON(): Readonly<Record<string, unknown>> {
     const { topic, partition, key, timestamp } = this;
     return {

@@ -13,8 +13,8 @@ import {
 
 const recordOf = (given?: Parameters<typeof receive>[0]) => receive(given).record;
 
-describe('a record', () => {
-  it('has its place as exact numbers and its key as text', () => {
+describe('ReceivedRecord', () => {
+  it('has its position as exact numbers and its key as text', () => {
     expect(recordOf({ key: 'k', offset: Number.MAX_SAFE_INTEGER })).toMatchObject({
       key: 'k',
       topic: 'orders.events',
@@ -25,7 +25,7 @@ describe('a record', () => {
     expect(recordOf().key).toBeNull();
   });
 
-  it('tells nothing secret where it is written down', () => {
+  it('shows no secret when it is printed', () => {
     const record = recordOf({ value: { iban: 'DE89' }, headers: { auth: 'token' }, offset: 12 });
     expect(JSON.parse(JSON.stringify(record))).toEqual({
       topic: 'orders.events',
@@ -38,7 +38,7 @@ describe('a record', () => {
     expect(inspect(record, { depth: 9 })).not.toMatch(/DE89|token/);
   });
 
-  it('carries who received it when, without a change to its bytes', () => {
+  it('adds headers about its consumer, without changing its bytes', () => {
     const { record, delivery } = receive({
       headers: { 'x-eventbus-binding-name': 'earlier', a: '1' },
     });
@@ -70,8 +70,8 @@ describe('a record', () => {
   });
 });
 
-describe('a context', () => {
-  it('says where the record came from and how often it was tried', () => {
+describe('ReceivedContext', () => {
+  it('tells where the record came from and how often it was tried', () => {
     const { context } = receive({ type: 'OrderPlaced', history: { failures: 2, calls: 2 } });
     expect(context).toMatchObject({
       binding: 'orders',
@@ -82,13 +82,13 @@ describe('a context', () => {
     });
   });
 
-  it('does not take for an attempt what was handed back, and counts calls over all deliveries', () => {
+  it('counts calls over all deliveries, and no record that was handed back', () => {
     const delivery = deliveryOf({ history: { redeliveries: 5, failures: 2, calls: 6 } });
     const { context } = receive({}, delivery);
     expect(context.attempt).toEqual({ call: 1, delivery: 3, tier: 0, total: 7 });
   });
 
-  it('names the record for ever: where it was first written, after any hop', () => {
+  it('names the record by the position where it was first written, after any hop', () => {
     const keyOf = (headers: Readonly<Record<string, string>>, tier: number): string =>
       receive({}, deliveryOf({ offset: 7, headers }), tier).context.dedupKey;
     const original = (topic: string, offset = '9007199254740993') => ({
@@ -99,15 +99,15 @@ describe('a context', () => {
     expect(keyOf({}, 0)).toBe('orders.events-1-7');
     expect(keyOf(original('origin'), 1)).toBe('origin-3-9007199254740993');
     expect(keyOf(original('origin', 'x'), 1)).toBe('orders.events-1-7');
-    // It was replayed.
+    // A replay of the record.
     const replayed = { ...original('orders.events'), 'x-eventbus-replay-count': '1' };
     expect(keyOf(replayed, 0)).toBe('orders.events-3-9007199254740993');
-    // Somebody made a new event of an old one, and copied its headers along.
+    // A new event with the copied headers of an old one.
     expect(keyOf(original('origin'), 0)).toBe('orders.events-1-7');
     expect(keyOf(original('orders.events'), 0)).toBe('orders.events-1-7');
   });
 
-  it('has a copy of the bytes that nobody else writes into or reads from', () => {
+  it('has a copy of the bytes of its own', () => {
     const { context, delivery } = receive({ value: 'abc', key: 'k', headers: { h: 'v' } });
     context.raw.value!.fill(0);
     context.raw.key!.fill(0);
@@ -118,7 +118,7 @@ describe('a context', () => {
     expect(delivery.record.headers[0]!.value?.toString()).toBe('v');
   });
 
-  it('writes the position of its record into each line', () => {
+  it('adds the position of its record to each log line', () => {
     const { context, logger } = receive({ offset: 4 });
     const position = { binding: 'orders', topic: 'orders.events', partition: 1, offset: '4' };
     context.log.debug('a');
@@ -133,7 +133,7 @@ describe('a context', () => {
     ]);
   });
 
-  it('asks for the signal only when the handler does', () => {
+  it('creates the signal only if the handler asks for it', () => {
     let asked = 0;
     const delivery = {
       ...deliveryOf(),
@@ -148,7 +148,7 @@ describe('a context', () => {
     expect(asked).toBe(1);
   });
 
-  it('reads no header that nobody asks for', () => {
+  it('reads no header unless it is asked for', () => {
     const delivery = deliveryOf();
     const record = Object.defineProperty({ ...delivery.record }, 'headers', {
       get: () => {
@@ -159,7 +159,7 @@ describe('a context', () => {
   });
 });
 
-describe('what a handler says of its record', () => {
+describe('The outcome that a handler chooses', () => {
   const outcomeOf = async (
     handle: (context: EventContext) => unknown,
     ack: 'auto' | 'manual' = 'auto',
@@ -210,7 +210,7 @@ describe('what a handler says of its record', () => {
       (context) => context.handBack({ delayMs: 5 }),
       { kind: 'handed-back', delayMs: 5 },
     ],
-  ])('%s, with ack: %s', async (_word, ack, handle, expected) => {
+  ])('is applied: %s, with ack: %s', async (_word, ack, handle, expected) => {
     expect(await outcomeOf(handle, ack)).toEqual({ outcome: expected, warnings: [] });
   });
 
@@ -222,7 +222,7 @@ describe('what a handler says of its record', () => {
     ],
     ['deadLetter()', (context) => context.deadLetter('no such customer'), givenUp],
   ])(
-    '%s stands although the handler throws after it, and that is told',
+    '%s stays although the handler throws afterwards, which is logged',
     async (word, say, then) => {
       const expected = {
         outcome: then,
@@ -244,7 +244,7 @@ describe('what a handler says of its record', () => {
   it.each([
     ['nothing', () => undefined],
     ['handBack()', (context: EventContext) => context.handBack()],
-  ])('%s does not, and a failure is one with ack: manual as well', async (_word, say) => {
+  ])('%s does not stay if the handler throws, also with ack: manual', async (_word, say) => {
     const { outcome } = await outcomeOf((context) => {
       say(context);
       fail();
@@ -252,7 +252,7 @@ describe('what a handler says of its record', () => {
     expect(outcome).toMatchObject({ kind: 'failed', error: { message: 'of jane' } });
   });
 
-  it('the last word counts', async () => {
+  it('is the last one it asked for', async () => {
     const { outcome } = await outcomeOf((context) => {
       context.deadLetter('no such customer');
       context.handBack();
@@ -261,7 +261,7 @@ describe('what a handler says of its record', () => {
     expect(outcome).toEqual({ kind: 'succeeded' });
   });
 
-  it('but nothing takes an acknowledgement back', async () => {
+  it('is final after acknowledge()', async () => {
     const { outcome, warnings } = await outcomeOf((context) => {
       context.acknowledge();
       context.deadLetter();
@@ -271,7 +271,7 @@ describe('what a handler says of its record', () => {
   });
 
   it.each([false, true])(
-    'nothing counts that comes after its end (it threw: %s)',
+    'does not change after the handler has ended (it threw: %s)',
     async (throws) => {
       let kept: EventContext | undefined;
       const ended = await outcomeOf((context) => {

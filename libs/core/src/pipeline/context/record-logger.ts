@@ -2,7 +2,10 @@ import type { BrokerRecord, DriverLogger } from '@nest-event-bus/broker';
 
 type Context = Readonly<Record<string, unknown>>;
 
-/** Says in each line which record it is about. Offsets are decimal text, exact in any reader. */
+/**
+ * Adds the position of the record to each log line. Offsets are decimal text, which every reader
+ * keeps exact.
+ */
 export class RecordLogger implements DriverLogger {
   readonly #logger: DriverLogger;
   readonly #position: Context;

@@ -5,36 +5,38 @@ import { SchemaRegistryUnavailableException } from '../../errors/schema-registry
 import type { EventRecord } from '../../model/records/event-record.js';
 import { deliveryOf, errorOf, handler, processorOf } from '../pipeline.spec-support.js';
 import { AvroDeserializer, AvroSerializer } from './avro-format.js';
-import { avroWorld, recordOf } from './avro.spec-support.js';
+import { avroUnderTest, recordOf } from './avro.spec-support.js';
 
 const TOPIC = { topic: 'orders' };
 
-async function worldOf(schema: unknown) {
-  const world = await avroWorld();
-  world.client.register({ subject: 'orders-value', schema });
-  const serializer = new AvroSerializer(world.schemas);
-  const deserializer = new AvroDeserializer(world.schemas);
+async function formatUnderTest(schema: unknown) {
+  const avro = await avroUnderTest();
+  avro.client.register({ subject: 'orders-value', schema });
+  const serializer = new AvroSerializer(avro.schemas);
+  const deserializer = new AvroDeserializer(avro.schemas);
   const write = async (event: unknown): Promise<Buffer> =>
     (await serializer.serialize(event, TOPIC)).value as Buffer;
-  return { ...world, serializer, deserializer, write };
+  return { ...avro, serializer, deserializer, write };
 }
 
 const roundTrip = async (type: unknown, value: unknown): Promise<unknown> => {
-  const { write, deserializer } = await worldOf(recordOf('R', { value: type }));
+  const { write, deserializer } = await formatUnderTest(recordOf('R', { value: type }));
   const read = (await deserializer.deserialize(await write({ value }))) as { value: unknown };
   return read.value;
 };
 
-describe('an Avro value', () => {
-  it('is five bytes that name its schema, and the encoding', async () => {
-    const { write, deserializer } = await worldOf(recordOf('Order', { id: 'int', item: 'string' }));
+describe('The Avro format', () => {
+  it('writes five bytes that name the schema, and the encoded value', async () => {
+    const { write, deserializer } = await formatUnderTest(
+      recordOf('Order', { id: 'int', item: 'string' }),
+    );
     const bytes = await write({ id: 3, item: 'pen' });
     expect(bytes.toString('hex')).toBe('0000000001' + '06' + '06' + '70656e');
     expect(await deserializer.deserialize(bytes)).toStrictEqual({ id: 3, item: 'pen' });
   });
 
-  it('is read at once where its schema is known', async () => {
-    const { write, deserializer } = await worldOf('string');
+  it('decodes without a promise if the schema is known', async () => {
+    const { write, deserializer } = await formatUnderTest('string');
     const bytes = await write('tüv');
     expect(deserializer.deserialize(bytes)).toBeInstanceOf(Promise);
     await deserializer.deserialize(bytes);
@@ -57,11 +59,11 @@ describe('an Avro value', () => {
     ['an enum', { type: 'enum', name: 'E', symbols: ['A', 'B'] }, 'B'],
     ['bytes', 'bytes', Buffer.from([1, 2])],
     ['a record', recordOf('Inner', { a: 'int' }), { a: 1 }],
-  ])('may be %s', async (_, type, value) => {
+  ])('reads and writes %s', async (_, type, value) => {
     expect(await roundTrip(type, value)).toStrictEqual(value);
   });
 
-  it('has plain objects all the way down, whatever its map keys are called', async () => {
+  it('returns plain objects at every level, whatever the map keys are', async () => {
     const evil = Object.fromEntries([['__proto__', { x: 1 }]]);
     const read = (await roundTrip(
       { type: 'map', values: recordOf('Inner', { x: 'int' }) },
@@ -72,8 +74,8 @@ describe('an Avro value', () => {
     expect(({} as Record<string, unknown>)['x']).toBeUndefined();
   });
 
-  it('has bytes of its own: the record stays what it was', async () => {
-    const { write, deserializer } = await worldOf('bytes');
+  it('returns bytes of its own, so that the record does not change', async () => {
+    const { write, deserializer } = await formatUnderTest('bytes');
     const bytes = await write(Buffer.from('abc'));
     const before = Buffer.from(bytes);
     ((await deserializer.deserialize(bytes)) as Buffer).fill(0);
@@ -81,7 +83,7 @@ describe('an Avro value', () => {
   });
 });
 
-describe('a record with Avro in it', () => {
+describe('A record with an Avro value', () => {
   const order = recordOf('Order', { id: 'int' });
   const handled: unknown[] = [];
   beforeEach(() => void handled.splice(0));
@@ -90,7 +92,7 @@ describe('a record with Avro in it', () => {
       payload: payload as never,
     });
   const process = async (value: Buffer, payload?: unknown, schema: unknown = order) => {
-    const { client, deserializer, write } = await worldOf(schema);
+    const { client, deserializer, write } = await formatUnderTest(schema);
     return {
       client,
       write,
@@ -108,7 +110,7 @@ describe('a record with Avro in it', () => {
     text!: number;
   }
 
-  it('is handled, validated by a class or a schema', async () => {
+  it('is validated by a class or a schema, and handled', async () => {
     await process(avro(6));
     await process(avro(6), OrderDto);
     await process(avro(6), z.strictObject({ id: z.number() }));
@@ -129,7 +131,7 @@ describe('a record with Avro in it', () => {
     ['a schema with a negative id', Buffer.from([0, 255, 255, 255, 255]), 'is below zero'],
     ['a value cut off', avro(), 'is not the Avro'],
     ['a value and more', avro(6, 6), 'is not the Avro'],
-  ])('%s is the fault of the message', async (_, value, message) => {
+  ])('fails as a bad message: %s', async (_, value, message) => {
     const { outcome } = await process(value);
     const error = errorOf(outcome);
     expect(error).toMatchObject({ code: 'DESERIALIZATION', retriable: false });
@@ -137,8 +139,8 @@ describe('a record with Avro in it', () => {
     expect(handled).toEqual([]);
   });
 
-  it('waits while the registry does not answer: nothing is held against it', async () => {
-    const { client, deserializer } = await worldOf(order);
+  it('waits while the registry does not answer, without a counted failure', async () => {
+    const { client, deserializer } = await formatUnderTest(order);
     const processor = processorOf([keep()], { deserializer });
     client.trouble = new SchemaRegistryUnavailableException('down');
     expect(await processor.process(deliveryOf({ value: avro(6) }))).toEqual({
@@ -153,9 +155,9 @@ describe('a record with Avro in it', () => {
   });
 });
 
-describe('an event that does not fit the latest schema', () => {
-  it('is refused by the names of its fields, without what is in them', async () => {
-    const { serializer } = await worldOf(
+describe('An event that does not fit the latest Avro schema', () => {
+  it('is refused with the names of its fields, and without their values', async () => {
+    const { serializer } = await formatUnderTest(
       recordOf('Order', { id: 'int', customer: recordOf('Customer', { name: 'string' }) }),
     );
     const attempt = Promise.resolve(

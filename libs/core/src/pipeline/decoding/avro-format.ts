@@ -1,11 +1,11 @@
 import type { Deserializer } from '../../model/extension-points/deserializer.js';
 import type { SerializedEvent, Serializer } from '../../model/extension-points/serializer.js';
-import { isPromiseLike } from '../is-promise-like.js';
+import { isPromiseLike } from '../and-then.js';
 import type { AvroType } from './avro-package.js';
 import type { AvroSchemas, LatestSchema } from './avro-schemas.js';
 import { readWireFormat, writeWireFormat } from './wire-format.js';
 
-/** Asynchronous only until the schema is known. */
+/** Decodes Avro values. Asynchronous only until the schema is known. */
 export class AvroDeserializer implements Deserializer {
   readonly name = 'Avro';
 
@@ -27,8 +27,8 @@ function decode(type: AvroType, body: Buffer): unknown {
 }
 
 /**
- * Plain objects of the records that avsc makes, which have classes of their own: schemas, payload
- * classes and `toEqual` look at plain ones alike. What a map key may have made a prototype stays behind.
+ * Returns plain objects instead of the classes that avsc creates, because schemas, payload classes
+ * and `toEqual` expect plain ones. The copy also drops a prototype that a map key may have set.
  */
 function plainCopy(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(plainCopy);
@@ -36,7 +36,7 @@ function plainCopy(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, plainCopy(inner)]));
 }
 
-/** Writes by the latest schema of the topic's subject; it never registers one. */
+/** Encodes values with the latest schema of the topic's subject. Never registers a schema. */
 export class AvroSerializer implements Serializer {
   readonly name = 'Avro';
 
@@ -58,7 +58,7 @@ async function encodeLater(
   return encode(await latest, event);
 }
 
-/** The message names the fields, and not what is in them. */
+/** Throws an error whose message names the fields that do not fit, and not their values. */
 function encode({ id, type }: LatestSchema, event: unknown): SerializedEvent {
   const wrong: string[] = [];
   const errorHook = (path: readonly string[]): void => {

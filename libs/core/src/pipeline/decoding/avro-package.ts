@@ -1,4 +1,6 @@
-/** What is used of `avsc`, which need not be installed: so nothing here names its own types. */
+/**
+ * The part of `avsc` that is used. The package is optional, so its own types are not imported here.
+ */
 export interface AvroPackage {
   readonly Type: {
     forSchema(schema: unknown, options: AvroSchemaOptions): AvroType;
@@ -10,7 +12,7 @@ export interface AvroPackage {
 }
 
 export interface AvroSchemaOptions {
-  /** The types that a schema may name; those that it defines are added. */
+  /** The types that a schema may name. The parser adds those that the schema defines. */
   readonly registry: Record<string, AvroType>;
   readonly typeHook?: (schema: unknown, options: AvroSchemaOptions) => AvroType | undefined;
 }
@@ -25,10 +27,10 @@ export interface AvroType {
   ): boolean;
 }
 
-// Not a literal: whoever bundles the library without Avro must not be asked for the package.
+// The name is no literal, so that a bundler does not ask for the package if Avro is not used.
 const PACKAGE: string = 'avsc';
 
-/** Rejects where it is not installed. */
+/** Rejects if the package is not installed. */
 export async function loadAvro(): Promise<AvroPackage> {
   const loaded = (await import(PACKAGE)) as AvroPackage & { readonly default?: AvroPackage };
   return loaded.default ?? loaded;

@@ -3,7 +3,10 @@ import type { AvroPackage, AvroSchemaOptions, AvroType } from './avro-package.js
 
 const NUMBERS: readonly string[] = ['int', 'abstract:long', 'float', 'double'];
 
-/** Makes a type of a schema. The types of earlier schemas may be named in later ones: one parser for each family. */
+/**
+ * Parses schemas. A later schema may name the types of earlier ones, so each schema and its
+ * references have a parser of their own.
+ */
 export class AvroParser {
   readonly #registry: Record<string, AvroType>;
 
@@ -19,8 +22,8 @@ export class AvroParser {
   }
 
   /**
-   * A union of two kinds of numbers is read as `{ int: 1 }`, as avsc has it. It would not be, since
-   * avsc does not count our `long` among the numbers, and then could not tell them apart.
+   * Reads a union of two kinds of numbers as `{ int: 1 }`, as avsc does. avsc does not know that
+   * our `long` is a number, and could not tell the two apart.
    */
   readonly #unionOfNumbers = (
     schema: unknown,

@@ -1,11 +1,11 @@
 import { SchemaRegistryUnavailableException } from '../../errors/schema-registry-errors.js';
-import { avroWorld, recordOf } from './avro.spec-support.js';
+import { avroUnderTest, recordOf } from './avro.spec-support.js';
 
 const order = recordOf('Order', { id: 'long' });
 
-describe('a schema', () => {
-  it('is asked for once, however many ask at the same time and later', async () => {
-    const { client, schemas } = await avroWorld();
+describe('AvroSchemas.byId', () => {
+  it('asks the registry once for a schema, however many callers there are', async () => {
+    const { client, schemas } = await avroUnderTest();
     const id = client.register({ subject: 'orders-value', schema: order });
     const types = await Promise.all([1, 2, 3].map(async () => schemas.byId(id)));
     expect(new Set(types).size).toBe(1);
@@ -13,8 +13,8 @@ describe('a schema', () => {
     expect(client.asked).toEqual(['1']);
   });
 
-  it('that was not used for longest is forgotten where there are more than schemaRegistry.cacheSize', async () => {
-    const { client, schemas } = await avroWorld(2);
+  it('evicts the least recently used schema beyond schemaRegistry.cacheSize', async () => {
+    const { client, schemas } = await avroUnderTest(2);
     const ids = ['A', 'B', 'C'].map((name) =>
       client.register({ subject: name, schema: recordOf(name, {}) }),
     );
@@ -28,8 +28,8 @@ describe('a schema', () => {
     expect(client.asked).toEqual(['1', '2', '3', '2']);
   });
 
-  it('that could not be had is asked for again', async () => {
-    const { client, schemas } = await avroWorld();
+  it('asks again after a failure', async () => {
+    const { client, schemas } = await avroUnderTest();
     client.trouble = new SchemaRegistryUnavailableException('down');
     const attempts = [schemas.byId(1), schemas.byId(1)];
     for (const attempt of attempts) await expect(attempt).rejects.toBe(client.trouble);
@@ -39,8 +39,8 @@ describe('a schema', () => {
     expect(client.asked).toEqual(['1', '1']);
   });
 
-  it('may refer to others, and those to others', async () => {
-    const { client, schemas } = await avroWorld();
+  it('resolves references of references', async () => {
+    const { client, schemas } = await avroUnderTest();
     const reference = (subject: string) => ({ subject, version: 1 });
     client.register({ subject: 'money', schema: recordOf('Money', { cents: 'long' }) });
     client.register({
@@ -60,19 +60,27 @@ describe('a schema', () => {
   });
 
   it.each([
-    ['of another kind', { type: 'PROTOBUF', schema: 'message' }, 'is PROTOBUF and not Avro'],
-    ['that is none', { schema: { type: 'recrod' } }, 'unknown type'],
-    ['that refers to nothing', { schema: recordOf('A', { b: 'B' }) }, 'undefined type name'],
-  ])('%s is an ordinary error', async (_, registered, message) => {
-    const { client, schemas } = await avroWorld();
+    [
+      'a schema of another kind',
+      { type: 'PROTOBUF', schema: 'message' },
+      'is PROTOBUF and not Avro',
+    ],
+    ['an invalid schema', { schema: { type: 'recrod' } }, 'unknown type'],
+    [
+      'a schema with an unknown reference',
+      { schema: recordOf('A', { b: 'B' }) },
+      'undefined type name',
+    ],
+  ])('rejects with an ordinary error: %s', async (_, registered, message) => {
+    const { client, schemas } = await avroUnderTest();
     const id = client.register({ subject: 'a', ...registered });
     await expect(schemas.byId(id)).rejects.toThrow(message);
   });
 });
 
-describe('the latest schema of a subject', () => {
-  it('is asked for again after a minute', async () => {
-    const { client, runtime, schemas } = await avroWorld();
+describe('AvroSchemas.latestOf', () => {
+  it('asks the registry again after a minute', async () => {
+    const { client, runtime, schemas } = await avroUnderTest();
     client.register({ subject: 'orders-value', schema: order });
     expect((await schemas.latestOf('orders-value')).id).toBe(1);
     client.register({ subject: 'orders-value', schema: recordOf('Order', { id: 'string' }) });

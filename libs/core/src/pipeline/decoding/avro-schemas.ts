@@ -9,7 +9,7 @@ import type {
 import { LookupCache } from './lookup-cache.js';
 import { UnreadableValueError } from './unreadable-value-error.js';
 
-/** What `latest` means may change, so it is asked again after a while. */
+/** The latest schema of a subject may change, so the registry is asked again after this time. */
 const LATEST_TTL_MS = 60_000;
 
 export interface LatestSchema {
@@ -25,7 +25,10 @@ export interface AvroSchemasParts {
   readonly runtime: Runtime;
 }
 
-/** The types behind the ids in records. A schema never changes under its id, so it is asked for once. */
+/**
+ * Finds the types for the schema ids in records. The schema of an id never changes, so the registry
+ * is asked once.
+ */
 export class AvroSchemas {
   readonly #byId: LookupCache<number, AvroType>;
   readonly #latest: LookupCache<string, LatestSchema>;
@@ -67,7 +70,7 @@ export class AvroSchemas {
     return parser.parse(schema);
   }
 
-  /** What a schema refers to comes first, each of it once. */
+  /** Parses the referenced schemas first, each of them once. */
   async #parseReferences(
     references: readonly SchemaReference[],
     parser: AvroParser,

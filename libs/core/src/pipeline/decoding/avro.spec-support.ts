@@ -11,11 +11,11 @@ interface Registered {
   readonly references?: readonly SchemaReference[];
 }
 
-/** What a registry holds; schemas get their ids, and versions of their subjects, in order from 1. */
+/** A registry in memory. Schema ids, and the versions of a subject, count from 1. */
 export class RegistryInMemory {
   readonly asked: string[] = [];
   readonly #schemas: Registered[] = [];
-  /** Answers fail with it. */
+  /** The error with which requests fail. */
   trouble: Error | undefined;
 
   register(registered: Registered): number {
@@ -47,14 +47,14 @@ export class RegistryInMemory {
   }
 }
 
-export async function avroWorld(cacheSize = 10) {
+export async function avroUnderTest(cacheSize = 10) {
   const client = new RegistryInMemory();
   const runtime = new VirtualRuntime();
   const schemas = new AvroSchemas({ avro: await loadAvro(), client, cacheSize, runtime });
   return { client, runtime, schemas };
 }
 
-/** A record schema; fields are `name: type`. */
+/** Returns a record schema with fields of the form `name: type`. */
 export const recordOf = (name: string, fields: Readonly<Record<string, unknown>>) => ({
   type: 'record',
   name,

@@ -3,8 +3,8 @@ import type { AvroPackage, AvroType } from './avro-package.js';
 const MAX_SAFE = BigInt(Number.MAX_SAFE_INTEGER);
 
 /**
- * avsc's own `long` throws beyond 2^53, which would make a good record a bad one. This one gives a
- * number as long as that is exact, and a bigint beyond; it writes both.
+ * Creates a `long` type that reads numbers as long as they are exact, and a bigint beyond 2^53. It
+ * writes both. The `long` of avsc throws beyond 2^53, which would make a good record a bad one.
  */
 export function createLongType({ types }: AvroPackage): AvroType {
   // oxlint-disable-next-line no-underscore-dangle -- avsc calls it so

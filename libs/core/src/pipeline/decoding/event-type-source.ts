@@ -1,7 +1,7 @@
 import type { BrokerRecord } from '@nest-event-bus/broker';
 import { headerText } from '../../model/records/header-text.js';
 
-/** Where the type of an event is told: a header, or a field of the value. */
+/** Reads the type of an event from a header, or from a field of the value. */
 export type EventTypeSource = (record: BrokerRecord, value: unknown) => string | undefined;
 
 const FIELD = '$.';
@@ -14,7 +14,7 @@ export function eventTypeSource(typeFrom: string): EventTypeSource {
   };
 }
 
-/** The text of a header, or whatever the field of the value holds. */
+/** Reads the text of a header, or the content of a field of the value. */
 export function valueSource(from: string): (record: BrokerRecord, value: unknown) => unknown {
   if (!from.startsWith(FIELD)) return ({ headers }) => headerText(headers, from);
   const path = from.slice(FIELD.length).split('.');

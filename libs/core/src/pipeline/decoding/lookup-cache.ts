@@ -1,4 +1,7 @@
-/** Answers that were expensive to get: the last ones used are kept, and who asks while one is under way shares it. */
+/**
+ * Caches answers that are expensive to get. Keeps the last ones used. Callers that ask for the same
+ * key at the same time share one request.
+ */
 export class LookupCache<Key, Value> {
   readonly #known = new Map<Key, Value>();
   readonly #pending = new Map<Key, Promise<Value>>();
@@ -8,13 +11,13 @@ export class LookupCache<Key, Value> {
   get(key: Key): Value | undefined {
     const value = this.#known.get(key);
     if (value === undefined) return undefined;
-    // A Map keeps the order of insertion: the first is the one that was not used for longest.
+    // A Map keeps the order of insertion, so the first entry is the least recently used.
     this.#known.delete(key);
     this.#known.set(key, value);
     return value;
   }
 
-  /** A failure is not kept: the next one asks again. */
+  /** Does not cache a failure: the next caller asks again. */
   find(key: Key, lookUp: (key: Key) => Promise<Value>): Promise<Value> {
     const underWay = this.#pending.get(key);
     if (underWay) return underWay;

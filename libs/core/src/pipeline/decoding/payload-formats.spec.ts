@@ -15,13 +15,13 @@ const formats = (load = loadAvro) =>
 const formatOf = (properties: Partial<TopicBindingProperties>) =>
   formats().of(resolvedOrders(properties));
 
-describe('the format of a binding', () => {
+describe('The format of a binding', () => {
   it.each<[Partial<TopicBindingProperties>, unknown]>([
     [{}, { id: 1 }],
     [{ deserializer: 'json' }, { id: 1 }],
     [{ deserializer: 'text' }, 'tüv'],
     [{ deserializer: 'typed-json', typedJson: { types: { Order } } }, new Order()],
-  ])('%j reads what it writes', async (properties, event) => {
+  ])('reads what it writes: %j', async (properties, event) => {
     const { serializer, deserializer } = formatOf(properties);
     const { value, headers } = await serializer.serialize(event, { topic: 'orders' });
     const { record } = deliveryOf({ value: Buffer.from(value), headers });
@@ -32,7 +32,7 @@ describe('the format of a binding', () => {
   it.each<[Partial<TopicBindingProperties>, string]>([
     [{ deserializer: 'raw' }, 'its values are raw bytes'],
     [{ deserializer: { name: 'CBOR', deserialize: () => 1 } }, 'its values are CBOR'],
-  ])('that nothing writes says what to do: %j', (properties, message) => {
+  ])('refuses to write a read-only format, and says what to do: %j', (properties, message) => {
     const { serializer } = formatOf(properties);
     expect(() => serializer.serialize({}, { topic: 'orders' })).toThrow(message);
     expect(() => serializer.serialize({}, { topic: 'orders' })).toThrow(
@@ -40,12 +40,12 @@ describe('the format of a binding', () => {
     );
   });
 
-  it('text takes texts only', () => {
+  it('writes only texts in the text format', () => {
     const { serializer } = formatOf({ deserializer: 'text' });
     expect(() => serializer.serialize({}, { topic: 'orders' })).toThrow('object is none');
   });
 
-  it('is made once, so that all share what it has looked up', () => {
+  it('is created once, so that its cache is shared', () => {
     const binding = resolvedOrders();
     const all = formats();
     expect(all.of(binding)).toBe(all.of(binding));
@@ -53,10 +53,10 @@ describe('the format of a binding', () => {
   });
 });
 
-describe('the package avsc', () => {
+describe('The package avsc', () => {
   const missing = () => Promise.reject(new Error("Cannot find module 'avsc'\nRequire stack:"));
 
-  it('is not loaded where nobody reads Avro', async () => {
+  it('is not loaded if no binding uses Avro', async () => {
     const load = jest.fn(missing);
     await formats(load).prepare([resolvedOrders(), resolvedOrders({ deserializer: 'raw' })]);
     expect(load).not.toHaveBeenCalled();
@@ -72,7 +72,7 @@ describe('the package avsc', () => {
     expect(all.of(binding).deserializer.name).toBe('Avro');
   });
 
-  it('stops the start where it is missing, with what to install', async () => {
+  it('stops the start if it is missing, and the error says what to install', async () => {
     const binding = resolvedOrders({ schemaRegistry: { url } });
     const attempt = formats(missing).prepare([resolvedOrders(), binding]);
     await expect(attempt).rejects.toMatchObject({

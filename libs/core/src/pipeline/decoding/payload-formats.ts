@@ -29,7 +29,10 @@ export interface PayloadFormat {
 
 type BindingFormats = Pick<ResolvedBinding, 'name'> & ResolvedFormats;
 
-/** How each binding reads and writes its values. Sessions, retry tiers and the publisher share what was looked up. */
+/**
+ * Creates the serializer and deserializer of each binding. Sessions, retry tiers and the publisher
+ * share its caches.
+ */
 export class PayloadFormats {
   readonly #created = new WeakMap<BindingFormats, PayloadFormat>();
   #avro: AvroPackage | undefined;
@@ -40,7 +43,10 @@ export class PayloadFormats {
     private readonly load: () => Promise<AvroPackage> = loadAvro,
   ) {}
 
-  /** Loads what these bindings need, so that a package that is missing stops the start and not the first record. */
+  /**
+   * Loads the packages that these bindings need, so that a missing package stops the start and not
+   * the first record.
+   */
   async prepare(bindings: readonly BindingFormats[]): Promise<void> {
     const avro = bindings.filter(({ deserializer }) => deserializer === 'avro');
     if (avro.length === 0 || this.#avro) return;
@@ -102,7 +108,11 @@ export class PayloadFormats {
   }
 }
 
-/** What it gives may be the bytes themselves, and a handler write into them: those of the record go on as they came. */
+/**
+ * Passes a copy of the record to a deserializer of the application. It may return the bytes
+ * themselves, and a handler may write into them. Retry and dead-letter topics must get the original
+ * bytes.
+ */
 function readingCopies(given: Deserializer): Deserializer {
   return {
     name: given.name,

@@ -3,7 +3,10 @@ import type { Deserializer } from '../../model/extension-points/deserializer.js'
 import type { SerializedEvent, Serializer } from '../../model/extension-points/serializer.js';
 import { UnreadableValueError } from './unreadable-value-error.js';
 
-/** What Node's own decoders would replace in silence is refused: a handler gets what was sent, or nothing. */
+/**
+ * Refuses bytes that are not UTF-8. The decoders of Node would silently replace them, and the
+ * handler would get a value that was never sent.
+ */
 function textOf(bytes: Buffer): string {
   if (!isUtf8(bytes)) throw new UnreadableValueError('its bytes are not UTF-8');
   return bytes.toString('utf8');
@@ -11,17 +14,16 @@ function textOf(bytes: Buffer): string {
 
 export const jsonDeserializer: Deserializer = Object.freeze({
   name: 'JSON',
-  deserialize: (bytes: Buffer): unknown => parse(textOf(bytes)),
+  deserialize: (bytes: Buffer): unknown => {
+    const text = textOf(bytes);
+    try {
+      return JSON.parse(text) as unknown;
+    } catch {
+      // The error of the parser is dropped, because its message quotes the payload.
+      throw new UnreadableValueError('the parser refused it');
+    }
+  },
 });
-
-/** The parser quotes the text in its message, and that is the payload. */
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    throw new UnreadableValueError('the parser refused it');
-  }
-}
 
 export const jsonSerializer: Serializer = Object.freeze({
   name: 'JSON',
@@ -60,13 +62,16 @@ export const textSerializer: Serializer = Object.freeze({
   },
 });
 
-/** A copy: the handler may write into it, and the record stays what it was. */
+/** Returns a copy, so that a handler that writes into it does not change the record. */
 export const rawDeserializer: Deserializer = Object.freeze({
   name: 'raw',
   deserialize: (bytes: Buffer): Buffer => Buffer.from(bytes),
 });
 
-/** For a format that was given for reading only, and for raw bytes: a Buffer never gets here. */
+/**
+ * Refuses every event, for formats that can only be read and for raw bytes. The publisher sends a
+ * Buffer without a serializer.
+ */
 export function buffersOnly(name: string): Serializer {
   return Object.freeze({
     name,

@@ -41,10 +41,10 @@ const client = (properties: Partial<SchemaRegistryProperties> = {}): SchemaRegis
   return new SchemaRegistryClient(registry!, realRuntime, logger);
 };
 
-describe('a schema registry is asked', () => {
+describe('SchemaRegistryClient', () => {
   const schema = '{"type":"string"}';
 
-  it('for a schema by its id, below the path of its url', async () => {
+  it('requests a schema by its id, below the path of the url', async () => {
     const references = [{ name: 'a', subject: 'a-value', version: 2 }];
     answer = json({ schema, references });
     await expect(client().schemaById(7)).resolves.toMatchObject({
@@ -55,7 +55,7 @@ describe('a schema registry is asked', () => {
     expect(requests.map(({ url }) => url)).toEqual(['/apis/ccompat/v7/schemas/ids/7']);
   });
 
-  it('for a version of a subject, whatever that is called', async () => {
+  it('requests a version of a subject, whatever its name', async () => {
     answer = json({ schema, id: 3, schemaType: 'JSON' });
     await expect(client().schemaOf('a/b c', 'latest')).resolves.toEqual({
       id: 3,
@@ -66,7 +66,7 @@ describe('a schema registry is asked', () => {
     expect(requests[0]?.url).toBe('/apis/ccompat/v7/subjects/a%2Fb%20c/versions/latest');
   });
 
-  it('with its username, password and headers', async () => {
+  it('sends the username, password and headers', async () => {
     answer = json({ schema });
     await client().schemaById(1);
     expect(requests[0]?.headers.authorization).toBeUndefined();
@@ -79,8 +79,8 @@ describe('a schema registry is asked', () => {
   });
 });
 
-describe('a schema that the registry does not know', () => {
-  it.each([40_401, 40_402, 40_403])('is an ordinary error: %i', async (error_code) => {
+describe('A schema that the registry does not know', () => {
+  it.each([40_401, 40_402, 40_403])('rejects with an ordinary error: %i', async (error_code) => {
     answer = json({ error_code, message: 'not found' }, 404);
     const attempt = client().schemaById(9);
     await expect(attempt).rejects.toThrow('the schema registry knows no schema 9');
@@ -88,11 +88,11 @@ describe('a schema that the registry does not know', () => {
   });
 });
 
-describe('an id or a version that the registry refuses', () => {
+describe('An id or a version that the registry refuses', () => {
   it.each([
     [422, 42_202],
     [400, 40_001],
-  ])('is an ordinary error: status %i with code %i', async (status, error_code) => {
+  ])('rejects with an ordinary error: status %i with code %i', async (status, error_code) => {
     answer = json({ error_code, message: 'The specified version is not valid' }, status);
     const attempt = client().schemaById(9);
     await expect(attempt).rejects.toThrow(`the schema registry refuses schema 9 (${error_code})`);
@@ -100,7 +100,7 @@ describe('an id or a version that the registry refuses', () => {
   });
 });
 
-describe('a registry that does not say', () => {
+describe('A registry without a usable answer', () => {
   const unavailable = async (
     properties: Partial<SchemaRegistryProperties> = {},
   ): Promise<string> => {
@@ -121,7 +121,7 @@ describe('a registry that does not say', () => {
     [404, 'is the path of the url right?'],
     [400, 'HTTP status 400'],
     [422, 'HTTP status 422'],
-  ])('is to blame itself: status %i', async (status, message) => {
+  ])('makes the request fail with a retriable error: status %i', async (status, message) => {
     for (const body of [{ message: 'x' }, { error_code: status }, { error_code: '42202' }]) {
       answer = json(body, status);
       expect(await unavailable()).toContain(message);
@@ -133,12 +133,12 @@ describe('a registry that does not say', () => {
     ['no schema', '{}'],
     ['a list', '[]'],
     ['references that are none', '{"schema":"x","references":[{"subject":1}]}'],
-  ])('is to blame itself: %s', async (_, body) => {
+  ])('makes the request fail with a retriable error: %s', async (_, body) => {
     answer = (_request, response) => void response.end(body);
     expect(await unavailable()).toContain('none of a schema registry');
   });
 
-  it('is to blame itself: it is gone in the middle', async () => {
+  it('makes the request fail with a retriable error when its connection breaks', async () => {
     answer = (_, response) => {
       response.write('{"schema":');
       setImmediate(() => response.destroy());
@@ -146,7 +146,7 @@ describe('a registry that does not say', () => {
     await unavailable();
   });
 
-  it('is to blame itself: nobody listens', async () => {
+  it('makes the request fail with a retriable error when no server listens', async () => {
     expect(await unavailable({ url: 'http://127.0.0.1:1/v7' })).toMatch(/127.0.0.1:1\/v7 did not/);
   });
 
@@ -154,7 +154,7 @@ describe('a registry that does not say', () => {
     ['answer', (): void => undefined],
     ['finish', (_: unknown, response: ServerResponse): void => void response.write('{')],
   ])(
-    'is given up, and its connection closed, when it does not %s within timeoutMs',
+    'is given up, and its connection closed, if it does not %s within timeoutMs',
     async (_, hang) => {
       answer = hang;
       expect(await unavailable({ timeoutMs: 50 })).toContain('did not answer within 50 ms');
@@ -162,7 +162,7 @@ describe('a registry that does not say', () => {
     },
   );
 
-  it('is told of once, and its return too', async () => {
+  it('is logged once, and so is its recovery', async () => {
     const one = client();
     for (const each of [json({}, 500), json({}, 503), json({ schema: '"int"' }), json({}, 500)]) {
       answer = each;
@@ -175,14 +175,14 @@ describe('a registry that does not say', () => {
     ]);
   });
 
-  it('that knows no such schema does answer', async () => {
+  it('does not include one that knows no such schema', async () => {
     const one = client();
     answer = json({ error_code: 40_403 }, 404);
     await one.schemaById(1).catch(() => undefined);
     expect(logger.lines).toEqual([]);
   });
 
-  it('names no secret', async () => {
+  it('is described without secrets', async () => {
     answer = json({}, 401);
     const auth = { username: 'me', password: 'sesame' };
     expect(await unavailable({ auth, headers: { 'x-token': 'sesame' } })).not.toContain('sesame');

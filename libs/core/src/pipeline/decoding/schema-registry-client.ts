@@ -11,23 +11,32 @@ export interface SchemaReference {
 }
 
 export interface RegisteredSchema {
-  /** Only where a subject was asked for. */
+  /** Known only if the registry was asked for a subject. */
   readonly id: number | undefined;
   readonly type: string;
-  /** As its author wrote it. */
+  /** The text of the schema as its author wrote it. */
   readonly schema: string;
   readonly references: readonly SchemaReference[];
 }
 
-/** Subject, version or schema not found. Any other 404 says that this is no registry. */
+/**
+ * The codes for a missing subject, version or schema. Any other 404 means that the server is no
+ * registry.
+ */
 const NOT_FOUND_CODES: readonly unknown[] = [40_401, 40_402, 40_403];
 
-/** Asked for what cannot be. A registry's own code says so in five digits; a proxy has none. */
+/**
+ * The HTTP statuses of an invalid request. A registry adds a five-digit code of its own, a proxy
+ * does not.
+ */
 const INVALID_REQUEST_STATUSES: readonly number[] = [400, 422];
 
 const MEDIA_TYPES = 'application/vnd.schemaregistry.v1+json, application/json';
 
-/** Asks a registry that speaks Confluent's REST interface. It keeps no answers, and says when it gets none. */
+/**
+ * Calls a registry with Confluent's REST interface. It caches nothing, and logs when the registry
+ * stops or starts to answer.
+ */
 export class SchemaRegistryClient {
   #isUnavailable = false;
 
@@ -59,7 +68,7 @@ export class SchemaRegistryClient {
     }
   }
 
-  /** Tells of an outage once, however many records wait for its end. */
+  /** Logs an outage once, however many records wait for its end. */
   #reportAvailability(silence: SchemaRegistryUnavailableException | undefined): void {
     const wasSilent = this.#isUnavailable;
     this.#isUnavailable = silence !== undefined;
@@ -68,7 +77,10 @@ export class SchemaRegistryClient {
       this.logger.info(`The schema registry at ${this.registry.url} answers again.`);
   }
 
-  /** Rejects with an ordinary error where the registry knows no such schema, else with what says that it can be asked again. */
+  /**
+   * Rejects with an UnreadableValueError if the registry knows no such schema, and with a retriable
+   * error if it could not answer.
+   */
   async #fetchSchema(path: string, what: string): Promise<RegisteredSchema> {
     const { status, body } = await this.#get(path);
     const answer = parsed(body);
@@ -106,7 +118,7 @@ export class SchemaRegistryClient {
 
   #unavailable(happened: string, cause?: unknown): SchemaRegistryUnavailableException {
     return new SchemaRegistryUnavailableException(
-      `The schema registry at ${this.registry.url} ${happened}${reasonOf(cause)}. What needs its schemas waits and asks again; look at the registry, and at schemaRegistry in the options.`,
+      `The schema registry at ${this.registry.url} ${happened}${reasonOf(cause)}. Records that need its schemas wait and are tried again. Check the registry, and schemaRegistry in the options.`,
       { cause },
     );
   }
@@ -117,7 +129,7 @@ function parsed(body: string): Readonly<Record<string, unknown>> {
     const answer = JSON.parse(body) as unknown;
     return isPlainObject(answer) ? answer : {};
   } catch {
-    // A page of a proxy, or of another service: what it means is told by the status.
+    // The body is a page of a proxy or of another service. The HTTP status decides what it means.
     return {};
   }
 }
@@ -143,7 +155,7 @@ function adviceFor(status: number): string {
   return status === 404 ? ' (is the path of the url right?)' : '';
 }
 
-/** fetch says "fetch failed" and hides the reason one level deeper. */
+/** Reads the reason from the cause of the error, because fetch itself only says "fetch failed". */
 function reasonOf(cause: unknown): string {
   if (!(cause instanceof Error)) return '';
   const { message } =

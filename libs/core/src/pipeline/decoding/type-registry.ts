@@ -4,7 +4,10 @@ import { UnreadableValueError } from './unreadable-value-error.js';
 
 const MAX_ID_LENGTH = 200;
 
-/** Which class a type id stands for, and which ids are trusted. Ids come out of records: nothing is loaded by its name. */
+/**
+ * Maps type ids to classes, and knows which ids are trusted. Ids come from records, so no class is
+ * ever loaded by its name.
+ */
 export class TypeRegistry {
   readonly #classes: ReadonlyMap<string, TypeClass>;
   readonly #ids: ReadonlyMap<unknown, string>;
@@ -13,12 +16,12 @@ export class TypeRegistry {
   constructor(types: Readonly<Record<string, TypeClass>>, trustedPackages: readonly string[]) {
     const entries = Object.entries(types);
     this.#classes = new Map(entries);
-    // Of several ids of one class, the first is the one that is written.
+    // If a class has several ids, the first one is written.
     this.#ids = new Map(entries.toReversed().map(([id, type]) => [type, id]));
     this.#trustedPackages = trustedPackages;
   }
 
-  /** Throws where nothing may be made of it. */
+  /** Throws if the id is not trusted or not registered. */
   classOf(id: string): TypeClass {
     const shown = id.length > MAX_ID_LENGTH ? `${id.slice(0, MAX_ID_LENGTH)}…` : id;
     if (!isTrusted(this.#trustedPackages, id))
@@ -28,7 +31,7 @@ export class TypeRegistry {
     return type;
   }
 
-  /** undefined for what is of no registered class. */
+  /** Returns undefined if the class of the event is not registered. */
   idOf(event: unknown): string | undefined {
     if (typeof event !== 'object' || event === null) return undefined;
     return this.#ids.get((Object.getPrototypeOf(event) as object | null)?.constructor);

@@ -62,8 +62,8 @@ function process(
 const refusal = (value: unknown, type: string, trusted?: string[]): Error =>
   errorOf(now(process(value, type, { trusted })));
 
-describe('the header __TypeId__', () => {
-  it('decides which class a value becomes', () => {
+describe('The header __TypeId__', () => {
+  it('decides the class of a value', () => {
     now(process({ id: 1, lines: [{ article: 'pen' }], cents: 3 }, 'com.shop.orders.OrderPlaced'));
     now(process({ id: 2, payed_by: 'Ann' }, 'com.shop.orders.OrderPaid'));
     const [placed, paid] = handled as [OrderPlaced, OrderPaid];
@@ -74,7 +74,7 @@ describe('the header __TypeId__', () => {
     expect(paid.payer).toBe('Ann');
   });
 
-  it('may be missing: then the value is plain JSON', () => {
+  it('may be missing: the value is then plain JSON', () => {
     expect(process({ id: 1 })).toEqual({ kind: 'succeeded' });
     expect(handled).toEqual([{ id: 1 }]);
     expect(Object.getPrototypeOf(handled[0])).toBe(Object.prototype);
@@ -90,7 +90,7 @@ describe('the header __TypeId__', () => {
     ['not registered', 'constructor', ['*']],
     ['not registered', '__proto__', ['*']],
     ['not registered', '', ['*']],
-  ])('is refused, being %s: %s (trusted: %j)', (why, type, trusted) => {
+  ])('is refused because it is %s: %s (trusted: %j)', (why, type, trusted) => {
     const error = refusal({ id: 1 }, type, trusted);
     expect(error).toMatchObject({ code: 'DESERIALIZATION', retriable: false });
     expect(error.message).toContain(why);
@@ -105,7 +105,7 @@ describe('the header __TypeId__', () => {
     expect(process({ id: 1 }, type, { trusted })).toEqual({ kind: 'succeeded' });
   });
 
-  it('is not repeated at any length', () => {
+  it('is shortened in the error', () => {
     expect(refusal({}, 'x'.repeat(5_000)).message.length).toBeLessThan(700);
   });
 
@@ -113,21 +113,21 @@ describe('the header __TypeId__', () => {
     ['a list', [1]],
     ['text', 'x'],
     ['null in JSON', Buffer.from('null')],
-  ])('belongs to objects: %s is refused', (_, value) => {
+  ])('is refused for a value that is no object: %s', (_, value) => {
     expect(refusal(value, 'com.shop.orders.OrderPaid').message).toContain('is no object');
   });
 
-  it('of a class that cannot be made fails the record', () => {
+  it('fails the record if the class cannot be instantiated', () => {
     expect(refusal({}, 'com.shop.Thrower')).toMatchObject({ code: 'DESERIALIZATION' });
   });
 });
 
-describe('a hostile value', () => {
+describe('A hostile value', () => {
   it.each([
     '{"__proto__":{"polluted":1},"id":1}',
     '{"id":1,"lines":[{"__proto__":{"polluted":1}}]}',
     '{"constructor":{"prototype":{"polluted":1}},"id":1}',
-  ])('changes nothing but itself: %s', (json) => {
+  ])('changes nothing else: %s', (json) => {
     now(process(Buffer.from(json), 'com.shop.orders.OrderPlaced'));
     expect(({} as Record<string, unknown>)['polluted']).toBeUndefined();
     const [value] = handled as [Record<string, unknown>];
@@ -135,7 +135,7 @@ describe('a hostile value', () => {
     expect(Object.getPrototypeOf(value)).toBe(OrderPlaced.prototype);
   });
 
-  it('cannot name the class of a part', () => {
+  it('cannot name the class of a nested object', () => {
     const outcome = process(
       Buffer.from('{"id":1,"inner":{"constructor":"x"}}'),
       'com.shop.orders.OrderPlaced',
@@ -144,20 +144,20 @@ describe('a hostile value', () => {
   });
 });
 
-describe('a payload class of a typed value', () => {
+describe('The payload class of a typed value', () => {
   class Stranger {
     @IsString()
     name!: string;
   }
 
-  it('is satisfied by an instance of a subclass, which stays what it is', async () => {
+  it('accepts an instance of a subclass, and does not change its class', async () => {
     const value = { id: 1, lines: [], cents: 3 };
     await process(value, 'com.shop.orders.OrderPlaced', { payload: OrderEvent });
     expect(handled[0]).toBeInstanceOf(OrderPlaced);
     expect((handled[0] as OrderPlaced).cents).toBe(300);
   });
 
-  it('validates it by the rules of the value’s own class', async () => {
+  it('validates the value by the rules of its own class', async () => {
     const outcome = await process({ id: 'x' }, 'com.shop.orders.OrderPlaced', {
       payload: OrderEvent,
     });
@@ -172,10 +172,10 @@ describe('a payload class of a typed value', () => {
   });
 });
 
-describe('what is written', () => {
+describe('A written typed value', () => {
   const serializer = new TypedJsonSerializer(registry());
 
-  it('names the class of an instance, and can be read back', () => {
+  it('names its class, and can be read back', () => {
     const paid = Object.assign(new OrderPaid(), { id: 1, payer: 'Ann' });
     const { value, headers } = serializer.serialize(paid);
     expect(value).toBe('{"id":1,"payed_by":"Ann"}');
@@ -184,13 +184,13 @@ describe('what is written', () => {
     expect(handled).toEqual([paid]);
   });
 
-  it('names the first of several ids', () => {
+  it('names the first of several type ids', () => {
     const { headers } = serializer.serialize(new OrderPlaced());
     expect(headers).toEqual({ __TypeId__: 'com.shop.orders.OrderPlaced' });
   });
 
   it.each([[{ id: 1 }], ['x'], [new Line()], [Object.create(null)], [5]])(
-    'is plain JSON where no class is registered: %j',
+    'is plain JSON if its class is not registered: %j',
     (event: unknown) => {
       expect(serializer.serialize(event)).toEqual({ value: JSON.stringify(event) });
     },

@@ -8,12 +8,13 @@ import { jsonDeserializer, jsonOf } from './plain-formats.js';
 import type { TypeRegistry } from './type-registry.js';
 import { UnreadableValueError } from './unreadable-value-error.js';
 
-/** Where Spring tells the class of a value. */
+/** The header in which Spring names the class of a value. */
 const TYPE_ID = '__TypeId__';
 
 /**
- * JSON that becomes an instance of the class which its header names. Without the header it is plain
- * JSON: nothing can be smuggled in that way, and a payload class or a schema still looks at it.
+ * Decodes JSON to an instance of the class that a header names. Without the header the value is
+ * plain JSON. A missing header bypasses no check, because the payload class or schema still
+ * validates the value.
  */
 export class TypedJsonDeserializer implements Deserializer {
   readonly name = 'typed JSON';
@@ -31,7 +32,7 @@ export class TypedJsonDeserializer implements Deserializer {
   }
 }
 
-/** Instances of registered classes carry their id; all else goes out as plain JSON. */
+/** Encodes instances of registered classes with their id, and everything else as plain JSON. */
 export class TypedJsonSerializer implements Serializer {
   readonly name = 'typed JSON';
 

@@ -1,4 +1,7 @@
-/** Why a value could not be read, in words that repeat nothing of it: they end up in logs and dead letters. */
+/**
+ * The reason why a value could not be read. The message repeats nothing of the value, because it
+ * goes to logs and dead letters.
+ */
 export class UnreadableValueError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);

@@ -3,7 +3,10 @@ import { UnreadableValueError } from './unreadable-value-error.js';
 const MAGIC = 0;
 const HEADER_LENGTH = 5;
 
-/** Confluent's form: a zero, four bytes that name the schema, and the value. */
+/**
+ * Splits a value in Confluent's wire format: a zero byte, the schema id in four bytes, and the
+ * body.
+ */
 export function readWireFormat(bytes: Buffer): {
   readonly schemaId: number;
   readonly body: Buffer;

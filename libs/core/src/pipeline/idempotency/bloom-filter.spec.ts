@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { BloomFilter } from './bloom-filter.js';
 
 describe('A Bloom filter', () => {
-  it('never denies what was added, however small it is made', () => {
+  it('never denies a key that was added, however small it is', () => {
     fc.assert(
       fc.property(
         fc.array(fc.string(), { maxLength: 200 }),
@@ -17,7 +17,7 @@ describe('A Bloom filter', () => {
     );
   });
 
-  it.each([0.1, 0.01, 0.001])('errs as seldom as it was made for: %d', (falsePositiveRate) => {
+  it.each([0.1, 0.01, 0.001])('keeps its false positive rate: %d', (falsePositiveRate) => {
     const expected = 10_000;
     const filter = new BloomFilter({ expected, falsePositiveRate });
     for (let index = 0; index < expected; index++) filter.add(`known-${index}`);
@@ -28,7 +28,7 @@ describe('A Bloom filter', () => {
     expect(rate).toBeGreaterThan(falsePositiveRate / 3);
   });
 
-  it('knows nothing while it is empty', () => {
+  it('knows no key while it is empty', () => {
     expect(new BloomFilter({ expected: 1, falsePositiveRate: 0.5 }).mayHave('')).toBe(false);
   });
 });

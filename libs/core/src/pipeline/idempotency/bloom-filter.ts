@@ -1,13 +1,16 @@
 import { createHash } from 'node:crypto';
 
 export interface BloomFilterOptions {
-  /** How many keys it is made for; with more it errs more often, and stays true. */
+  /**
+   * The number of keys that the filter is made for. With more keys there are more false positives,
+   * but never a false negative.
+   */
   readonly expected: number;
-  /** How often it may take a key for known that is not: more than 0, less than 1. */
+  /** The share of new keys that the filter may take for known ones: more than 0, less than 1. */
   readonly falsePositiveRate: number;
 }
 
-/** Tells of a key that it was certainly never added. */
+/** Detects keys that were certainly never added. */
 export class BloomFilter {
   readonly #bits: Uint8Array;
   readonly #size: number;
@@ -28,11 +31,11 @@ export class BloomFilter {
     return this.#bitsOf(key).every((bit) => (this.#bits[bit >>> 3]! & (1 << (bit & 7))) !== 0);
   }
 
-  /** Two hashes make all of them (Kirsch and Mitzenmacher). */
+  /** Derives all hashes from two (Kirsch and Mitzenmacher). */
   #bitsOf(key: string): readonly number[] {
     const digest = createHash('sha256').update(key).digest();
     const first = digest.readUIntBE(0, 6);
-    // Odd, so that it never stays where it is.
+    // An odd step is never 0, so that it always moves on.
     const step = digest.readUIntBE(6, 5) * 2 + 1;
     return Array.from({ length: this.#hashes }, (_, index) => (first + index * step) % this.#size);
   }

@@ -1,6 +1,6 @@
 import { handedBack, isFinal, type Outcome } from '../../model/outcomes/outcome.js';
-import type { HandlerStep, RecordSource, SliceCall } from '../dispatch/handler-step.js';
-import type { ReadyRecord } from '../dispatch/preparation.js';
+import type { PipelineStep } from '../pipeline-step.js';
+import type { RecordCall } from '../record-call.js';
 import {
   RecordClaims,
   alreadyProcessed,
@@ -8,7 +8,9 @@ import {
   type RecordClaimsOptions,
 } from './record-claims.js';
 
-/** The key of an earlier record of its slice: whatever becomes of that one decides. */
+/**
+ * A record with the key of an earlier record of its slice. The outcome of the earlier one decides.
+ */
 interface DuplicateInSlice {
   readonly kind: 'repeats';
   readonly earlier: number;
@@ -16,66 +18,60 @@ interface DuplicateInSlice {
 
 type ClaimResult = Claim | DuplicateInSlice | Outcome;
 
-/** Around breaker(retry(handler)): a record whose handler has succeeded does not reach it again. */
-export class IdempotencyInterceptor implements HandlerStep {
+/** Keeps a record from its handler if the handler has already succeeded with it. */
+export class IdempotencyInterceptor implements PipelineStep {
   readonly #claims: RecordClaims;
 
   constructor(
+    private readonly next: PipelineStep,
     options: RecordClaimsOptions,
-    private readonly next: HandlerStep,
   ) {
     this.#claims = new RecordClaims(options);
   }
 
-  async invoke(ready: ReadyRecord, source: RecordSource): Promise<Outcome> {
-    const key = this.#claims.keyOf(ready);
+  async process(call: RecordCall): Promise<Outcome> {
+    const key = this.#claims.keyOf(call);
     if (typeof key !== 'string') return key;
-    const claim = await this.#claims.claim(key, ready);
+    const claim = await this.#claims.claim(key, call);
     if (claim.kind !== 'claimed') return claim;
-    // A claim takes its time, and a pause promises that nothing reaches a handler after it.
-    const outcome = ready.delivery.isCancelled ? handedBack : await this.next.invoke(ready, source);
+    // The claim took time. After a pause no record may reach a handler.
+    const outcome = call.delivery.isCancelled ? handedBack : await this.next.process(call);
     return this.#claims.settle(claim, outcome);
   }
 
-  /** Up to the first record that has to wait; those behind it are not handled before it. */
-  async invokeSlice(slice: readonly ReadyRecord[], call: SliceCall): Promise<readonly Outcome[]> {
+  /** Handles the records up to the first one that has to wait, so that no record overtakes it. */
+  async processSlice(slice: readonly RecordCall[]): Promise<readonly Outcome[]> {
     const entries = await this.#entriesOf(slice);
     const stop = entries.findIndex((entry) => !isPassable(entry));
     const claimed = (stop === -1 ? entries : entries.slice(0, stop)).filter(isClaim);
-    const handled = await this.#handle(
-      claimed.map(({ ready }) => ready),
-      call,
-    );
+    const handled = await this.#handle(claimed.map(({ call }) => call));
     const settled = await this.#settle(entries.filter(isClaim), handled);
     const outcomes: Outcome[] = [];
     for (const entry of entries) outcomes.push(outcomeOf(entry, settled, outcomes));
     return outcomes;
   }
 
-  #entriesOf(slice: readonly ReadyRecord[]): Promise<readonly ClaimResult[]> {
+  #entriesOf(slice: readonly RecordCall[]): Promise<readonly ClaimResult[]> {
     const first = new Map<string, number>();
     return Promise.all(
-      slice.map(async (ready, index): Promise<ClaimResult> => {
-        const key = this.#claims.keyOf(ready);
+      slice.map(async (call, index): Promise<ClaimResult> => {
+        const key = this.#claims.keyOf(call);
         if (typeof key !== 'string') return key;
         const earlier = first.get(key);
         if (earlier !== undefined) return { kind: 'repeats', earlier };
         first.set(key, index);
-        return this.#claims.claim(key, ready);
+        return this.#claims.claim(key, call);
       }),
     );
   }
 
-  #handle(
-    slice: readonly ReadyRecord[],
-    call: SliceCall,
-  ): readonly Outcome[] | Promise<readonly Outcome[]> {
+  #handle(slice: readonly RecordCall[]): readonly Outcome[] | Promise<readonly Outcome[]> {
     const [head] = slice;
     if (!head || head.delivery.isCancelled) return [];
-    return this.next.invokeSlice(slice, call);
+    return this.next.processSlice(slice);
   }
 
-  /** Those without an outcome were claimed and not handled. */
+  /** Releases the claims without an outcome: their records were not handled. */
   async #settle(
     claims: readonly Claim[],
     outcomes: readonly Outcome[],

@@ -2,7 +2,7 @@ import { VirtualRuntime } from '@nest-event-bus/broker/runtime';
 import { memoryIdempotencyStore } from './memory-idempotency-store.js';
 import { describeIdempotencyStore } from './store-contract.spec-support.js';
 
-describeIdempotencyStore('the store in memory', async () => {
+describeIdempotencyStore('The idempotency store in memory', async () => {
   const runtime = new VirtualRuntime();
   return {
     store: memoryIdempotencyStore({ runtime }),
@@ -11,7 +11,7 @@ describeIdempotencyStore('the store in memory', async () => {
   };
 });
 
-describe('the store in memory is bounded', () => {
+describe('The size of the idempotency store in memory', () => {
   const runtime = new VirtualRuntime();
   const withRoomFor = (maxEntries: number, done: readonly string[]) => {
     const store = memoryIdempotencyStore({ maxEntries, runtime });
@@ -19,14 +19,14 @@ describe('the store in memory is bounded', () => {
     return store;
   };
 
-  it('holds 100,000 keys by default, and forgets the oldest beyond them', () => {
+  it('is 100,000 keys by default, and the oldest are evicted beyond it', () => {
     const store = memoryIdempotencyStore({ runtime });
     for (let index = 0; index <= 100_000; index++) store.complete(`${index}`, 60_000);
     expect(store.claim('1', 'a', 1)).toBe('done');
     expect(store.claim('0', 'a', 1)).toBe('new');
   });
 
-  it('forgets what was not asked for longest', () => {
+  it('evicts the least recently used key', () => {
     const store = withRoomFor(2, ['first', 'second']);
     expect(store.claim('first', 'a', 1)).toBe('done');
     store.complete('third', 60_000);
@@ -34,14 +34,14 @@ describe('the store in memory is bounded', () => {
     expect(store.claim('second', 'a', 1)).toBe('new');
   });
 
-  it('forgets what is done before what somebody works on', () => {
+  it('evicts marks before active claims', () => {
     const store = withRoomFor(3, []);
     store.claim('running', 'a', 60_000);
     for (const key of ['b', 'c', 'd', 'e']) store.complete(key, 60_000);
     expect(store.claim('running', 'z', 1)).toBe('in-progress');
   });
 
-  it('forgets a lease that has ended as anything else', async () => {
+  it('evicts expired claims like marks', async () => {
     const store = withRoomFor(2, []);
     store.claim('abandoned', 'a', 1_000);
     store.complete('done', 60_000);
@@ -50,14 +50,14 @@ describe('the store in memory is bounded', () => {
     expect(store.claim('done', 'z', 1)).toBe('done');
   });
 
-  it('never grows beyond its room, even where all of it is worked on', () => {
+  it('never exceeds its limit, even if all keys are claimed', () => {
     const store = withRoomFor(2, []);
     for (const key of ['a', 'b', 'c']) expect(store.claim(key, 'me', 60_000)).toBe('new');
     expect(store.claim('b', 'z', 60_000)).toBe('in-progress');
     expect(store.claim('a', 'z', 60_000)).toBe('new');
   });
 
-  it.each([0, -1, 1.5, Number.NaN])('has no room for %p entries', (maxEntries) => {
+  it.each([0, -1, 1.5, Number.NaN])('cannot be %p entries', (maxEntries) => {
     expect(() => memoryIdempotencyStore({ maxEntries })).toThrow(/whole number from 1 on/);
   });
 });

@@ -5,20 +5,26 @@ import type {
 } from '../../model/extension-points/idempotency-store.js';
 
 export interface MemoryIdempotencyStoreOptions {
-  /** Keys at most. Beyond it what was not asked for longest is forgotten, claims last. Default 100,000. */
+  /**
+   * The maximum number of keys. Beyond it the least recently used keys are evicted, claims last.
+   * Default 100,000.
+   */
   readonly maxEntries?: number;
-  /** For tests. */
+  /** Replaced in tests. */
   readonly runtime?: Runtime;
 }
 
 interface Entry {
-  /** undefined: it is done. */
+  /** undefined means that the record is done. */
   readonly owner?: string;
-  /** By the monotonic clock. */
+  /** A time of the monotonic clock. */
   readonly until: number;
 }
 
-/** For one process, and until it ends: what was done before a crash is done again after it. */
+/**
+ * Creates a store for a single process. Its marks are lost with the process, so records may be
+ * handled again after a crash.
+ */
 export function memoryIdempotencyStore(
   options: MemoryIdempotencyStoreOptions = {},
 ): IdempotencyStore {
@@ -31,7 +37,7 @@ export function memoryIdempotencyStore(
 }
 
 class MemoryIdempotencyStore implements IdempotencyStore {
-  /** What was used last comes last. */
+  /** The entries from the least to the most recently used. */
   readonly #entries = new Map<string, Entry>();
 
   constructor(
@@ -64,7 +70,7 @@ class MemoryIdempotencyStore implements IdempotencyStore {
     this.#entries.set(key, entry);
   }
 
-  /** A claim that lasts goes last: there are no more of them than handlers that run. */
+  /** Evicts active claims last. There are only as many of them as running handlers. */
   #evictOne(): void {
     const now = this.runtime.monotonic();
     let oldest: string | undefined;

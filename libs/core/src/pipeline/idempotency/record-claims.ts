@@ -3,19 +3,19 @@ import type { ResolvedBinding } from '../../config/resolving/resolved-binding.js
 import type { IdempotencyStore } from '../../model/extension-points/idempotency-store.js';
 import type { FailedOutcome } from '../../model/outcomes/failed-outcome.js';
 import { succeeded, type Outcome } from '../../model/outcomes/outcome.js';
-import type { ReadyRecord } from '../dispatch/preparation.js';
+import type { RecordCall } from '../record-call.js';
 import { toError } from '../to-error.js';
 import { createRecordKeys, type RecordKeys } from './record-key.js';
 import { StoreCalls } from './store-calls.js';
 import { UnmarkedRecords } from './unmarked-records.js';
 
-/** The record belongs to who holds this, for as long as its lease lasts. */
+/** The right to handle a record, until its lease ends. */
 export interface Claim {
   readonly kind: 'claimed';
   readonly key: string;
   readonly owner: string;
-  readonly ready: ReadyRecord;
-  /** By the monotonic clock. */
+  readonly call: RecordCall;
+  /** A time of the monotonic clock. */
   readonly since: number;
 }
 
@@ -30,14 +30,14 @@ export const alreadyProcessed: Outcome = Object.freeze({
   reason: 'already-processed',
 });
 
-/** Until somebody who has begun the record, or his lease, has ended: as often it is asked again. */
+/** The longest delay until the store is asked again for a record that another owner is handling. */
 const MAX_CLAIM_RETRY_MS = 1_000;
 
 /**
  * Claims records before their handler and marks those that are done after it.
  *
  *   claim ──► new ──► handler ──► done ─────────► complete ──► final
- *     │                  │                           └── store down: waits, is marked when it comes again
+ *     │                  │                           └── store down: waits, is marked when delivered again
  *     │                  └── failed, handed back ──► release
  *     ├──► in-progress: handed back
  *     └──► done: discarded
@@ -62,21 +62,24 @@ export class RecordClaims {
     this.#instance = runtime.uuid();
   }
 
-  /** A record without a key is a bad message: to handle it all the same would be to handle it twice in silence. */
-  keyOf(ready: ReadyRecord): string | FailedOutcome {
+  /**
+   * Returns the key of the record. A record without a key is a bad message: without a key it could
+   * silently be handled twice.
+   */
+  keyOf(call: RecordCall): string | FailedOutcome {
     try {
-      return this.#keys(ready);
+      return this.#keys(call);
     } catch (error) {
       return { kind: 'failed', reason: 'bad-message', error: toError(error), attempts: 0 };
     }
   }
 
-  /** The claim, or what becomes of the record without its handler. */
-  async claim(key: string, ready: ReadyRecord): Promise<Claim | Outcome> {
-    if (this.#unmarked.has(key)) return this.#complete(key, succeeded, ready);
+  /** Claims the record. Returns an outcome instead if the record must not reach its handler. */
+  async claim(key: string, call: RecordCall): Promise<Claim | Outcome> {
+    if (this.#unmarked.has(key)) return this.#complete(key, succeeded, call);
     const { leaseMs } = this.#binding.idempotency;
     const owner = `${this.#instance}-${++this.#claims}`;
-    const claim: Claim = { kind: 'claimed', key, owner, ready, since: this.#runtime.monotonic() };
+    const claim: Claim = { kind: 'claimed', key, owner, call, since: this.#runtime.monotonic() };
     try {
       const answer = await this.#calls.claim(key, owner, leaseMs);
       this.#isStoreDown = false;
@@ -95,16 +98,16 @@ export class RecordClaims {
     }
   }
 
-  /** What is done is marked, whatever else is free again. What went wrong at the store is in the outcome. */
+  /** Marks a record that is done, and releases any other. The outcome tells if the store failed. */
   async settle(claim: Claim, outcome: Outcome): Promise<Outcome> {
-    const { key, ready } = claim;
+    const { key, call } = claim;
     this.#warnIfLeaseExceeded(claim);
     if (outcome.kind === 'succeeded' || outcome.kind === 'discarded')
-      return this.#complete(key, outcome, ready);
+      return this.#complete(key, outcome, call);
     try {
       await this.#calls.release(key, claim.owner);
     } catch (error) {
-      this.#warn(ready, 'The record could not be released: it waits until its lease ends', error);
+      this.#warn(call, 'The record could not be released: it waits until its lease ends', error);
     }
     return outcome;
   }
@@ -113,14 +116,14 @@ export class RecordClaims {
     return this.#binding.idempotency.onStoreFailure === 'fail';
   }
 
-  async #complete(key: string, outcome: Outcome, ready: ReadyRecord): Promise<Outcome> {
+  async #complete(key: string, outcome: Outcome, call: RecordCall): Promise<Outcome> {
     try {
       await this.#calls.complete(key, this.#binding.idempotency.ttlMs);
       this.#unmarked.delete(key);
       return outcome;
     } catch (error) {
       this.#warn(
-        ready,
+        call,
         'The record is done and could not be marked: another process would handle it again',
         error,
       );
@@ -130,11 +133,11 @@ export class RecordClaims {
     }
   }
 
-  /** Told once until the store answers again. */
+  /** Logs the outage once, until the store answers again. */
   #processWithoutClaim(claim: Claim, error: unknown): Claim {
     if (!this.#isStoreDown)
       this.#warn(
-        claim.ready,
+        claim.call,
         'The idempotency store does not answer: from this record on some may be handled twice',
         error,
       );
@@ -142,22 +145,25 @@ export class RecordClaims {
     return claim;
   }
 
-  #warnIfLeaseExceeded({ since, ready }: Claim): void {
+  #warnIfLeaseExceeded({ since, call }: Claim): void {
     const { leaseMs } = this.#binding.idempotency;
     const tookMs = Math.round(this.#runtime.monotonic() - since);
     if (tookMs <= leaseMs) return;
-    ready.context.log.warn(
+    call.context.log.warn(
       'The handler took longer than idempotency.leaseMs: others may have handled the record at the same time',
       { tookMs, leaseMs },
     );
   }
 
-  #warn({ context }: ReadyRecord, message: string, error: unknown): void {
+  #warn({ context }: RecordCall, message: string, error: unknown): void {
     context.log.warn(message, { error: toError(error).message });
   }
 }
 
-/** No call of the handler has failed: the record is delivered again here, and goes to no other topic. */
+/**
+ * Returns a failure that delivers the record again instead of routing it, because no call of the
+ * handler has failed.
+ */
 function storeUnavailable(error: unknown): FailedOutcome {
   return { kind: 'failed', reason: 'redeliver', error: toError(error), attempts: 0 };
 }

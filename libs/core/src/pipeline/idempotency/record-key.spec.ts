@@ -5,7 +5,7 @@ import type { ResolvedBinding } from '../../config/resolving/resolved-binding.js
 import { IdempotencyKeyException } from '../../errors/idempotency-errors.js';
 import type { EventRecord } from '../../model/records/event-record.js';
 import { bindingOf, deliveryOf, type DeliveredRecord } from '../pipeline.spec-support.js';
-import type { ReadyRecord } from '../dispatch/preparation.js';
+import type { RecordCall } from '../record-call.js';
 import { ReceivedRecord } from '../context/received-record.js';
 import { createRecordKeys } from './record-key.js';
 
@@ -15,7 +15,7 @@ interface Given extends DeliveredRecord {
   readonly bytes?: RecordHeader;
 }
 
-function readyOf({ topic, timestamp, bytes, ...given }: Given): ReadyRecord {
+function callOf({ topic, timestamp, bytes, ...given }: Given): RecordCall {
   const base = deliveryOf(given);
   const record = {
     ...base.record,
@@ -25,7 +25,7 @@ function readyOf({ topic, timestamp, bytes, ...given }: Given): ReadyRecord {
   };
   const delivery = { ...base, record, signal: new AbortController().signal };
   const received = new ReceivedRecord(delivery, { binding: 'b', hostname: 'h' }, given.value);
-  return { kind: 'ready', delivery, record: received } as unknown as ReadyRecord;
+  return { delivery, record: received } as unknown as RecordCall;
 }
 
 const keyOf = (
@@ -34,7 +34,7 @@ const keyOf = (
   binding: Partial<ResolvedBinding> = {},
 ): string => {
   const idempotency = { ...EVENTBUS_DEFAULTS.binding.idempotency, key };
-  return createRecordKeys(bindingOf({ ...binding, idempotency }))(readyOf(given));
+  return createRecordKeys(bindingOf({ ...binding, idempotency }))(callOf(given));
 };
 
 const byFunction = (of: (record: EventRecord) => unknown) =>
@@ -53,19 +53,19 @@ const hop = (headers: Readonly<Record<string, string>> = {}): Given => ({
   },
 });
 
-describe('The key of a record by its position', () => {
-  it('says where and when it was written, and for whom it counts', () => {
+describe('The position key of a record', () => {
+  it('contains its position, its time, and the binding', () => {
     expect(keyOf({ offset: 42 })).toBe(
       'default/order-service/orders/orders.events-1-42@1600000000000',
     );
   });
 
-  it('stays what it was over a retry topic', () => {
+  it('stays the same through a retry topic', () => {
     expect(keyOf(hop())).toBe(keyOf({ offset: 42 }));
     expect(keyOf({ ...hop(), topic: 'orders.events.retry-2', offset: 3 })).toBe(keyOf(hop()));
   });
 
-  it('is another for the record that has the offset after the topic was created anew', () => {
+  it('differs from that of a record with the same offset after the topic was recreated', () => {
     expect(keyOf({ offset: 42, timestamp: 1_700_000_000_000 })).not.toBe(keyOf({ offset: 42 }));
   });
 
@@ -73,40 +73,40 @@ describe('The key of a record by its position', () => {
     ['another topic', { 'x-eventbus-original-topic': 'payments' }],
     ['half a position', { 'x-eventbus-original-offset': '' }],
     ['a position that is none', { 'x-eventbus-original-offset': 'x' }],
-  ])('does not believe headers that name %s', (_what, headers) => {
+  ])('ignores headers that name %s', (_what, headers) => {
     expect(keyOf(hop(headers))).toBe(
       'default/order-service/orders/orders.events.retry-1-1-700@1600000099000',
     );
   });
 
-  it('stays what it was when the record is replayed to its own topic', () => {
+  it('stays the same if the record is replayed to its own topic', () => {
     const replayed = { ...hop({ 'x-eventbus-replay-count': '1' }), topic: 'orders.events' };
     expect(keyOf(replayed)).toBe(keyOf({ offset: 42 }));
   });
 
-  it('is its own for a new event with the headers of one that was retried', () => {
+  it('is a new one for an event that was published with the headers of a retried one', () => {
     expect(keyOf({ ...hop(), topic: 'orders.events' })).toBe(
       'default/order-service/orders/orders.events-1-700@1600000099000',
     );
   });
 
-  it('stays the same over hops that keep no time of the original', () => {
+  it('stays the same through hops that do not keep the original timestamp', () => {
     const { 'x-eventbus-original-timestamp': _, ...headers } = hop().headers ?? {};
     const first = keyOf({ ...hop(), headers });
     expect(keyOf({ ...hop(), headers, offset: 9, timestamp: 1 })).toBe(first);
   });
 });
 
-describe('The key of a record for somebody else', () => {
+describe('The key of a record in another scope', () => {
   it.each<[string, Partial<ResolvedBinding>]>([
     ['group', { groupId: 'billing' }],
     ['binding', { name: 'orders-2' }],
     ['cluster', { cluster: 'east' }],
-  ])('of another %s is another', (_what, binding) => {
+  ])('differs for another %s', (_what, binding) => {
     expect(keyOf({}, 'position', binding)).not.toBe(keyOf());
   });
 
-  it('is another, whatever groups and bindings are called', () => {
+  it('differs whatever the names of groups and bindings are', () => {
     expect(keyOf({}, 'position', { groupId: 'a/b', name: 'c' })).not.toBe(
       keyOf({}, 'position', { groupId: 'a', name: 'b/c' }),
     );
@@ -116,10 +116,10 @@ describe('The key of a record for somebody else', () => {
   });
 });
 
-describe('The key of a record by a header', () => {
+describe('The header key of a record', () => {
   const key = { header: 'message-id' };
 
-  it('is the same wherever the record is', () => {
+  it('is the same at every position', () => {
     expect(keyOf({ headers: { 'message-id': 'm-1' } }, key)).toBe(
       'default/order-service/orders/m-1',
     );
@@ -130,14 +130,14 @@ describe('The key of a record by a header', () => {
     ['without it', {}],
     ['where it is empty', { headers: { 'message-id': '' } }],
     ['where it has no value', { bytes: { key: 'message-id', value: null } }],
-  ])('is none %s', (_what, given) => {
+  ])('does not exist %s', (_what, given) => {
     expect(() => keyOf(given, key)).toThrow(IdempotencyKeyException);
     expect(() => keyOf(given, key)).toThrow(
       "orders.events-1-0 cannot be told from a second delivery of the same: it has no header 'message-id' with a value. Correct what its producer writes, or give binding 'orders' another idempotency.key.",
     );
   });
 
-  it('tells bytes apart that are the same as text', () => {
+  it('distinguishes bytes that decode to the same text', () => {
     const of = (...bytes: readonly number[]) =>
       keyOf({ bytes: { key: 'message-id', value: Buffer.from(bytes) } }, key);
     expect(of(0xff, 0xfe)).not.toBe(of(0xfe, 0xff));
@@ -145,7 +145,7 @@ describe('The key of a record by a header', () => {
   });
 
   it.each(['a b', 'größe', '\u0000', 'x'.repeat(251), 'sha256 0000'])(
-    'is a digest for what not every store can hold: %j',
+    'is a digest if a store could not keep the text unchanged: %j',
     (id) => {
       const found = keyOf({ headers: { 'message-id': id } }, key);
       expect(found).toMatch(/^default\/order-service\/orders\/sha256 [0-9a-f]{64}$/);
@@ -160,8 +160,8 @@ describe('The key of a record by a header', () => {
   });
 });
 
-describe('The key of a record by a function', () => {
-  it('is what it says of the record', () => {
+describe('The key of a record from a function', () => {
+  it('is the text that the function returns', () => {
     const key = byFunction(({ value, topic }) => `${topic}:${(value as { id: number }).id}`);
     expect(keyOf({ value: { id: 7 } }, key)).toBe('default/order-service/orders/orders.events:7');
   });
@@ -171,11 +171,11 @@ describe('The key of a record by a function', () => {
     ['an empty text', () => ''],
     ['a number', () => 7],
     ['a promise', () => Promise.reject(new Error('late'))],
-  ])('is none where it gives %s', (_what, of) => {
+  ])('does not exist if the function returns %s', (_what, of) => {
     expect(() => keyOf({}, byFunction(of))).toThrow(/idempotency\.key did not give a text/);
   });
 
-  it('is none where it throws, and the reason is kept', () => {
+  it('does not exist if the function throws, and the cause is kept', () => {
     const cause = new TypeError('no id');
     const of = byFunction(() => {
       throw cause;

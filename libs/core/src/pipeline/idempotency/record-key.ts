@@ -13,18 +13,22 @@ import { headerText } from '../../model/records/header-text.js';
 import { EVENTBUS_POSITION, headerPosition } from '../../model/records/original-position.js';
 import { isReplay } from '../../model/records/retry-history.js';
 import { positionKey } from '../context/dedup-key.js';
-import type { ReadyRecord } from '../dispatch/preparation.js';
-import { isPromiseLike } from '../is-promise-like.js';
+import type { RecordCall } from '../record-call.js';
+import { isPromiseLike } from '../and-then.js';
 
-/** Throws IdempotencyKeyException. */
-export type RecordKeys = (ready: ReadyRecord) => string;
+/** Returns the key of a record. Throws an IdempotencyKeyException if it has none. */
+export type RecordKeys = (call: RecordCall) => string;
 
-/** Every store can hold it as it is: no collation folds it, no character is refused, no column cuts it. */
+/**
+ * Text that every store keeps unchanged: no collation folds it, no store refuses a character, no
+ * column is too short.
+ */
 const PLAIN_TEXT = /^[\x21-\x7e]{1,250}$/;
 
 /**
- * Names a record in the store, which other bindings and groups may share. The key says whose it
- * is: what one group has done is still to be done by the other.
+ * Creates the function that names a record in the store. Other bindings and groups may share the
+ * store. The key therefore contains the cluster, the group and the binding, because each group has
+ * to handle the record itself.
  */
 export function createRecordKeys({
   name,
@@ -36,22 +40,23 @@ export function createRecordKeys({
   const group = groupId.replaceAll('%', '%25').replaceAll('/', '%2F');
   const scope = plainText(`${cluster}/${group}/${name}`);
   const keyOf = keyFunctionOf(idempotency.key, topic, name);
-  return (ready) => `${scope}/${keyOf(ready)}`;
+  return (call) => `${scope}/${keyOf(call)}`;
 }
 
 function keyFunctionOf(key: ResolvedIdempotencyKey, topic: string, binding: string): RecordKeys {
   if (key === 'position')
     return ({ delivery }) => plainText(keyFromPosition(delivery.record, topic));
   return 'header' in key
-    ? (ready) => keyFromHeader(ready, key.header, binding)
-    : (ready) => plainText(keyFromFunction(key.of, ready, binding));
+    ? (call) => keyFromHeader(call, key.header, binding)
+    : (call) => plainText(keyFromFunction(key.of, call, binding));
 }
 
 /**
- * The time tells a record from the one that had the offset before its topic was created anew, or
- * its log was cut: that one's mark must not hide it. The headers of a hop count for this binding's
- * own topic only, and on it only those of a replay: an application that passes its headers on must
- * not make two records one.
+ * Names a record by its position and its timestamp. The timestamp distinguishes it from an earlier
+ * record with the same offset, if the topic was recreated or the log was truncated: the mark of the
+ * earlier one must not hide it. Headers about the original position count only for the topic of
+ * this binding, and on the main topic only for a replay. An application that copies headers from
+ * one event to another must not make two records one.
  */
 function keyFromPosition(record: BrokerRecord, topic: string): string {
   const { headers, offset, partition } = record;
@@ -67,15 +72,18 @@ function keyFromPosition(record: BrokerRecord, topic: string): string {
     : `${original}@${headerText(headers, EVENTBUS_HEADERS.originalTimestamp) ?? ''}`;
 }
 
-/** Bytes that are no text stay bytes: as text they would look like others. */
-function keyFromHeader({ delivery, record }: ReadyRecord, name: string, binding: string): string {
+/**
+ * Uses the bytes of a header that is not UTF-8, because different bytes could decode to the same
+ * text.
+ */
+function keyFromHeader({ delivery, record }: RecordCall, name: string, binding: string): string {
   const value = delivery.record.headers.findLast(({ key }) => key === name)?.value;
   if (!value || value.length === 0)
     throw missingKey(record, binding, `it has no header '${name}' with a value`);
   return isUtf8(value) ? plainText(value.toString('utf8')) : `bytes ${digestOf(value)}`;
 }
 
-function keyFromFunction(key: KeyFunction, { record }: ReadyRecord, binding: string): string {
+function keyFromFunction(key: KeyFunction, { record }: RecordCall, binding: string): string {
   let answer: unknown;
   try {
     answer = key(record);
@@ -83,7 +91,7 @@ function keyFromFunction(key: KeyFunction, { record }: ReadyRecord, binding: str
     throw missingKey(record, binding, 'the function idempotency.key threw', cause);
   }
   if (typeof answer === 'string' && answer !== '') return answer;
-  // Nobody waits for it, and it must not become an unhandled rejection.
+  // The promise has no reader, and it must not become an unhandled rejection.
   if (isPromiseLike(answer)) answer.then(undefined, () => undefined);
   throw missingKey(record, binding, 'the function idempotency.key did not give a text');
 }
@@ -100,7 +108,10 @@ function missingKey(
   );
 }
 
-/** A space is in no plain text, so none can pass for the digest of another. */
+/**
+ * Returns the text, or its digest if a store could not keep it unchanged. Plain text has no space,
+ * so it never equals a digest.
+ */
 function plainText(text: string): string {
   return PLAIN_TEXT.test(text) ? text : `sha256 ${digestOf(text)}`;
 }

@@ -3,36 +3,39 @@ import type {
   IdempotencyStore,
 } from '../../model/extension-points/idempotency-store.js';
 
-/** What of a client of ioredis is used: a `Redis` or a `Cluster`. */
+/** The part of an ioredis client that is used: a `Redis` or a `Cluster`. */
 export interface RedisClient {
   set(key: string, value: string, px: 'PX', milliseconds: number): Promise<unknown>;
   set(key: string, value: string, px: 'PX', milliseconds: number, nx: 'NX'): Promise<unknown>;
   get(key: string): Promise<string | null>;
   eval(script: string, numberOfKeys: number, ...keysAndArguments: string[]): Promise<unknown>;
-  /** Only to tell it from clients that read the arguments of `set` in another way. */
+  /** Distinguishes ioredis from clients that read the arguments of `set` in another way. */
   defineCommand: unknown;
 }
 
 export interface RedisIdempotencyStoreOptions {
-  /** In front of every key. Default `eventbus:idempotency:`. */
+  /** The prefix of every key. Default `eventbus:idempotency:`. */
   readonly prefix?: string;
 }
 
 const DONE = 'done';
 const CLAIMED = 'claimed:';
 
-/** Compares and deletes in one step: a lease that has ended may be another's by now. */
+/**
+ * Compares and deletes in one step, because an expired lease may already belong to another owner.
+ */
 const RELEASE = `if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0`;
 
 /**
- * For all processes that use the Redis; the client stays yours, also to close. What that Redis
- * forgets by eviction or in a failover is handled once more when it comes again.
+ * Creates a store for all processes that use the Redis. The application owns the client, and closes
+ * it. If Redis loses a key by eviction or in a failover, a record that is delivered again is
+ * handled once more.
  */
 export function redisIdempotencyStore(
   client: RedisClient,
   { prefix = 'eventbus:idempotency:' }: RedisIdempotencyStoreOptions = {},
 ): IdempotencyStore {
-  // With the client of the package `redis`, NX would go unheard, and every claim would be granted.
+  // The client of the package `redis` ignores NX in this form, and would grant every claim.
   if (typeof client.defineCommand !== 'function')
     throw new TypeError(
       'redisIdempotencyStore takes a client of ioredis: npm i ioredis, then redisIdempotencyStore(new Redis(...)).',
@@ -53,10 +56,10 @@ class RedisIdempotencyStore implements IdempotencyStore {
     switch (await this.client.get(name)) {
       case DONE:
         return 'done';
-      // The client repeats what a lost connection left unanswered.
+      // The client repeats a command whose answer was lost with the connection.
       case CLAIMED + owner:
         return 'new';
-      // Where it is gone in between, whoever asks again gets it.
+      // If the key has expired in between, the next claim gets it.
       default:
         return 'in-progress';
     }

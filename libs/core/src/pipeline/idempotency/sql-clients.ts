@@ -1,6 +1,6 @@
 import type { SqlDialectName } from './sql-dialects.js';
 
-/** What of a `Pool` of pg is used. */
+/** The part of a `Pool` of pg that is used. */
 export interface PostgresPool {
   query(
     sql: string,
@@ -8,12 +8,12 @@ export interface PostgresPool {
   ): Promise<{ readonly rows: readonly unknown[]; readonly rowCount: number | null }>;
 }
 
-/** What of a pool of mysql2/promise is used. */
+/** The part of a pool of mysql2/promise that is used. */
 export interface MysqlPool {
   execute(sql: string, values?: (string | number)[]): Promise<readonly [unknown, ...unknown[]]>;
 }
 
-/** What of a `Database` of better-sqlite3 is used. */
+/** The part of a `Database` of better-sqlite3 that is used. */
 export interface SqliteDatabase {
   prepare(sql: string): {
     run(...values: unknown[]): { readonly changes: number };
@@ -21,7 +21,7 @@ export interface SqliteDatabase {
   };
 }
 
-/** Which dialect goes with which client. */
+/** A dialect and a client of it. */
 export type SqlConnection =
   | { readonly dialect: 'postgres'; readonly client: PostgresPool }
   | { readonly dialect: 'mysql'; readonly client: MysqlPool }
@@ -29,7 +29,7 @@ export type SqlConnection =
 
 export interface SqlResult {
   readonly rows: readonly Readonly<Record<string, unknown>>[];
-  /** Rows that were changed. */
+  /** The number of changed rows. */
   readonly changed: number;
 }
 
@@ -45,11 +45,12 @@ const METHODS: Readonly<
   sqlite: { method: 'prepare', what: 'a Database of better-sqlite3 (npm i better-sqlite3)' },
 };
 
-/** Throws where the client is none of its dialect. */
+/** Throws if the client does not fit the dialect. */
 export function runnerOf(connection: SqlConnection): RunSql {
   const { method, what } = METHODS[connection.dialect];
   const client = connection.client as unknown as Readonly<Record<string, unknown>>;
-  // A pool of mysql2 without /promise has callbacks only, and this method to get the other one.
+  // A pool of mysql2 without /promise only has callbacks. It can be recognised by its method
+  // `promise`.
   const isWithCallbacks = connection.dialect === 'mysql' && typeof client['promise'] === 'function';
   if (typeof client[method] !== 'function' || isWithCallbacks)
     throw new TypeError(
@@ -74,7 +75,10 @@ async function runOnPostgres(
   return { rows: rows as Rows, changed: rowCount ?? 0 };
 }
 
-/** Prepared by the server: what the client would put into the text itself depends on the server's sql_mode. */
+/**
+ * Lets the server prepare the statement. If the client inserted the values itself, the result would
+ * depend on the server's sql_mode.
+ */
 async function runOnMysql(
   client: MysqlPool,
   sql: string,

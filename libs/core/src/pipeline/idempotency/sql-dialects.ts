@@ -4,28 +4,31 @@ export type SqlValue = 'key' | 'owner' | 'milliseconds';
 
 export interface SqlStatement {
   readonly sql: string;
-  /** What its placeholders stand for, in their order. */
+  /** The values of the placeholders, in order. */
   readonly values: readonly SqlValue[];
 }
 
-/** One row for each key; without an owner it is done. All times are the database's own: clocks of processes differ. */
+/**
+ * The statements of one dialect. The table has one row per key. A row without an owner is done. All
+ * times are taken from the database, because the clocks of processes differ.
+ */
 export interface SqlDialect {
   readonly createTable: readonly string[];
-  /** Takes the key where nobody has it, or where the time of the one who had it is over. */
+  /** Claims the key if it has no row, or if its row has expired. */
   readonly claim: SqlStatement;
-  /** Whether the number of rows that `claim` changed tells if it took the key. */
+  /** True if the number of rows that `claim` changed tells whether it took the key. */
   readonly countsClaims: boolean;
-  /** Who has it. That his time was not over the claim has found. */
+  /** Reads the owner of the key. The claim has found that the row is not expired. */
   readonly read: SqlStatement;
   readonly complete: SqlStatement;
   readonly release: SqlStatement;
-  /** Some of those whose time is over. */
+  /** Deletes some of the expired rows. */
   readonly purge: SqlStatement;
-  /** Those that are done, from behind `key` on. */
+  /** Lists the keys that are done, after `key`. */
   readonly listDone: SqlStatement;
 }
 
-/** Rows that one statement takes at most. */
+/** The maximum number of rows of one statement. */
 export const MAX_ROWS_PER_STATEMENT = 1_000;
 
 export const SQL_DIALECTS: Readonly<Record<SqlDialectName, (table: string) => SqlDialect>> =
@@ -66,9 +69,12 @@ function postgres(table: string): SqlDialect {
   };
 }
 
-/** For MariaDB, too. Keys are bytes: its collations ignore case, accents or what blanks a text ends with. */
+/**
+ * Also used for MariaDB. Keys are bytes, because its collations ignore case, accents or trailing
+ * blanks.
+ */
 function mysql(table: string): SqlDialect {
-  // The local time would be an hour that comes twice, once a year.
+  // UTC, because the local time repeats an hour once a year.
   const now = `(TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(3)) DIV 1000)`;
   return {
     createTable: [
@@ -78,7 +84,7 @@ function mysql(table: string): SqlDialect {
       sql: `INSERT INTO ${table} (record_key, owner, expires_at) VALUES (?, ?, ${now} + ?) ON DUPLICATE KEY UPDATE owner = IF(expires_at <= ${now}, ?, owner), expires_at = IF(expires_at <= ${now}, ${now} + ?, expires_at)`,
       values: ['key', 'owner', 'milliseconds', 'owner', 'milliseconds'],
     },
-    // mysql2 counts the rows that were found, whether or not they changed.
+    // mysql2 counts the rows that were found, whether they changed or not.
     countsClaims: false,
     read: {
       sql: `SELECT owner FROM ${table} WHERE record_key = ?`,

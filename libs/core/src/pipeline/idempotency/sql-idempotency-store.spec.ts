@@ -3,7 +3,7 @@ import type { PostgresPool, SqlConnection } from './sql-clients.js';
 import { sqlIdempotencyStore, type SqlIdempotencyStoreOptions } from './sql-idempotency-store.js';
 import { redisIdempotencyStore, type RedisClient } from './redis-idempotency-store.js';
 
-/** What it was asked; answers as often as wanted with a failure. */
+/** Creates a client that records its queries, and fails as often as wanted. */
 function recordingPool(failures: readonly object[] = []) {
   const asked: { readonly sql: string; readonly values?: unknown[] }[] = [];
   const left = [...failures];
@@ -23,8 +23,8 @@ function recordingPool(failures: readonly object[] = []) {
 const storeOn = (pool: { readonly client: PostgresPool }, table?: string, runtime?: Runtime) =>
   sqlIdempotencyStore({ dialect: 'postgres', client: pool.client, table, runtime });
 
-describe('A SQL store', () => {
-  it('binds what it is given, and writes only the name of its table into the text', async () => {
+describe('SqlIdempotencyStore', () => {
+  it('binds all values, and writes only the table name into the statement', async () => {
     const pool = recordingPool();
     await storeOn(pool, 'shop.seen').claim(`'; DROP TABLE x; --`, 'me', 1.2);
     expect(pool.asked).toHaveLength(1);
@@ -33,7 +33,7 @@ describe('A SQL store', () => {
     expect(pool.asked[0]!.values).toEqual([`'; DROP TABLE x; --`, 'me', 2]);
   });
 
-  it('purges every five hundredth time that it marks something', async () => {
+  it('purges expired rows after every 500 marks', async () => {
     const pool = recordingPool();
     const store = storeOn(pool);
     for (let index = 0; index < 999; index++) await store.complete(`${index}`, 1_000);
@@ -44,7 +44,7 @@ describe('A SQL store', () => {
   });
 
   it.each(['40001', '40P01', 'ER_LOCK_DEADLOCK', 'ER_LOCK_WAIT_TIMEOUT', 'SQLITE_BUSY'])(
-    'does again what another transaction was in the way of, after longer and longer pauses: %s, but not for ever',
+    'retries conflicts between transactions with growing delays, but not for ever: %s',
     async (code) => {
       const failures = Array.from({ length: 8 }, () => ({ code }));
       const runtime = new VirtualRuntime();
@@ -65,7 +65,7 @@ describe('A SQL store', () => {
     },
   );
 
-  it('has marked what it has marked, also where the purge behind it fails', async () => {
+  it('completes a mark even if the purge fails', async () => {
     const pool = recordingPool();
     const store = storeOn(pool);
     for (let index = 0; index < 499; index++) await store.complete(`${index}`, 1_000);
@@ -74,13 +74,13 @@ describe('A SQL store', () => {
     await expect(store.purge()).rejects.toMatchObject({ code: '57014' });
   });
 
-  it('passes any other failure on', async () => {
+  it('passes on any other error', async () => {
     const pool = recordingPool([{ code: '42P01' }]);
     await expect(storeOn(pool).complete('k', 1)).rejects.toMatchObject({ code: '42P01' });
     expect(pool.asked).toHaveLength(1);
   });
 
-  it('creates its table once more where another process does it at the same time', async () => {
+  it('retries to create its table if another process does so at the same time', async () => {
     await expect(storeOn(recordingPool([{ code: '23505' }])).createTable()).resolves.toBe(
       undefined,
     );
@@ -89,7 +89,7 @@ describe('A SQL store', () => {
   });
 
   it.each(['', 'a b', '1a', 'a;b', 'a.b.c', `a'`, 'a'.repeat(51)])(
-    'has no table that is called %j',
+    'refuses the table name %j',
     (table) => {
       expect(() => storeOn(recordingPool(), table)).toThrow(/letters, digits and '_'/);
     },
@@ -102,14 +102,17 @@ describe('A SQL store', () => {
     ['mysql', { query: () => 0 }, /mysql2\/promise \(npm i mysql2\)/],
     ['mysql', { execute: () => 0, promise: () => 0 }, /mysql2\/promise/],
     ['sqlite', {}, /better-sqlite3 \(npm i better-sqlite3\)/],
-  ])('says what it takes: %s', (dialect, client, message) => {
-    const connection = { dialect, client } as SqlConnection;
-    expect(() => sqlIdempotencyStore(connection as SqlIdempotencyStoreOptions)).toThrow(message);
-  });
+  ])(
+    'refuses a wrong client or dialect, and says what it accepts: %s',
+    (dialect, client, message) => {
+      const connection = { dialect, client } as SqlConnection;
+      expect(() => sqlIdempotencyStore(connection as SqlIdempotencyStoreOptions)).toThrow(message);
+    },
+  );
 });
 
-describe('A store of Redis', () => {
-  it('refuses a client that would not hear its NX, and so grant every claim', () => {
+describe('redisIdempotencyStore', () => {
+  it('refuses a client that would ignore NX, and so grant every claim', () => {
     const nodeRedis = { set: () => 0, get: () => 0, eval: () => 0, sendCommand: () => 0 };
     expect(() => redisIdempotencyStore(nodeRedis as unknown as RedisClient)).toThrow(
       /npm i ioredis/,

@@ -12,22 +12,25 @@ import {
   type SqlValue,
 } from './sql-dialects.js';
 
-/** The client stays yours, also to close. */
+/** Options of `sqlIdempotencyStore`. The application owns the client, and closes it. */
 export type SqlIdempotencyStoreOptions = SqlConnection & {
-  /** `table` or `schema.table`. Default `eventbus_idempotency`. */
+  /** The name of the table, as `table` or `schema.table`. Default `eventbus_idempotency`. */
   readonly table?: string;
-  /** Default: the real one. */
+  /** Replaced in tests. Default: the real clock. */
   readonly runtime?: Runtime;
 };
 
 const TABLE = /^([A-Za-z_]\w{0,62}\.)?[A-Za-z_]\w{0,49}$/;
 
-/** So many marks on, the first rows whose time is over are deleted: more than were added. */
+/**
+ * The number of marks after which expired rows are deleted. A purge deletes more rows than were
+ * added.
+ */
 const MARKS_BETWEEN_PURGES = MAX_ROWS_PER_STATEMENT / 2;
 
 /**
- * What transactions do to each other is repeated, each time after a longer pause that nobody shares:
- * whoever is refused together and comes back together is refused again.
+ * Conflicts between transactions are retried with growing, random pauses. Two that were refused
+ * together and come back together would be refused again.
  */
 const MAX_TRIES = 8;
 const MIN_PAUSE_MS = 4;
@@ -39,7 +42,10 @@ const TRANSIENT_CODES = [
   'SQLITE_BUSY',
 ];
 
-/** For all processes that use the database. Call `createTable()` once, or create the table as it does. */
+/**
+ * Creates a store for all processes that use the database. Call `createTable()` once, or create the
+ * same table yourself.
+ */
 export function sqlIdempotencyStore(options: SqlIdempotencyStoreOptions): SqlIdempotencyStore {
   return new SqlIdempotencyStore(options);
 }
@@ -71,10 +77,10 @@ export class SqlIdempotencyStore implements IdempotencyStore {
     this.#runtime = runtime;
   }
 
-  /** Creates the table where it is not there. */
+  /** Creates the table if it does not exist. */
   async createTable(): Promise<void> {
     for (const sql of this.#dialect.createTable) {
-      // Of several processes that do it at once, PostgreSQL refuses all but one.
+      // If several processes create the table at once, PostgreSQL refuses all but one.
       await this.#run(sql, []).catch(() => this.#run(sql, []));
     }
   }
@@ -85,7 +91,7 @@ export class SqlIdempotencyStore implements IdempotencyStore {
     if (countsClaims && changed === 1) return 'new';
     const { rows } = await this.#execute(read, { key });
     const [row] = rows;
-    // Gone in between: whoever asks again gets it.
+    // The row has expired in between. The next claim gets it.
     if (!row) return 'in-progress';
     if (row['owner'] === null) return 'done';
     return row['owner'] === owner ? 'new' : 'in-progress';
@@ -95,7 +101,7 @@ export class SqlIdempotencyStore implements IdempotencyStore {
     await this.#execute(this.#dialect.complete, { key, milliseconds: ttlMs });
     this.#marks += 1;
     if (this.#marks % MARKS_BETWEEN_PURGES > 0) return;
-    // The mark is made, whatever becomes of the old rows: the next purge finds those, too.
+    // The mark is written, even if the purge fails. The next purge finds the old rows as well.
     await this.purge().catch(() => 0);
   }
 
@@ -103,13 +109,16 @@ export class SqlIdempotencyStore implements IdempotencyStore {
     await this.#execute(this.#dialect.release, { key, owner });
   }
 
-  /** Deletes at most a thousand rows whose time is over, and says how many. It happens by itself as records are marked. */
+  /**
+   * Deletes up to a thousand expired rows, and returns their number. Marking records also does this
+   * from time to time.
+   */
   async purge(): Promise<number> {
     const { changed } = await this.#execute(this.#dialect.purge, {});
     return changed;
   }
 
-  /** Every key that is done. */
+  /** Yields every key that is marked as done. */
   async *completedKeys(): AsyncGenerator<string, void, undefined> {
     for (let key = ''; ;) {
       const { rows } = await this.#execute(this.#dialect.listDone, { key });

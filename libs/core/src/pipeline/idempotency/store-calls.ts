@@ -8,14 +8,17 @@ import type {
 export interface StoreCallsOptions {
   readonly binding: string;
   readonly store: IdempotencyStore;
-  /** For one answer. */
+  /** The maximum time for one answer. */
   readonly timeoutMs: number;
   readonly runtime: Runtime;
 }
 
 const ANSWERS: readonly unknown[] = ['new', 'in-progress', 'done'] satisfies ClaimAnswer[];
 
-/** Asks a store that may throw, hang or talk nonsense: then it rejects with an IdempotencyStoreException, in bounded time. */
+/**
+ * Calls a store that may throw, hang or give an invalid answer. Each of these becomes an
+ * IdempotencyStoreException in bounded time.
+ */
 export class StoreCalls {
   constructor(private readonly options: StoreCallsOptions) {}
 
@@ -27,7 +30,8 @@ export class StoreCalls {
       if (!ANSWERS.includes(answer)) throw this.#failure('claim', invalidAnswer(answer));
       return answer;
     } catch (failure) {
-      // What is granted too late nobody uses. Where it cannot be given back, the lease ends by itself.
+      // A claim that is granted too late is not used. If it cannot be released, its lease ends by
+      // itself.
       claiming
         .then((late) => (late === 'new' ? store.release(key, owner) : undefined))
         .catch(() => undefined);

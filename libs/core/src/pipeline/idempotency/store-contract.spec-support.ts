@@ -3,11 +3,11 @@ import type {
   IdempotencyStore,
 } from '../../model/extension-points/idempotency-store.js';
 
-export interface StoreWorld {
+export interface StoreUnderTest {
   readonly store: IdempotencyStore;
-  /** By which this side measures durations. */
+  /** The clock of the test, for durations. */
   readonly monotonic: () => number;
-  /** Lets this time go by for the store. */
+  /** Lets this time pass for the store. */
   readonly elapse: (milliseconds: number) => Promise<void>;
   readonly end?: () => Promise<void>;
 }
@@ -15,49 +15,49 @@ export interface StoreWorld {
 const LEASE_MS = 1_000;
 const LONG_MS = 60_000;
 
-/** What the bus relies on. Every store passes it, on its real database. */
-export function describeIdempotencyStore(name: string, begin: () => Promise<StoreWorld>): void {
+/** Describes what the bus expects from a store. Every store passes it, on its real database. */
+export function describeIdempotencyStore(name: string, begin: () => Promise<StoreUnderTest>): void {
   describe(name, () => {
-    let world: StoreWorld;
+    let underTest: StoreUnderTest;
     let store: IdempotencyStore;
     let keys = 0;
     let key: string;
 
     beforeAll(async () => {
-      world = await begin();
-      ({ store } = world);
+      underTest = await begin();
+      ({ store } = underTest);
     });
     beforeEach(() => (key = `default/shop/orders/orders-0-${++keys}@1700000000000`));
-    afterAll(() => world.end?.());
+    afterAll(() => underTest.end?.());
 
     const claim = async (owner: string, leaseMs = LONG_MS, of = key): Promise<ClaimAnswer> =>
       store.claim(of, owner, leaseMs);
 
-    /** When a claim was granted. */
+    /** Returns the time when a claim was granted. */
     const untilGranted = async (owner: string): Promise<number> => {
       for (let tries = 0; tries < LEASE_MS; tries++) {
-        if ((await claim(owner, LONG_MS)) === 'new') return world.monotonic();
-        await world.elapse(20);
+        if ((await claim(owner, LONG_MS)) === 'new') return underTest.monotonic();
+        await underTest.elapse(20);
       }
       throw new Error('It was never granted.');
     };
 
-    /** By the clock of the store, which need not have quite the pace of ours. */
+    /** Expects a lease, with a tolerance for the clock of the store, which may not run exactly like ours. */
     const expectLeaseSince = (began: number, ended: number): void =>
       expect(ended - began).toBeGreaterThan(0.9 * LEASE_MS);
 
-    it('a key that nobody has is new, for one', async () => {
+    it('grants a free key to one owner', async () => {
       expect(await claim('a')).toBe('new');
       expect(await claim('b')).toBe('in-progress');
     });
 
-    it('who asks again for what he has gets the same answer: he may not have heard it', async () => {
+    it('grants a key again to its owner, who may not have got the first answer', async () => {
       expect(await claim('a')).toBe('new');
       expect(await claim('a')).toBe('new');
       expect(await claim('b')).toBe('in-progress');
     });
 
-    it('of a hundred that claim it at the same time one gets it', async () => {
+    it('grants a key to one of a hundred concurrent claims', async () => {
       const answers = await Promise.all(
         Array.from({ length: 100 }, (_, index) => claim(`owner-${index}`)),
       );
@@ -65,7 +65,7 @@ export function describeIdempotencyStore(name: string, begin: () => Promise<Stor
       expect(answers.filter((answer) => answer === 'in-progress')).toHaveLength(99);
     });
 
-    it('of a hundred keys that four claim at the same time each gets one owner', async () => {
+    it('grants each of a hundred keys to one of four concurrent owners', async () => {
       const answers = await Promise.all(
         Array.from({ length: 400 }, (_, index) =>
           claim(`owner-${index}`, LONG_MS, `${key}-${index % 100}`),
@@ -74,32 +74,32 @@ export function describeIdempotencyStore(name: string, begin: () => Promise<Stor
       expect(answers.filter((answer) => answer === 'new')).toHaveLength(100);
     });
 
-    it('what is completed is done, for all who ask', async () => {
+    it("answers 'done' to everybody after a key is completed", async () => {
       await claim('a');
       await store.complete(key, LONG_MS);
       expect(await claim('b')).toBe('done');
       expect(await claim('a')).toBe('done');
     });
 
-    it('what is completed twice, or was never claimed, is done', async () => {
+    it('completes a key twice, or without a claim', async () => {
       await store.complete(key, LONG_MS);
       await store.complete(key, LONG_MS);
       expect(await claim('a')).toBe('done');
     });
 
-    it('what is released is new again', async () => {
+    it('grants a released key again', async () => {
       await claim('a');
       await store.release(key, 'a');
       expect(await claim('b')).toBe('new');
     });
 
-    it('only the owner can release it', async () => {
+    it('releases a key only for its owner', async () => {
       await claim('a');
       await store.release(key, 'b');
       expect(await claim('b')).toBe('in-progress');
     });
 
-    it('nobody can release what is done, or what is not there', async () => {
+    it('releases no key that is done or missing', async () => {
       await claim('a');
       await store.complete(key, LONG_MS);
       await store.release(key, 'a');
@@ -107,21 +107,21 @@ export function describeIdempotencyStore(name: string, begin: () => Promise<Stor
       await store.release('nobody/has/it', 'a');
     });
 
-    it('a lease that nobody ends ends by itself, and not before', async () => {
-      const began = world.monotonic();
+    it('ends a lease after its time, and not before', async () => {
+      const began = underTest.monotonic();
       await claim('a', LEASE_MS);
       expectLeaseSince(began, await untilGranted('b'));
       expect(await claim('c')).toBe('in-progress');
     });
 
-    it('who has lost his lease to another takes nothing away from him', async () => {
+    it('takes nothing from a new owner when the former one releases the key', async () => {
       await claim('a', 1);
       await untilGranted('b');
       await store.release(key, 'a');
       expect(await claim('c')).toBe('in-progress');
     });
 
-    it('who has lost his lease and is done all the same has done it', async () => {
+    it('completes a key for an owner whose lease has ended', async () => {
       await claim('a', 1);
       await untilGranted('b');
       await store.complete(key, LONG_MS);
@@ -129,19 +129,19 @@ export function describeIdempotencyStore(name: string, begin: () => Promise<Stor
       expect(await claim('c')).toBe('done');
     });
 
-    it('what is done is forgotten after its time, and not before', async () => {
-      const began = world.monotonic();
+    it('forgets a mark after its time, and not before', async () => {
+      const began = underTest.monotonic();
       await store.complete(key, LEASE_MS);
       expectLeaseSince(began, await untilGranted('b'));
     });
 
-    it('a fraction of a millisecond is a time', async () => {
+    it('accepts fractions of a millisecond', async () => {
       expect(await claim('a', 1_000.5)).toBe('new');
       await store.complete(key, 60_000.5);
       expect(await claim('b')).toBe('done');
     });
 
-    it('keys that differ in no more than the case, a blank at the end or a wildcard are not the same', async () => {
+    it('distinguishes keys by case, trailing blanks and wildcards', async () => {
       const others = [key, key.toUpperCase(), `${key} `, `${key}%`, `${key}_`, `'"\\;--`];
       for (const [index, other] of others.entries())
         expect(await claim(`owner-${index}`, LONG_MS, other)).toBe('new');
@@ -149,7 +149,7 @@ export function describeIdempotencyStore(name: string, begin: () => Promise<Stor
         expect(await claim('another', LONG_MS, other)).toBe('in-progress');
     });
 
-    it('a key may have 512 characters and an owner 64', async () => {
+    it('accepts keys of 512 characters and owners of 64', async () => {
       const long = 'k'.repeat(511);
       expect(await claim('o'.repeat(64), LONG_MS, `${long}1`)).toBe('new');
       expect(await claim('p'.repeat(64), LONG_MS, `${long}2`)).toBe('new');

@@ -9,8 +9,8 @@ beforeEach(() => {
   unmarked = new UnmarkedRecords(1_000, runtime);
 });
 
-describe('The records that could not be marked', () => {
-  it('are known until their time is over, and not any more from then on', async () => {
+describe('UnmarkedRecords', () => {
+  it('knows a key until it expires', async () => {
     unmarked.add('a');
     await runtime.advance(999);
     expect(unmarked.has('a')).toBe(true);
@@ -18,7 +18,7 @@ describe('The records that could not be marked', () => {
     expect(unmarked.has('a')).toBe(false);
   });
 
-  it('are known for longer when they come again', async () => {
+  it('extends a key that is added again', async () => {
     unmarked.add('a');
     await runtime.advance(600);
     unmarked.add('a');
@@ -26,14 +26,14 @@ describe('The records that could not be marked', () => {
     expect(unmarked.has('a')).toBe(true);
   });
 
-  it('are forgotten one by one once they are marked', () => {
+  it('forgets a key that is deleted', () => {
     unmarked.add('a');
     unmarked.add('b');
     unmarked.delete('a');
     expect(['a', 'b', 'c'].map((key) => unmarked.has(key))).toEqual([false, true, false]);
   });
 
-  it('take no memory once their time is over', async () => {
+  it('drops expired keys from memory', async () => {
     for (const key of ['a', 'b', 'c']) unmarked.add(key);
     await runtime.advance(500);
     unmarked.add('a');
@@ -43,7 +43,7 @@ describe('The records that could not be marked', () => {
     expect(unmarked.has('a')).toBe(true);
   });
 
-  it('are ten thousand at most: of more, the oldest are forgotten', () => {
+  it('holds at most ten thousand keys, and drops the oldest beyond them', () => {
     for (let index = 0; index <= 10_001; index++) unmarked.add(`${index}`);
     expect(unmarked.size).toBe(10_000);
     expect(['1', '2', '10001'].map((key) => unmarked.has(key))).toEqual([false, true, true]);

@@ -1,15 +1,15 @@
 import type { Runtime } from '@nest-event-bus/broker/runtime';
 
-/** Beyond it the oldest is forgotten. */
+/** The maximum number of keys. Beyond it the oldest one is dropped. */
 const MAX_KEYS = 10_000;
 
 /**
- * Keys of records whose handler has succeeded, though no mark says so: they must not be handed to it
- * again. Remembered no longer than a mark that was written in its place, for the record may have
- * been committed elsewhere, and its key may be that of a new one some day.
+ * Keys of records whose handler has succeeded, but whose mark could not be written. They must not
+ * reach the handler again. A key is kept as long as a mark would be. After that the record may be
+ * committed elsewhere, and a new record may have the same key.
  */
 export class UnmarkedRecords {
-  /** Until when, by the monotonic clock; what was remembered first ends first. */
+  /** The expiry time of each key, by the monotonic clock. The first key expires first. */
   readonly #expiryTimes = new Map<string, number>();
 
   constructor(
@@ -26,7 +26,7 @@ export class UnmarkedRecords {
     return end !== undefined && this.runtime.monotonic() < end;
   }
 
-  /** Whoever comes again while the store is still down is remembered from now on. */
+  /** Adds a key, or extends it if the record was delivered again while the store is still down. */
   add(key: string): void {
     const now = this.runtime.monotonic();
     this.#expiryTimes.delete(key);

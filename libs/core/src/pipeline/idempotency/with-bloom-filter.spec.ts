@@ -10,7 +10,7 @@ import {
 
 let runtime: VirtualRuntime;
 
-/** Tells what it is asked. */
+/** Records the calls of the store. */
 class ListedStore implements ListedIdempotencyStore {
   readonly asked: string[] = [];
   isDown = false;
@@ -48,7 +48,7 @@ const filtered = (store: ListedIdempotencyStore, options: Partial<WithBloomFilte
 
 beforeEach(() => (runtime = new VirtualRuntime()));
 
-describeIdempotencyStore('a store behind a Bloom filter', async () => {
+describeIdempotencyStore('An idempotency store behind a Bloom filter', async () => {
   runtime = new VirtualRuntime();
   const clock = runtime;
   return {
@@ -58,8 +58,8 @@ describeIdempotencyStore('a store behind a Bloom filter', async () => {
   };
 });
 
-describe('A Bloom filter in front of a store', () => {
-  it('spares it the claim of what is certainly new', async () => {
+describe('withBloomFilter', () => {
+  it('does not ask the store for a key that is certainly new', async () => {
     const store = new ListedStore();
     const filter = await filtered(store);
     expect(await filter.claim('a', 'me', 1_000)).toBe('new');
@@ -67,9 +67,9 @@ describe('A Bloom filter in front of a store', () => {
     expect(store.asked).toEqual(['complete a']);
   });
 
-  it('never says by itself that something is done', async () => {
+  it('never decides by itself that a record is done', async () => {
     const store = new ListedStore();
-    // So small that everything looks known.
+    // The filter is so small that every key looks known.
     const filter = await filtered(store, { expected: 1, falsePositiveRate: 0.9 });
     for (let index = 0; index < 100; index++) await filter.complete(`${index}`, 60_000);
     store.asked.length = 0;
@@ -77,13 +77,13 @@ describe('A Bloom filter in front of a store', () => {
     expect(store.asked).toEqual(['claim x']);
   });
 
-  it('asks it about what was marked before the process began', async () => {
+  it('asks the store for a key that was marked before the process began', async () => {
     const store = new ListedStore(['old']);
     expect(await (await filtered(store)).claim('old', 'me', 1_000)).toBe('done');
     expect(store.asked).toEqual(['claim old']);
   });
 
-  it('keeps two of the process from one key, though the store knows nothing of it', async () => {
+  it('grants a key to one owner in the process, although the store does not know the claim', async () => {
     const filter = await filtered(new ListedStore());
     await filter.claim('a', 'me', 1_000);
     expect(await filter.claim('a', 'you', 1_000)).toBe('in-progress');
@@ -91,7 +91,7 @@ describe('A Bloom filter in front of a store', () => {
     expect(await filter.claim('a', 'you', 1_000)).toBe('new');
   });
 
-  it('gives back what the store knows nothing of without asking it', async () => {
+  it('releases a claim that the store does not know without asking it', async () => {
     const store = new ListedStore();
     const filter = await filtered(store);
     await filter.claim('a', 'me', 1_000);
@@ -100,7 +100,7 @@ describe('A Bloom filter in front of a store', () => {
     expect(store.asked).toEqual([]);
   });
 
-  it('does not take for new what is being marked, nor what could not be', async () => {
+  it('does not treat a key as new while its mark is being written, or after that failed', async () => {
     const store = new ListedStore();
     const filter = await filtered(store);
     await filter.claim('a', 'me', 1_000);
@@ -114,7 +114,7 @@ describe('A Bloom filter in front of a store', () => {
     expect(await filter.claim('b', 'you', 1_000)).toBe('in-progress');
   });
 
-  it('asks about a mark that has arrived, though nobody heard so', async () => {
+  it('asks the store for a key whose mark was written although the answer was lost', async () => {
     const store = new ListedStore();
     const filter = await filtered(store);
     await filter.claim('a', 'me', 1_000);
@@ -130,7 +130,7 @@ describe('A Bloom filter in front of a store', () => {
     [{ falsePositiveRate: 0 }, /falsePositiveRate/],
     [{ falsePositiveRate: 1 }, /falsePositiveRate/],
     [{ onlyThisProcess: undefined as unknown as true }, /no other process/],
-  ])('is not made with %j', async (options, message) => {
+  ])('refuses the options %j', async (options, message) => {
     await expect(filtered(new ListedStore(), options)).rejects.toThrow(message);
   });
 });

@@ -5,19 +5,19 @@ import type {
 } from '../../model/extension-points/idempotency-store.js';
 import { BloomFilter, type BloomFilterOptions } from './bloom-filter.js';
 
-/** A store that can name every key that is done, such as that of `sqlIdempotencyStore`. */
+/** A store that can list every key that is done, such as that of `sqlIdempotencyStore`. */
 export interface ListedIdempotencyStore extends IdempotencyStore {
   completedKeys(): AsyncIterable<string>;
 }
 
 export interface WithBloomFilterOptions extends Partial<BloomFilterOptions> {
-  /** Marks that are there, and that come during the life of the process. */
+  /** The number of marks in the store, plus those that the process will add. */
   readonly expected: number;
   /** Default 0.01. */
   readonly falsePositiveRate?: number;
-  /** You say that no other process marks records in this store while this one runs. */
+  /** Confirms that no other process marks records in this store while this one runs. */
   readonly onlyThisProcess: true;
-  /** For tests. */
+  /** Replaced in tests. */
   readonly runtime?: Runtime;
 }
 
@@ -25,21 +25,21 @@ const MAX_EXPECTED = 100_000_000;
 
 interface LocalClaim {
   readonly owner: string;
-  /** By the monotonic clock. */
+  /** A time of the monotonic clock. */
   readonly until: number;
 }
 
 /**
- * Spares the store the claim of a record that is certainly new. It never says that a record is
- * done: whatever the filter may have seen, the store is asked.
+ * Skips the claim in the store if a record is certainly new. The filter never decides that a record
+ * is done: if it knows the key, the store is asked.
  *
- * "Not in the filter" means "new" only if the filter has seen every mark there is. So it reads the
- * marks of the store before it answers anything, and it is for a store that one process uses
- * alone: a file of SQLite, the table of a service with a single instance. What another process
- * marked meanwhile it would take for new. With a store that is shared no filter in a process can
- * know: partitions change their owner, and with them come records that the former owner has done
- * and not committed. A promise that is not kept costs records that are handled twice, never a
- * record that is not handled.
+ * A key that is not in the filter is new only if the filter has seen every mark. The filter
+ * therefore reads all marks of the store before the first answer. It is only correct for a store
+ * that one process uses alone, such as a SQLite file or the table of a service with a single
+ * instance. A filter cannot know the marks of another process. When a partition changes its owner,
+ * the new owner gets records that the former one has handled and not committed, and would take them
+ * for new. If `onlyThisProcess` is not true, records may be handled twice. No record is ever
+ * skipped.
  */
 export async function withBloomFilter(
   store: ListedIdempotencyStore,
@@ -64,7 +64,7 @@ export async function withBloomFilter(
 }
 
 class FilteredIdempotencyStore implements IdempotencyStore {
-  /** Claims that the store knows nothing of. */
+  /** Claims that were granted without the store. */
   readonly #localClaims = new Map<string, LocalClaim>();
 
   constructor(
@@ -83,7 +83,10 @@ class FilteredIdempotencyStore implements IdempotencyStore {
     return 'new';
   }
 
-  /** Held and in the filter until the store has it: there is no moment in which it looks new. */
+  /**
+   * Keeps the claim and adds the key to the filter until the store has the mark, so that the record
+   * never looks new in between.
+   */
   async complete(key: string, ttlMs: number): Promise<void> {
     this.filter.add(key);
     await this.store.complete(key, ttlMs);

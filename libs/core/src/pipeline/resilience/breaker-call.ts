@@ -6,7 +6,7 @@ import { StopRetrying } from './stop-retrying.js';
 import { DeliveryPolicy } from './delivery-policy.js';
 import type { CallResult, Permit, SlidingCircuitBreaker } from './sliding-circuit-breaker.js';
 
-/** What a breaker admitted; it is told how that ended. */
+/** A call that the breaker has admitted. Reports the result to the breaker. */
 export class BreakerCall extends DeliveryPolicy<IDefaultPolicyContext> {
   constructor(
     private readonly breaker: SlidingCircuitBreaker,
@@ -37,8 +37,9 @@ export class BreakerCall extends DeliveryPolicy<IDefaultPolicyContext> {
 }
 
 /**
- * A bad message says nothing about what its handler needs, nor does one that was given up, given back
- * or whose guard said no: the circuit does not count them at all, neither for it nor against it.
+ * Returns how the breaker counts an outcome. A bad message says nothing about the dependencies of
+ * the handler. The same is true for a record that was given up, handed back or refused by a guard.
+ * The breaker counts these neither as a success nor as a failure.
  */
 export function callResultOf(outcome: Outcome): CallResult {
   switch (outcome.kind) {

@@ -3,7 +3,7 @@ import type { CircuitFigures } from '../../model/states/circuit-breaker.js';
 const FAILED = 1;
 const SLOW = 2;
 
-/** The last calls, as many as it holds, in a ring: the newest takes the place of the oldest. */
+/** The results of the last calls in a ring, where the newest replaces the oldest. */
 export class CallWindow {
   readonly #ring: Uint8Array;
   #next = 0;
@@ -23,7 +23,10 @@ export class CallWindow {
     return this.#calls;
   }
 
-  /** Whether it comes to so many per cent, or more. Without a division, so that nothing is rounded. */
+  /**
+   * Returns whether the failure rate is at least `percent`. A multiplication instead of a division,
+   * so that nothing is rounded.
+   */
   reachesFailureRate(percent: number): boolean {
     return this.#failures * 100 >= percent * this.#calls;
   }

@@ -4,9 +4,12 @@ export type CircuitBreakerConfig = Readonly<
   Omit<ResolvedBinding['circuitBreaker'], 'enabled'> & { binding: string }
 >;
 
-/** What a breaker needs of its binding. */
+/** Creates the settings of a breaker from its binding. */
 export class CircuitBreakerConfigFactory {
-  /** undefined where the binding has none: then no breaker is built, and nothing is paid for one. */
+  /**
+   * Returns undefined if the binding has no breaker. Then none is created, and its records pay
+   * nothing for it.
+   */
   create({
     name,
     circuitBreaker: { enabled, ...config },

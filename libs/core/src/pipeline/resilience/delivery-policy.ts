@@ -2,7 +2,10 @@ import type { IDefaultPolicyContext, IPolicy } from 'cockatiel';
 
 const silent = (): { dispose(): void } => ({ dispose: () => undefined });
 
-/** A policy for one delivery, which cockatiel's `wrap` composes. It lives too shortly to be listened to. */
+/**
+ * A policy for one delivery that cockatiel's `wrap` can compose. It has no listeners, because it
+ * exists for one delivery only.
+ */
 export abstract class DeliveryPolicy<
   Context extends IDefaultPolicyContext,
 > implements IPolicy<Context> {

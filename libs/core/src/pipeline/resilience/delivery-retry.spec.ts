@@ -6,7 +6,7 @@ import type { RetryConfig } from './retry-config-factory.js';
 
 const config = { judge: () => 'retryable' } as unknown as RetryConfig;
 
-describe('the time that a delivery has taken', () => {
+describe('The elapsed time of a delivery', () => {
   const elapsed = async (given: (runtime: VirtualRuntime) => Partial<Delivery>) => {
     const runtime = new VirtualRuntime();
     const delivery = aDelivery(given(runtime));
@@ -14,7 +14,7 @@ describe('the time that a delivery has taken', () => {
     return failedCall({ config, delivery, runtime, error: new Error('no'), call: 1 }).elapsedMs;
   };
 
-  it('is that of the monotonic clock, however the other one was set meanwhile', async () => {
+  it('comes from the monotonic clock, even if the system clock is set meanwhile', async () => {
     const setForward = (runtime: VirtualRuntime): Partial<Delivery> => ({
       receivedAt: runtime.now() - 3_600_000,
       readySince: runtime.monotonic(),

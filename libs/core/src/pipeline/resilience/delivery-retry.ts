@@ -11,8 +11,8 @@ import type { RetryConfig } from './retry-config-factory.js';
 import { decideRetry, failedOutcomeOf, type FailedCall } from './retry-decision.js';
 
 /**
- * The calls of one delivery. In the place of cockatiel's own retry policy, whose sleep cannot be
- * aborted and knows no clock but the system's.
+ * Retries the calls of one delivery. It replaces the retry policy of cockatiel, whose sleep cannot
+ * be aborted and always uses the system clock.
  */
 export class DeliveryRetry extends DeliveryPolicy<IRetryContext> {
   constructor(
@@ -55,7 +55,7 @@ export class DeliveryRetry extends DeliveryPolicy<IRetryContext> {
     history: Pick<Failure, 'firstFailedAt' | 'hasVaried'>,
   ): Promise<void> {
     const { config, delivery, runtime } = this;
-    // What a handler throws because its work was called off is no failure.
+    // An error that a handler throws because its work was cancelled is no failure.
     if (delivery.signal.aborted) throw new StopRetrying(handedBack);
     const decision = decideRetry(config, failedCall({ config, delivery, runtime, error, call }));
     switch (decision.kind) {
@@ -71,7 +71,10 @@ export class DeliveryRetry extends DeliveryPolicy<IRetryContext> {
   }
 }
 
-/** In which way a call failed. An error may be a proxy, or have getters that throw. */
+/**
+ * Returns the name and message of an error, to compare failures. The error may be a proxy, or have
+ * getters that throw.
+ */
 function failureSignature(error: Error): string {
   return `${textOf(read(error, 'name'))}\n${textOf(read(error, 'message'))}`;
 }
@@ -93,7 +96,7 @@ export function failedCall({
     judgement: config.judge(error),
     call,
     failures: delivery.history.failures,
-    // By the monotonic clock: a clock that is set while a handler runs must not end its retries.
+    // By the monotonic clock: setting the system clock while a handler runs must not end its retries.
     elapsedMs: runtime.monotonic() - delivery.readySince,
     chance: runtime.random(),
   };

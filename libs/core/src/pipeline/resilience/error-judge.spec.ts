@@ -29,8 +29,8 @@ const judge = (
   return createErrorJudge(bindingOf({ retry: retryOf({}, lists) }), logger)(error);
 };
 
-describe('what an error of a handler means', () => {
-  it('without lists: another call may help', () => {
+describe('createErrorJudge', () => {
+  it('allows a retry if there are no exception lists', () => {
     expect(judge(new Error('unknown'))).toBe('retryable');
   });
 
@@ -38,11 +38,11 @@ describe('what an error of a handler means', () => {
     new DeserializationException('no JSON'),
     new PayloadValidationException('no id', ['id']),
     new UnknownEventTypeException('what is this'),
-  ])('the message is bad whatever the lists say: $name', (error) => {
+  ])('judges a bad message as permanent, whatever the lists say: $name', (error) => {
     expect(judge(error, { retryable: [Error] })).toBe('permanent');
   });
 
-  it('a guard that refuses is called once, and tells the circuit nothing', () => {
+  it('judges the refusal of a guard as refused, which the circuit does not count', () => {
     expect(judge(new HandlerRefusedException('no'))).toBe('refused');
   });
 
@@ -56,7 +56,7 @@ describe('what an error of a handler means', () => {
     ['"all but timeouts"', [DatabaseError], [Timeout], 'permanent'],
     ['closest by a function', [{ matches: () => true }], [Timeout], 'retryable'],
     ['equally close in both', [{ matches: () => true }], [{ matches: () => true }], 'permanent'],
-  ])('%s', (_case, retryable, nonRetryable, judgement) => {
+  ])('follows the exception lists: %s', (_case, retryable, nonRetryable, judgement) => {
     expect(judge(new Timeout(), { retryable, nonRetryable })).toBe(judgement);
   });
 
@@ -79,7 +79,7 @@ describe('what an error of a handler means', () => {
     ],
     ['by a word about its status', unauthorised, [{ status: 401 }], [], 'retryable'],
     ['and outside a whitelist', unique, [TypeError], [], 'permanent'],
-    ['a bad world', refused, [], [], 'retryable'],
+    ['a dependency that is down', refused, [], [], 'retryable'],
     ['outside a whitelist', refused, [TypeError], [], 'not-retried'],
     ['not retryable by the user’s word', refused, [], [{ code: 'ECONNREFUSED' }], 'permanent'],
     ['NonRetryableException', new Declined('no'), [], [], 'permanent'],
@@ -89,23 +89,26 @@ describe('what an error of a handler means', () => {
     ['although all errors are not', new Locked('later'), [], [Error], 'retryable'],
     ['around a bad message', new Locked('later', { cause: unique }), [], [], 'retryable'],
     ['but for the closer word against it', new Locked('later'), [], [Locked], 'permanent'],
-  ])('by what is known of errors: %s', (_case, error, retryable, nonRetryable, judgement) => {
-    expect(judge(error, { retryable, nonRetryable })).toBe(judgement);
-  });
+  ])(
+    'uses the kind of the error if no list matches: %s',
+    (_case, error, retryable, nonRetryable, judgement) => {
+      expect(judge(error, { retryable, nonRetryable })).toBe(judgement);
+    },
+  );
 
-  it('is judged where the error does not want to be looked at', () => {
+  it('judges an error that throws when it is inspected', () => {
     const { proxy, revoke } = Proxy.revocable(new Error('x'), {});
     revoke();
     expect(judge(proxy)).toBe('retryable');
   });
 
-  it('of a batch: what its place was wrapped around counts', () => {
+  it('judges the cause of a BatchProcessingException', () => {
     const wrapped = new BatchProcessingException(1, 'second', [], { cause: new Timeout() });
     expect(judge(wrapped, { nonRetryable: [Timeout] })).toBe('permanent');
     expect(judge(new BatchProcessingException(1, 'second'))).toBe('retryable');
   });
 
-  it('is not hidden by a matcher that throws, and that is said', () => {
+  it('ignores a matcher that throws, and logs that', () => {
     const logger = recordingLogger();
     const broken: ErrorMatcher = {
       matches: () => {
@@ -114,7 +117,7 @@ describe('what an error of a handler means', () => {
     };
     expect(judge(new Timeout(), { nonRetryable: [broken], logger })).toBe('retryable');
     expect(logger.lines).toMatchObject([{ level: 'error', context: { binding: 'orders' } }]);
-    // The others of its list still count.
+    // The other matchers of the list still count.
     expect(judge(new Timeout(), { nonRetryable: [broken, DatabaseError] })).toBe('permanent');
   });
 });

@@ -8,26 +8,31 @@ import { isBadMessage, unwrapBatchError } from '../../failures/faults/bad-messag
 import { isOneOf } from '../../failures/faults/thrown.js';
 
 /**
- * - `permanent`: the message is bad. One call, and the circuit does not hear of it.
- * - `refused`: a guard said no, so the handler was not called. Nothing is known of what it needs.
- * - `not-retried`: there is a whitelist, and it is not on it. One call, which the circuit counts.
- * - `retryable`: all others.
+ * Tells what an error means for further calls:
+ *
+ * - `permanent`: the message is bad. There is one call, which the circuit breaker does not count.
+ * - `refused`: a guard refused the record, so the handler was not called. This says nothing about
+ *   the dependencies of the handler.
+ * - `not-retried`: there is a list of retryable exceptions, and the error is not on it. There is
+ *   one call, which the circuit breaker counts.
+ * - `retryable`: all other errors.
  */
 export type ErrorJudgement = 'permanent' | 'refused' | 'not-retried' | 'retryable';
 
 export type ErrorJudge = (error: Error) => ErrorJudgement;
 
 /**
- * Of the two lists the closer match decides: "retry nothing but timeouts" and "all but timeouts"
- * can both be said. Where both match equally the call is not repeated.
+ * Creates the function that decides whether a failed call may be repeated. If both exception lists
+ * match, the closer match decides. So "retry nothing but timeouts" and "retry all but timeouts" are
+ * both possible. If both match equally, the call is not repeated.
  *
- * Where neither list says anything, what is known of errors does: of a bad message, one call is
- * enough. Such a call says nothing about what the handler needs, so the circuit does not count it.
- * A token that has expired therefore opens no circuit, since an HTTP 401 is the message's fault by
- * default: who wants that says `retryableExceptions: [{ status: 401 }]`.
+ * If neither list matches, the kind of the error decides. A bad message gets one call. Such a call
+ * says nothing about the dependencies of the handler, so the circuit breaker does not count it. An
+ * HTTP 401 is a fault of the message by default, so an expired token does not open the circuit. To
+ * change that, set `retryableExceptions: [{ status: 401 }]`.
  *
- * Where a record goes after its calls is said elsewhere: `exceptionRouting` and
- * `skipToTierMapping` change nothing about how often its handler is called.
+ * The number of calls does not depend on `exceptionRouting` and `skipToTierMapping`. They only
+ * decide where the record goes afterwards.
  */
 export function createErrorJudge(
   { name, retry }: Pick<ResolvedBinding, 'name' | 'retry'>,

@@ -14,7 +14,6 @@ import {
   retryOf,
 } from '../pipeline.spec-support.js';
 import { CircuitBreakerConfigFactory } from './circuit-breaker-config-factory.js';
-import { ResilienceDecorator } from './resilience-decorator.js';
 import { SlidingCircuitBreaker } from './sliding-circuit-breaker.js';
 
 function worldOf(handle: (call: number) => unknown) {
@@ -29,10 +28,9 @@ function worldOf(handle: (call: number) => unknown) {
     runtime,
     logger,
   );
-  const resilience = new ResilienceDecorator({ binding, breaker, runtime, logger });
   let calls = 0;
   const call = handler(() => handle(++calls));
-  const processor = processorOf([call], { binding, resilience, runtime, logger });
+  const processor = processorOf([call], { binding, breaker, runtime, logger });
   const process = async (): Promise<Outcome> => {
     const outcome = Promise.resolve(
       processor.process({ ...deliveryOf(), receivedAt: runtime.now() }),
@@ -46,12 +44,12 @@ function worldOf(handle: (call: number) => unknown) {
 const retryable = ConsumerResult.retryable('the order is locked', { cause: new Error('lock') });
 const error = ConsumerResult.error('no such customer');
 
-describe('A handler that returns a result instead of throwing', () => {
+describe('A result that a handler returns instead of throwing', () => {
   it.each<[string, () => unknown]>([
     ['at once', () => retryable],
     ['later', () => Promise.resolve(retryable)],
     ['as an Observable', () => of(retryable)],
-  ])('RetryableResult, %s: is called again, and counts as one failure', async (_, handle) => {
+  ])('RetryableResult, %s: causes another call, and counts as one failure', async (_, handle) => {
     const { process, breaker, calls } = worldOf(handle);
     const outcome = await process();
     expect(outcome).toMatchObject({
@@ -68,7 +66,7 @@ describe('A handler that returns a result instead of throwing', () => {
   it.each<[string, () => unknown]>([
     ['at once', () => error],
     ['later', () => Promise.resolve(error)],
-  ])('ErrorResult, %s: is called once, and tells the circuit nothing', async (_, handle) => {
+  ])('ErrorResult, %s: ends the calls, and the circuit does not count it', async (_, handle) => {
     const { process, breaker, calls } = worldOf(handle);
     const outcome = await process();
     expect(outcome).toMatchObject({
@@ -81,7 +79,7 @@ describe('A handler that returns a result instead of throwing', () => {
     expect(breaker.figures.calls).toBe(0);
   });
 
-  it('may say something else in a further call', async () => {
+  it('may differ in a further call', async () => {
     const better = worldOf((call) => (call === 1 ? retryable : ConsumerResult.success()));
     expect(await better.process()).toEqual({ kind: 'succeeded' });
     const worse = worldOf((call) => (call === 1 ? retryable : error));
@@ -89,7 +87,7 @@ describe('A handler that returns a result instead of throwing', () => {
   });
 
   it.each([ConsumerResult.success(), undefined, { kind: 'error' }, 'error'])(
-    'has succeeded with %j, and that costs no promise',
+    '%j means success, without a promise',
     (result) => {
       const { processor } = worldOf(() => result);
       expect(now(processor.process(deliveryOf()))).toEqual({ kind: 'succeeded' });

@@ -1,37 +1,34 @@
-import type { DriverLogger } from '@nest-event-bus/broker';
 import type { Runtime } from '@nest-event-bus/broker/runtime';
 import { wrap, type IRetryContext } from 'cockatiel';
 import { CircuitBreakerOpenException } from '../../errors/circuit-errors.js';
-import { throwIfFailed } from '../../errors/result-errors.js';
 import type { Delivery } from '../../model/outcomes/delivery.js';
 import type { FailedOutcome } from '../../model/outcomes/failed-outcome.js';
 import { handedBack, succeeded, type Outcome } from '../../model/outcomes/outcome.js';
-import type { HandlerStep, RecordSource, SliceCall } from '../dispatch/handler-step.js';
-import type { ReadyRecord } from '../dispatch/preparation.js';
-import { isPromiseLike } from '../is-promise-like.js';
-import { outcomeSetBeforeThrow } from '../dispatch/outcome-set-before-throw.js';
+import { andThen, isPromiseLike } from '../and-then.js';
+import { invokeBatch } from '../batches/invoke-batch.js';
+import { outcomeSetBeforeThrow } from '../context/outcome-set-before-throw.js';
+import type { PipelineStep } from '../pipeline-step.js';
+import type { Preparation } from '../preparation/preparation.js';
+import { RecordCall } from '../record-call.js';
 import { failedWith } from '../to-error.js';
 import { BreakerCall, callResultOf } from './breaker-call.js';
 import { StopRetrying } from './stop-retrying.js';
 import { DeliveryRetry, failedCall } from './delivery-retry.js';
-import {
-  withSeekMode,
-  RetryConfigFactory,
-  type RetryConfig,
-  type RetrySource,
-} from './retry-config-factory.js';
+import { withSeekMode, type RetryConfig } from './retry-config-factory.js';
 import { decideRetry, failedOutcomeOf } from './retry-decision.js';
 import { REFUSED, type Permit, type SlidingCircuitBreaker } from './sliding-circuit-breaker.js';
 
 export interface ResilienceOptions {
-  readonly binding: RetrySource;
-  /** Of the binding: all its sessions and tiers share one. Left out where it has none. */
+  readonly binding: string;
+  /** Shared by all sessions and retry tiers of the binding. Left out if the binding has none. */
   readonly breaker?: SlidingCircuitBreaker;
+  readonly retry: RetryConfig;
+  /** Prepares the record again before another call. */
+  readonly preparation: Pick<Preparation, 'prepare'>;
   readonly runtime: Runtime;
-  readonly logger: DriverLogger;
 }
 
-/** The call that the breaker, where there is one, has admitted. */
+/** A call that was admitted, by the breaker if there is one. */
 interface AdmittedCall {
   readonly permit: Permit;
   readonly startedAt: number;
@@ -40,107 +37,116 @@ interface AdmittedCall {
 const UNGUARDED: Permit = 0;
 
 /**
- * Never tried, so nothing is counted; it comes again. The wait is of a fixed length: one that grew
- * during an outage would hold partitions up after the circuit has closed.
+ * The outcome while the circuit is open. There was no call, so nothing is counted, and the record
+ * is delivered again. The delay is fixed: one that grew during the outage would still hold up
+ * partitions after the circuit has closed.
  */
 const retryWhileOpen: Outcome = Object.freeze({ kind: 'handed-back', delayMs: 500 });
 
 /**
- * breaker(retry(handler)), around one record or one slice.
+ * breaker(retry(handler)) for one record or one slice.
  *
- * The first call is made directly, and its success told to the breaker directly: no promise, no
- * closure, no policy. Only a call that failed pays for cockatiel. Without a breaker nothing of it
- * is there, not even the clock is read.
+ * The first call bypasses cockatiel, and reports its success directly to the breaker: no promise,
+ * no closure, no policy. Only a failed call pays for cockatiel. Without a breaker not even the
+ * clock is read.
  */
-export class ResilienceDecorator implements HandlerStep {
+export class ResilienceDecorator implements PipelineStep {
   readonly #binding: string;
   readonly #breaker: SlidingCircuitBreaker | undefined;
   readonly #runtime: Runtime;
   readonly #retry: RetryConfig;
   readonly #sliceRetry: RetryConfig;
+  readonly #preparation: Pick<Preparation, 'prepare'>;
 
-  constructor({ binding, breaker, runtime, logger }: ResilienceOptions) {
-    this.#binding = binding.name;
+  constructor({ binding, breaker, retry, preparation, runtime }: ResilienceOptions) {
+    this.#binding = binding;
     this.#breaker = breaker;
     this.#runtime = runtime;
-    this.#retry = new RetryConfigFactory().create(binding, logger);
-    this.#sliceRetry = withSeekMode(this.#retry);
+    this.#retry = retry;
+    this.#sliceRetry = withSeekMode(retry);
+    this.#preparation = preparation;
   }
 
-  /** Never throws. A promise only where the handler gives one, or fails. */
-  invoke(ready: ReadyRecord, source: RecordSource): Outcome | Promise<Outcome> {
+  /** Never throws. Returns a promise only if the handler does, or fails. */
+  process(call: RecordCall): Outcome | Promise<Outcome> {
     const permit = this.#breaker === undefined ? UNGUARDED : this.#breaker.admit();
     if (permit === REFUSED) return this.#circuitOpenOutcome();
     const startedAt = this.#breaker === undefined ? 0 : this.#runtime.monotonic();
     try {
-      const result = ready.handler.invoke([ready.record], [ready.context]);
+      const result = call.handler.invoke([call.record], [call.context]);
       return isPromiseLike(result)
-        ? this.#concludeLater(result, ready, source, { permit, startedAt })
-        : this.#conclude(result, ready, permit, startedAt);
+        ? this.#concludeLater(result, call, { permit, startedAt })
+        : this.#conclude(result, call, permit, startedAt);
     } catch (error) {
-      return this.#retryAfter(error, ready, source, { permit, startedAt });
+      return this.#retryAfter(error, call, { permit, startedAt });
     }
   }
 
-  /** The handler takes all of these records in one call, which does not throw. For each delivery it gets one. */
-  invokeSlice(
-    slice: readonly ReadyRecord[],
-    call: SliceCall,
-  ): readonly Outcome[] | Promise<readonly Outcome[]> {
+  /** Calls the handler once with all of these records. There is one such call per delivery. */
+  processSlice(slice: readonly RecordCall[]): readonly Outcome[] | Promise<readonly Outcome[]> {
     const permit = this.#breaker === undefined ? UNGUARDED : this.#breaker.admit();
     if (permit === REFUSED)
       return slice.map((_, index) => (index === 0 ? this.#circuitOpenOutcome() : handedBack));
     const startedAt = this.#breaker === undefined ? 0 : this.#runtime.monotonic();
-    const outcomes = call(slice);
-    return isPromiseLike(outcomes)
-      ? outcomes.then((settled) => this.#sliceDone(slice, settled, permit, startedAt))
-      : this.#sliceDone(slice, outcomes, permit, startedAt);
+    return andThen(
+      invokeBatch(slice),
+      (outcomes) => this.#sliceDone(slice, outcomes, permit, startedAt),
+      undefined,
+    );
   }
 
-  /** Throws where the answer says that the handler failed. */
-  #conclude(result: unknown, ready: ReadyRecord, permit: Permit, startedAt: number): Outcome {
-    throwIfFailed(result);
-    return this.#settleBreaker(ready.context.outcomeAfterReturn(), permit, startedAt);
+  /** Throws if the answer says that the handler failed. */
+  #conclude(answer: unknown, call: RecordCall, permit: Permit, startedAt: number): Outcome {
+    const outcome = call.context.outcomeAfterReturn(answer);
+    if (this.#breaker) this.#settleBreaker(this.#breaker, outcome, permit, startedAt);
+    return outcome;
   }
 
-  /** Not awaited: an async function for each record would take more time than the breaker and the retries. */
+  /**
+   * Uses `then` instead of `await`: an async function per record would take more time than the
+   * breaker and the retries.
+   */
   #concludeLater(
     result: PromiseLike<unknown>,
-    ready: ReadyRecord,
-    source: RecordSource,
-    pass: AdmittedCall,
+    call: RecordCall,
+    admitted: AdmittedCall,
   ): Promise<Outcome> {
-    const fail = (error: unknown): Promise<Outcome> => this.#retryAfter(error, ready, source, pass);
+    const fail = (error: unknown): Promise<Outcome> => this.#retryAfter(error, call, admitted);
     return Promise.resolve(result).then((answer) => {
       try {
-        return this.#conclude(answer, ready, pass.permit, pass.startedAt);
+        return this.#conclude(answer, call, admitted.permit, admitted.startedAt);
       } catch (error) {
         return fail(error);
       }
     }, fail);
   }
 
-  #settleBreaker(outcome: Outcome, permit: Permit, startedAt: number): Outcome {
-    if (this.#breaker)
-      this.#breaker.settle(permit, callResultOf(outcome), this.#runtime.monotonic() - startedAt);
-    return outcome;
+  #settleBreaker(
+    breaker: SlidingCircuitBreaker,
+    outcome: Outcome,
+    permit: Permit,
+    startedAt: number,
+  ): void {
+    breaker.settle(permit, callResultOf(outcome), this.#runtime.monotonic() - startedAt);
   }
 
-  /** The policies see the first call as one of theirs: it fails with what it failed with. */
+  /**
+   * Retries after the first call has failed. For the policies the first call is one of theirs,
+   * which throws the same error.
+   */
   async #retryAfter(
     firstError: unknown,
-    ready: ReadyRecord,
-    source: RecordSource,
+    firstCall: RecordCall,
     { permit, startedAt }: AdmittedCall,
   ): Promise<Outcome> {
-    const { delivery } = ready;
+    const { delivery } = firstCall;
     const retry = new DeliveryRetry(this.#retry, delivery, this.#runtime);
     const policy = this.#breaker
       ? wrap(new BreakerCall(this.#breaker, permit, startedAt, this.#runtime), retry)
       : wrap(retry);
     const call = ({ attempt, signal }: IRetryContext): Promise<Outcome> => {
-      if (attempt === 1) throw toStopRetrying(firstError, ready);
-      return callAgain(delivery, source, attempt, signal);
+      if (attempt === 1) throw toStopRetrying(firstError, firstCall);
+      return this.#callAgain(new RecordCall(delivery, attempt), signal);
     };
     try {
       return await policy.execute(call, delivery.waitSignal);
@@ -151,8 +157,25 @@ export class ResilienceDecorator implements HandlerStep {
     }
   }
 
+  /** Rejects with what the handler throws, and with StopRetrying for any other outcome than success. */
+  async #callAgain(call: RecordCall, signal: AbortSignal): Promise<Outcome> {
+    const prepared = await this.#preparation.prepare(call);
+    // The preparation took time. After a pause, or without a lease, no record may reach a handler.
+    if (signal.aborted || call.delivery.isCancelled) throw new StopRetrying(handedBack);
+    if (prepared) throw new StopRetrying(withCalls(prepared, call.number - 1));
+    let outcome: Outcome;
+    try {
+      const answer: unknown = await call.handler.invoke([call.record], [call.context]);
+      outcome = call.context.outcomeAfterReturn(answer);
+    } catch (error) {
+      throw toStopRetrying(error, call);
+    }
+    if (outcome.kind !== 'succeeded') throw new StopRetrying(outcome);
+    return outcome;
+  }
+
   #sliceDone(
-    slice: readonly ReadyRecord[],
+    slice: readonly RecordCall[],
     outcomes: readonly Outcome[],
     permit: Permit,
     startedAt: number,
@@ -162,14 +185,15 @@ export class ResilienceDecorator implements HandlerStep {
         ? this.#applyRetryDecision(slice[index]!.delivery, outcome)
         : outcome,
     );
-    this.#settleBreaker(decisiveOutcome(judged), permit, startedAt);
+    if (this.#breaker)
+      this.#settleBreaker(this.#breaker, decisiveOutcome(judged), permit, startedAt);
     return judged.map((outcome) => this.#withCircuitBreakerDelay(outcome));
   }
 
   #applyRetryDecision(delivery: Delivery, failed: FailedOutcome): Outcome {
     if (delivery.signal.aborted) return handedBack;
     const { error } = failed;
-    // Whoever gave it knows more than the error tells.
+    // A reason that is already set says more than the error.
     if (failed.reason !== 'call-failed') return failed;
     const config = this.#sliceRetry;
     const decision = decideRetry(
@@ -182,8 +206,9 @@ export class ResilienceDecorator implements HandlerStep {
   }
 
   /**
-   * Where the circuit pauses the binding, it decides when the record is tried again. A backoff of
-   * its own, which grew during the outage, would hold its partition up after the circuit has closed.
+   * Removes the backoff of a record if the circuit breaker pauses its binding: then the breaker
+   * decides when the record is tried again. A backoff that grew during the outage would still hold
+   * up the partition after the circuit has closed.
    */
   #withCircuitBreakerDelay(outcome: Outcome): Outcome {
     const breaker = this.#breaker;
@@ -200,40 +225,25 @@ export class ResilienceDecorator implements HandlerStep {
   }
 }
 
-/** A bad message among them says nothing of what the handler needs, and must not hide what another failure says. */
+/**
+ * Returns the outcome that the breaker counts for a slice: the first failure that it counts at all.
+ * A bad message must not hide the failure of a dependency.
+ */
 function decisiveOutcome(outcomes: readonly Outcome[]): Outcome {
   const failed = outcomes.filter(({ kind }) => kind === 'failed');
   const counted = failed.find((outcome) => callResultOf(outcome) === 'failed');
   return counted ?? failed[0] ?? outcomes.at(-1) ?? succeeded;
 }
 
-/** Rejects with what the handler throws, or with StopRetrying where it ends otherwise than by success. */
-async function callAgain(
-  delivery: Delivery,
-  source: RecordSource,
-  call: number,
-  signal: AbortSignal,
-): Promise<Outcome> {
-  const prepared = await source.prepare(delivery, call);
-  // Preparing may take its time, and a pause promises that nothing reaches a handler after it.
-  if (signal.aborted || delivery.isCancelled) throw new StopRetrying(handedBack);
-  if (prepared.kind !== 'ready') throw new StopRetrying(withCalls(prepared, call - 1));
-  try {
-    throwIfFailed(await prepared.handler.invoke([prepared.record], [prepared.context]));
-  } catch (error) {
-    throw toStopRetrying(error, prepared);
-  }
-  const outcome = prepared.context.outcomeAfterReturn();
-  if (outcome.kind !== 'succeeded') throw new StopRetrying(outcome);
-  return outcome;
-}
-
-/** Those that were made before it could not be prepared for another one count; its error is not theirs. */
+/**
+ * Adds the calls that were made before the preparation failed. Their errors differ from that of the
+ * preparation.
+ */
 function withCalls(outcome: Outcome, calls: number): Outcome {
   return outcome.kind === 'failed' ? { ...outcome, attempts: calls, hasVaried: true } : outcome;
 }
 
-function toStopRetrying(thrown: unknown, ready: ReadyRecord): unknown {
-  const outcome = outcomeSetBeforeThrow(ready, thrown);
+function toStopRetrying(thrown: unknown, call: RecordCall): unknown {
+  const outcome = outcomeSetBeforeThrow(call, thrown);
   return outcome ? new StopRetrying(outcome) : thrown;
 }

@@ -2,16 +2,16 @@ import type { DriverLogger } from '@nest-event-bus/broker';
 import type { ResolvedBinding, ResolvedTier0 } from '../../config/resolving/resolved-binding.js';
 import { createErrorJudge, type ErrorJudge } from './error-judge.js';
 
-/** What a retry needs of its binding. It holds nothing that changes: all deliveries share it. */
+/** The retry settings of a binding. All deliveries share them, because they never change. */
 export interface RetryConfig {
   readonly mode: ResolvedBinding['retry']['mode'];
-  /** Calls altogether, the first one included. */
+  /** The maximum number of calls, including the first one. */
   readonly maxAttempts: number;
-  /** When a call may still begin, from the poll on. */
+  /** The time after the start of the slice in which a call may still begin. */
   readonly limitMs: number;
   readonly expectedProcessingMs: number;
   readonly judge: ErrorJudge;
-  /** Between call n and the next; `chance` is 0 <= x < 1. */
+  /** Returns the wait between call n and the next. `chance` is a random number, 0 <= x < 1. */
   waitAfter(call: number, chance: number): number;
 }
 
@@ -35,19 +35,22 @@ export class RetryConfigFactory {
 }
 
 /**
- * Half of a wait is fixed and half is chance, so that many never knock at once; without jitter all
- * of it is fixed. Chance only shortens it: the cap holds, and so does what the retry budget was
- * calculated from.
+ * Returns the wait, of which one half is fixed and one half is random, so that many records do not
+ * retry at once. Without jitter all of it is fixed. The random half only shortens the wait, so the
+ * cap and the calculated retry budget stay valid.
  */
 function waitAfter(tier0: ResolvedTier0, call: number, chance: number): number {
   const { initialBackoffMs, multiplier, maxBackoffMs, jitter } = tier0;
   if (initialBackoffMs === 0) return 0;
-  // Far out the power is Infinity, and the cap takes over.
+  // The power is Infinity for a large number of calls, and the cap applies.
   const full = Math.min(initialBackoffMs * multiplier ** (call - 1), maxBackoffMs);
   return jitter === 'none' ? full : full * (1 - chance / 2);
 }
 
-/** For slices: the records before the one that failed are done, and from there on they are read again. */
+/**
+ * Returns the settings for slices. The records before the failed one are done, and the partition is
+ * read again from there.
+ */
 export function withSeekMode(config: RetryConfig): RetryConfig {
   return { ...config, mode: 'seek' };
 }

@@ -25,7 +25,7 @@ const failed = (given: Partial<FailedCall> = {}): FailedCall => ({
 const waits = (tier0: Tier0, chances: readonly number[]): readonly number[] =>
   chances.map((chance, index) => configOf(tier0).waitAfter(index + 1, chance));
 
-describe('the waits between calls', () => {
+describe('The waits between calls', () => {
   it.each<[string, Tier0, number[]]>([
     ['double by default', {}, [100, 200, 400, 800, 1_600, 2_000, 2_000]],
     ['follow the multiplier', { multiplier: 3 }, [100, 300, 900, 2_000, 2_000]],
@@ -34,7 +34,7 @@ describe('the waits between calls', () => {
     ['begin as it is said', { initialBackoffMs: 7 }, [7, 14, 28]],
     ['are never longer than their cap', { maxBackoffMs: 50 }, [50, 50, 50]],
     ['may be none', { initialBackoffMs: 0, multiplier: 1_000 }, [0, 0, 0]],
-  ])('%s', (_what, tier0, expected) => {
+  ])('follow their settings: %s', (_what, tier0, expected) => {
     expect(
       waits(
         tier0,
@@ -43,11 +43,11 @@ describe('the waits between calls', () => {
     ).toEqual(expected);
   });
 
-  it('are shortened by chance after the cap, by half at most', () => {
+  it('are shortened randomly after the cap, by at most one half', () => {
     expect(waits({ multiplier: 3 }, [0.5, 0.2, 0.75, 0.25])).toEqual([75, 270, 562.5, 1_750]);
   });
 
-  it('are what they are without jitter, whatever chance says', () => {
+  it('are fixed without jitter', () => {
     const chances = [0.5, 0.2, 0.75, 0.25];
     expect(waits({ multiplier: 3, jitter: 'none' }, chances)).toEqual([100, 300, 900, 2_000]);
   });
@@ -76,7 +76,7 @@ describe('the waits between calls', () => {
     ]);
   });
 
-  it('are together never longer than what the budget was calculated from', () => {
+  it('are together never longer than the calculated retry budget', () => {
     const tier0 = fc.record({
       maxAttempts: fc.integer({ min: 1, max: 60 }),
       initialBackoffMs: fc.integer({ min: 0, max: 10_000 }),
@@ -100,7 +100,7 @@ describe('the waits between calls', () => {
   });
 });
 
-describe('after a call that failed', () => {
+describe('decideRetry, after a failed call', () => {
   const again = (waitMs: number): RetryDecision => ({ kind: 'call-again', waitMs });
   const end = (reason: string, rest: object = {}) => ({ kind: 'end', reason, ...rest });
 
@@ -112,11 +112,11 @@ describe('after a call that failed', () => {
     ['of a bad message', { judgement: 'permanent' }, end('bad-message')],
     ['outside a whitelist', { judgement: 'not-retried' }, end('retry-exhausted')],
     ['by a guard', { judgement: 'refused' }, end('retry-exhausted')],
-  ])('%s', (_case, given, decision) => {
+  ])('decides about a further call: %s', (_case, given, decision) => {
     expect(decideRetry(configOf(), failed(given))).toEqual(decision);
   });
 
-  it('there is none more where one is granted', () => {
+  it('ends the calls if maxAttempts is 1', () => {
     expect(decideRetry(configOf({ maxAttempts: 1 }), failed())).toEqual(end('retry-exhausted'));
   });
 
@@ -127,14 +127,14 @@ describe('after a call that failed', () => {
     ['the time is over already', { elapsedMs: 5_000 }, end('budget-exceeded')],
     ['it was the last anyway', { elapsedMs: 5_000, call: 3 }, end('retry-exhausted')],
   ])(
-    '70 %% of maxPollIntervalMs from the poll on are not exceeded: %s',
+    'does not exceed 70 %% of maxPollIntervalMs since the slice began: %s',
     (_case, given, decision) => {
       const config = configOf({}, 'in-line', { maxPollIntervalMs: 1_000 });
       expect(decideRetry(config, failed(given))).toEqual(decision);
     },
   );
 
-  it('the time that the next call is expected to take must fit, too', () => {
+  it('leaves enough time for the expected duration of the next call', () => {
     const config = configOf({}, 'in-line', { maxPollIntervalMs: 1_000, expectedProcessingMs: 300 });
     expect(decideRetry(config, failed({ elapsedMs: 300 }))).toEqual(again(100));
     expect(decideRetry(config, failed({ elapsedMs: 301 }))).toEqual(end('budget-exceeded'));
@@ -151,7 +151,7 @@ describe('after a call that failed', () => {
       { elapsedMs: 9e9 },
       end('redeliver', { delayMs: 100 }),
     ],
-  ])("with mode 'seek' each delivery is one call: %s", (_case, given, decision) => {
+  ])("allows one call per delivery with retry.mode 'seek': %s", (_case, given, decision) => {
     expect(decideRetry(configOf({}, 'seek'), failed(given))).toEqual(decision);
   });
 });

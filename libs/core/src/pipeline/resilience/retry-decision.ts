@@ -2,7 +2,7 @@ import type { Failure } from '../../model/outcomes/failed-outcome.js';
 import type { ErrorJudgement } from './error-judge.js';
 import type { RetryConfig } from './retry-config-factory.js';
 
-/** After a call that failed. */
+/** The decision after a failed call. */
 export type RetryDecision = { readonly kind: 'call-again'; readonly waitMs: number } | RetryEnd;
 
 export interface RetryEnd {
@@ -13,13 +13,13 @@ export interface RetryEnd {
 
 export interface FailedCall {
   readonly judgement: ErrorJudgement;
-  /** Within this delivery, from 1. */
+  /** The number of the call within this delivery, from 1. */
   readonly call: number;
-  /** Deliveries of the record that failed before. */
+  /** The earlier deliveries of the record that failed. */
   readonly failures: number;
-  /** Since the slice came out of its poll. */
+  /** The time since the slice began. */
   readonly elapsedMs: number;
-  /** 0 <= x < 1 */
+  /** A random number, 0 <= x < 1. */
   readonly chance: number;
 }
 
@@ -35,7 +35,10 @@ export function decideRetry(config: RetryConfig, failed: FailedCall): RetryDecis
   }
 }
 
-/** One call for each delivery; intake makes the wait, and others of the partition are not held up by a sleep. */
+/**
+ * Allows one call per delivery. The lane makes the wait, so that a sleep does not hold up the other
+ * records of the partition.
+ */
 function decideSeek(config: RetryConfig, { failures, chance }: FailedCall): RetryDecision {
   const call = failures + 1;
   if (call >= config.maxAttempts) return { kind: 'end', reason: 'retry-exhausted' };
@@ -43,8 +46,9 @@ function decideSeek(config: RetryConfig, { failures, chance }: FailedCall): Retr
 }
 
 /**
- * The budget is min(configured duration, maxPollIntervalMs x 0.7 - elapsed). The configured
- * duration is the sum of the waits, which they cannot exceed, so the clock decides alone.
+ * Allows another call while the budget lasts: min(configured duration, maxPollIntervalMs x 0.7 -
+ * elapsed). The waits cannot exceed the configured duration, which is their sum. So only the
+ * elapsed time decides.
  */
 function decideInLine(config: RetryConfig, { call, elapsedMs, chance }: FailedCall): RetryDecision {
   if (call >= config.maxAttempts) return { kind: 'end', reason: 'retry-exhausted' };

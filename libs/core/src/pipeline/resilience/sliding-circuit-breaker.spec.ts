@@ -1,66 +1,17 @@
-import { VirtualRuntime } from '@nest-event-bus/broker/runtime';
-import fc from 'fast-check';
 import { EVENTBUS_DEFAULTS } from '../../config/defaults.js';
-import type { CircuitTransition } from '../../model/states/circuit-breaker.js';
-import { bindingOf, recordingLogger } from '../pipeline.spec-support.js';
-import {
-  CircuitBreakerConfigFactory,
-  type CircuitBreakerConfig,
-} from './circuit-breaker-config-factory.js';
-import { REFUSED, SlidingCircuitBreaker, type CallResult } from './sliding-circuit-breaker.js';
+import { bindingOf } from '../pipeline.spec-support.js';
+import { CircuitBreakerConfigFactory } from './circuit-breaker-config-factory.js';
+import { REFUSED } from './sliding-circuit-breaker.js';
+import { SMALL, breakerWith } from './breaker.spec-support.js';
 
-const defaults = EVENTBUS_DEFAULTS.binding.circuitBreaker;
-
-function configOf(change: Partial<typeof defaults> | object = {}): CircuitBreakerConfig {
-  const circuitBreaker = { ...defaults, enabled: true, ...change };
-  return new CircuitBreakerConfigFactory().create(bindingOf({ circuitBreaker }))!;
-}
-
-function breakerWith(change: object = {}) {
-  const runtime = new VirtualRuntime();
-  const logger = recordingLogger();
-  const breaker = new SlidingCircuitBreaker(configOf(change), runtime, logger);
-  const transitions: CircuitTransition[] = [];
-  breaker.onTransition((transition) => transitions.push(transition));
-  /** s succeeded, f failed, S and F the same slowly, i ignored. Answers with the states after each. */
-  const calls = (results: string): string =>
-    Array.from(results)
-      .map((result) => {
-        const permit = breaker.admit();
-        if (permit !== REFUSED) breaker.settle(permit, ...resultOf(result));
-        return permit === REFUSED ? '-' : breaker.state[0];
-      })
-      .join('');
-  return { breaker, runtime, logger, transitions, calls };
-}
-
-function resultOf(letter: string): [CallResult, number] {
-  const results: Readonly<Record<string, CallResult>> = {
-    s: 'succeeded',
-    f: 'failed',
-    i: 'ignored',
-  };
-  return [
-    results[letter.toLowerCase()] ?? 'ignored',
-    letter === letter.toUpperCase() ? 5_001 : 5_000,
-  ];
-}
-
-/** Small enough to be read. */
-const SMALL = {
-  slidingWindowSize: 4,
-  minimumNumberOfCalls: 4,
-  permittedNumberOfCallsInHalfOpenState: 2,
-};
-
-describe('a binding without a circuit breaker', () => {
-  it('gets none built', () => {
-    const circuitBreaker = { ...defaults, enabled: false };
+describe('A binding without a circuit breaker', () => {
+  it('creates no breaker', () => {
+    const circuitBreaker = { ...EVENTBUS_DEFAULTS.binding.circuitBreaker, enabled: false };
     expect(new CircuitBreakerConfigFactory().create(bindingOf({ circuitBreaker }))).toBeUndefined();
   });
 });
 
-describe('a closed circuit', () => {
+describe('A closed circuit breaker', () => {
   it.each<[string, object, string, string]>([
     ['opens at the rate, not above it', {}, 'ssff', 'CCCO'],
     ['stays closed below it', {}, 'sssf', 'CCCC'],
@@ -78,7 +29,7 @@ describe('a closed circuit', () => {
     expect(breakerWith({ ...SMALL, ...change }).calls(results)).toBe(states);
   });
 
-  it('says why it opened, and by which figures', () => {
+  it('reports why it opened, with the figures', () => {
     const failing = breakerWith(SMALL);
     failing.calls('sfff');
     expect(failing.transitions).toMatchObject([
@@ -95,13 +46,13 @@ describe('a closed circuit', () => {
   });
 });
 
-describe('an open circuit', () => {
-  it('lets nothing pass', () => {
+describe('An open circuit breaker', () => {
+  it('refuses all calls', () => {
     const { calls } = breakerWith(SMALL);
     expect(calls('ffffsf')).toBe('CCCO--');
   });
 
-  it('is half open when its time is over, though nobody calls', async () => {
+  it('becomes half open after its wait, without a call', async () => {
     const { breaker, calls, runtime, transitions } = breakerWith({
       ...SMALL,
       waitDurationInOpenStateMs: 30_000,
@@ -119,7 +70,7 @@ describe('an open circuit', () => {
     expect(runtime.pendingTimers).toBe(0);
   });
 
-  it('does not hear of calls that began while it was closed', async () => {
+  it('ignores the results of calls that began while it was closed', async () => {
     const { breaker, calls, runtime } = breakerWith(SMALL);
     const early = [breaker.admit(), breaker.admit(), breaker.admit()];
     calls('ffff');
@@ -132,12 +83,12 @@ describe('an open circuit', () => {
   });
 });
 
-describe('a half open circuit', () => {
+describe('A half open circuit breaker', () => {
   const halfOpen = async (change: object = {}) => {
-    const world = breakerWith({ ...SMALL, ...change });
-    world.calls('ffff');
-    await world.runtime.advance(60_000);
-    return world;
+    const halfOpened = breakerWith({ ...SMALL, ...change });
+    halfOpened.calls('ffff');
+    await halfOpened.runtime.advance(60_000);
+    return halfOpened;
   };
 
   it.each<[string, object, string, string]>([
@@ -163,7 +114,7 @@ describe('a half open circuit', () => {
     expect((await halfOpen(change)).calls(results)).toBe(states);
   });
 
-  it('lets no more pass at a time than it is permitted', async () => {
+  it('admits no more than the permitted calls at a time', async () => {
     const { breaker, calls } = await halfOpen();
     const trials = [breaker.admit(), breaker.admit()];
     expect(breaker.admit()).toBe(REFUSED);
@@ -174,7 +125,7 @@ describe('a half open circuit', () => {
     expect(calls('s')).toBe('C');
   });
 
-  it('is not held up by trial calls that never end: some time later others are let through', async () => {
+  it('admits more calls after some time if trial calls never end', async () => {
     const { breaker, calls, runtime } = await halfOpen();
     const [hanging, late] = [breaker.admit(), breaker.admit()];
     await runtime.advance(59_999);
@@ -187,21 +138,21 @@ describe('a half open circuit', () => {
     expect(breaker.figures.calls).toBe(0);
   });
 
-  describe('that has let others through because its trial calls took too long', () => {
+  describe('that has admitted more calls because its trial calls took too long', () => {
     const granted = async () => {
-      const world = await halfOpen({ permittedNumberOfCallsInHalfOpenState: 3 });
-      const slow = Array.from({ length: 3 }, () => world.breaker.admit());
-      await world.runtime.advance(60_000);
+      const halfOpened = await halfOpen({ permittedNumberOfCallsInHalfOpenState: 3 });
+      const slow = Array.from({ length: 3 }, () => halfOpened.breaker.admit());
+      await halfOpened.runtime.advance(60_000);
       const admitAll = (): number => {
         let admitted = 0;
-        while (world.breaker.admit() !== REFUSED) admitted += 1;
+        while (halfOpened.breaker.admit() !== REFUSED) admitted += 1;
         return admitted;
       };
-      return { ...world, slow, admitAll };
+      return { ...halfOpened, slow, admitAll };
     };
 
     it.each(['before', 'after'])(
-      'lets no more of them pass than it is permitted: the slow ones are called off %s it',
+      'admits no more than the permitted calls: the slow ones are cancelled %s it',
       async (when) => {
         const { breaker, slow, admitAll } = await granted();
         breaker.settle(breaker.admit(), 'ignored', 0);
@@ -211,7 +162,7 @@ describe('a half open circuit', () => {
       },
     );
 
-    it('lets one less pass for each of the slow ones that still tells something', async () => {
+    it('admits one call less for each slow one that still has a counted result', async () => {
       const { breaker, slow, admitAll } = await granted();
       const other = breaker.admit();
       breaker.settle(slow[0]!, 'succeeded', 0);
@@ -224,7 +175,7 @@ describe('a half open circuit', () => {
     });
   });
 
-  it('that opened again waits again', async () => {
+  it('waits again after it has opened again', async () => {
     const { breaker, calls, runtime } = await halfOpen();
     calls('ff');
     await runtime.advance(59_999);
@@ -234,8 +185,8 @@ describe('a half open circuit', () => {
   });
 });
 
-describe('a circuit that is reset', () => {
-  it('is closed, has no timer, and forgets all calls, those under way too', async () => {
+describe('A circuit breaker that is reset', () => {
+  it('is closed, has no timer, and ignores all earlier calls, also the running ones', async () => {
     const { breaker, calls, runtime, transitions } = breakerWith(SMALL);
     calls('ffff');
     breaker.reset();
@@ -251,8 +202,8 @@ describe('a circuit that is reset', () => {
   });
 });
 
-describe('a listener of a circuit', () => {
-  it('that throws hurts nobody, and that is said', () => {
+describe('A listener of a circuit breaker', () => {
+  it('may throw without an effect, which is logged', () => {
     const { breaker, calls, logger, transitions } = breakerWith(SMALL);
     breaker.onTransition(() => {
       throw new Error('broken');
@@ -262,146 +213,5 @@ describe('a listener of a circuit', () => {
     expect(calls('ffff')).toBe('CCCO');
     expect(transitions).toHaveLength(1);
     expect(logger.lines).toMatchObject([{ level: 'error', context: { binding: 'orders' } }]);
-  });
-});
-
-type Step =
-  | { readonly kind: 'begin' }
-  | { readonly kind: 'end'; readonly which: number; readonly result: string }
-  | { readonly kind: 'wait'; readonly ms: number };
-
-interface ReferenceCall {
-  readonly age: number;
-  readonly grant: number;
-}
-
-/** The same in plain words: whole lists of calls, counted anew each time. */
-class ReferenceBreaker {
-  state = 'CLOSED';
-  window: string[] = [];
-  underWay = 0;
-  openedAt = 0;
-  grantedAt = 0;
-  age = 0;
-  grant = 0;
-
-  constructor(private readonly config: CircuitBreakerConfig) {}
-
-  at(now: number): void {
-    const dueAt = this.openedAt + this.config.waitDurationInOpenStateMs;
-    if (this.state === 'OPEN' && now >= dueAt) this.become('HALF_OPEN', dueAt);
-  }
-
-  begin(now: number): ReferenceCall | undefined {
-    const { permittedNumberOfCallsInHalfOpenState: permitted, waitDurationInOpenStateMs } =
-      this.config;
-    if (this.state === 'OPEN') return undefined;
-    if (this.state === 'HALF_OPEN' && this.underWay + this.window.length >= permitted) {
-      if (now - this.grantedAt < waitDurationInOpenStateMs) return undefined;
-      Object.assign(this, { underWay: 0, grantedAt: now, grant: this.grant + 1 });
-    }
-    this.underWay++;
-    return { age: this.age, grant: this.grant };
-  }
-
-  end({ age, grant }: ReferenceCall, result: string, now: number): void {
-    if (age !== this.age) return;
-    if (grant === this.grant) this.underWay--;
-    if (result === 'i') return;
-    this.window.push(result);
-    if (this.state === 'HALF_OPEN') {
-      if (this.window.length < this.config.permittedNumberOfCallsInHalfOpenState) return;
-      return this.become(this.isTooBad() ? 'OPEN' : 'CLOSED', now);
-    }
-    this.window = this.window.slice(-this.config.slidingWindowSize);
-    if (this.window.length >= this.config.minimumNumberOfCalls && this.isTooBad())
-      this.become('OPEN', now);
-  }
-
-  private isTooBad(): boolean {
-    const share = (letters: string): number =>
-      (100 * this.window.filter((call) => letters.includes(call)).length) / this.window.length;
-    return (
-      share('fF') >= this.config.failureRateThreshold ||
-      share('SF') >= this.config.slowCallRateThreshold
-    );
-  }
-
-  private become(state: string, now: number): void {
-    Object.assign(this, {
-      state,
-      openedAt: now,
-      grantedAt: now,
-      window: [],
-      underWay: 0,
-      age: this.age + 1,
-    });
-  }
-}
-
-describe('any life of a circuit', () => {
-  it('is as its plain model says', async () => {
-    const config = fc
-      .record({
-        slidingWindowSize: fc.integer({ min: 1, max: 6 }),
-        minimumNumberOfCalls: fc.integer({ min: 1, max: 6 }),
-        permittedNumberOfCallsInHalfOpenState: fc.integer({ min: 1, max: 4 }),
-        failureRateThreshold: fc.constantFrom(1, 20, 25, 50, 75, 100),
-        slowCallRateThreshold: fc.constantFrom(20, 50, 100),
-        waitDurationInOpenStateMs: fc.constantFrom(1, 100),
-      })
-      .filter(
-        ({ slidingWindowSize, minimumNumberOfCalls }) => minimumNumberOfCalls <= slidingWindowSize,
-      );
-    const step: fc.Arbitrary<Step> = fc.oneof(
-      { weight: 4, arbitrary: fc.constant({ kind: 'begin' as const }) },
-      {
-        weight: 4,
-        arbitrary: fc.record({
-          kind: fc.constant('end' as const),
-          which: fc.nat(7),
-          result: fc.constantFrom('s', 's', 'f', 'f', 'S', 'F', 'i'),
-        }),
-      },
-      {
-        weight: 2,
-        arbitrary: fc.record({
-          kind: fc.constant('wait' as const),
-          ms: fc.constantFrom(1, 60, 100),
-        }),
-      },
-    );
-    const seen = new Set<string>();
-    await fc.assert(
-      fc.asyncProperty(
-        config,
-        fc.array(step, { minLength: 30, maxLength: 80, size: 'max' }),
-        async (change, steps) => {
-          const { breaker, runtime } = breakerWith(change);
-          const model = new ReferenceBreaker(configOf(change));
-          const running: { permit: number; modelled: ReferenceCall }[] = [];
-          for (const each of steps) {
-            if (each.kind === 'wait') {
-              await runtime.advance(each.ms);
-              model.at(runtime.monotonic());
-            } else if (each.kind === 'begin') {
-              const permit = breaker.admit();
-              const modelled = model.begin(runtime.monotonic());
-              expect(permit === REFUSED).toBe(modelled === undefined);
-              if (modelled) running.push({ permit, modelled });
-            } else {
-              const [call] = running.splice(each.which, 1);
-              if (!call) continue;
-              breaker.settle(call.permit, ...resultOf(each.result));
-              model.end(call.modelled, each.result, runtime.monotonic());
-            }
-            expect(breaker.state).toBe(model.state);
-            seen.add(model.state);
-          }
-        },
-      ),
-      { numRuns: 150 },
-    );
-    expect([...seen].sort()).toEqual(['CLOSED', 'HALF_OPEN', 'OPEN']);
   });
 });

@@ -10,10 +10,13 @@ import type {
 import { CallWindow } from './call-window.js';
 import type { CircuitBreakerConfig } from './circuit-breaker-config-factory.js';
 
-/** `ignored`: it says nothing about what the handler depends on, e.g. because the message was bad. */
+/**
+ * The result of a call. `ignored` says nothing about the dependencies of the handler, for example
+ * because the message was bad.
+ */
 export type CallResult = 'succeeded' | 'failed' | 'ignored';
 
-/** What `admit` gives; a call brings it back with its result. */
+/** The result of `admit`. A call passes it back with its result. */
 export type Permit = number;
 export const REFUSED: Permit = -1;
 
@@ -35,13 +38,19 @@ export class SlidingCircuitBreaker implements CircuitBreaker {
   readonly #trials: CallWindow;
   #state: CircuitState = 'CLOSED';
   #since: number;
-  /** What a call gets now. Grows with each change of state, and whenever more trial calls are granted. */
+  /**
+   * The permit of the next call. Grows with each change of state, and whenever more trial calls are
+   * granted.
+   */
   #permit: Permit = 0;
-  /** The first since the last change of state: what began before that has no say after it. */
+  /**
+   * The first permit since the last change of state. Results of calls that began before are
+   * ignored.
+   */
   #firstPermit: Permit = 0;
-  /** By trial calls that told something, and by those of the last grant that are under way. */
+  /** The trial calls with a counted result, plus the running ones of the last grant. */
   #trialsTaken = 0;
-  /** By the monotonic clock. */
+  /** A time of the monotonic clock. */
   #grantedAt = 0;
   #timer: Timer | undefined;
 
@@ -74,7 +83,7 @@ export class SlidingCircuitBreaker implements CircuitBreaker {
     return () => void this.#listeners.delete(listener);
   }
 
-  /** REFUSED, or a permit that must come back with `settle`. */
+  /** Returns REFUSED, or a permit that must come back with `settle`. */
   admit(): Permit {
     switch (this.#state) {
       case 'CLOSED':
@@ -94,7 +103,8 @@ export class SlidingCircuitBreaker implements CircuitBreaker {
     if (isTrial) this.#releaseTrial(permit, result);
     if (result === 'ignored') return;
     const window = isTrial ? this.#trials : this.#window;
-    // As Resilience4j: a call is slow when it took longer, not when it took as long.
+    // Resilience4j does the same: a call is slow if it took longer than the limit, not if it took
+    // exactly as long.
     window.add(result === 'failed', durationMs > this.config.slowCallDurationMs);
     if (isTrial) this.#evaluateTrials();
     else this.#evaluateWindow();
@@ -102,7 +112,7 @@ export class SlidingCircuitBreaker implements CircuitBreaker {
 
   reset(): void {
     this.#window.clear();
-    // Even where it is CLOSED: calls that still run began before.
+    // Even if the state is CLOSED: the calls that still run began before the reset.
     this.#firstPermit = ++this.#permit;
     if (this.#state !== 'CLOSED') this.#transitionTo('CLOSED', 'reset', this.figures);
   }
@@ -129,8 +139,9 @@ export class SlidingCircuitBreaker implements CircuitBreaker {
   }
 
   /**
-   * A handler that never ends would keep its place, and with it the whole binding. As long as the
-   * circuit was open, so long it waits for its trial calls; then others may show how things are.
+   * Grants more trial calls if the running ones take too long. A handler that never ends would
+   * otherwise keep its trial call, and block the whole binding. The breaker waits for trial calls
+   * as long as it was open before.
    */
   #grantMoreTrials(): boolean {
     const now = this.runtime.monotonic();
@@ -142,9 +153,9 @@ export class SlidingCircuitBreaker implements CircuitBreaker {
   }
 
   /**
-   * A trial that told nothing makes room for another, else the circuit could stay half open for
-   * ever. One of an earlier grant has lost its place to others: it has none to give back, and takes
-   * one where it still tells something.
+   * Allows another trial call instead of one with an ignored result. Otherwise the circuit could
+   * stay half open for ever. A trial call of an earlier grant was already replaced: if its result
+   * is ignored there is nothing to release, and if it counts, it counts in addition.
    */
   #releaseTrial(permit: Permit, result: CallResult): void {
     const hasPlace = permit === this.#permit;
@@ -175,7 +186,7 @@ export class SlidingCircuitBreaker implements CircuitBreaker {
       try {
         listener(transition);
       } catch (error) {
-        this.logger.error('A listener for the transitions of a circuit threw', {
+        this.logger.error('A listener of the circuit breaker threw', {
           binding: this.config.binding,
           error: String(error),
         });

@@ -5,14 +5,16 @@ import { SliceTransactions } from './slice-transactions.js';
 
 export interface BindingTransactionsParts {
   readonly binding: Pick<ResolvedBinding, 'name' | 'transactions'>;
-  /** Of the container: a retry topic is read in a group of its own. */
+  /** The group of the container. A retry topic is read in a group of its own. */
   readonly groupId: string;
   readonly driver: Pick<BrokerDriver, 'producer'>;
   readonly runtime: Runtime;
   readonly logger: DriverLogger;
 }
 
-/** Where nobody asked for transactions there are none. */
+/**
+ * Creates the transactions of a container, or returns undefined if the binding does not use them.
+ */
 export function createSliceTransactions({
   binding,
   groupId,

@@ -3,13 +3,18 @@ import { TransactionException } from '../../errors/transaction-errors.js';
 import { hasEventBusPrefix } from '../../model/records/event-bus-headers.js';
 import type { RecordTransaction } from '../../model/records/record-transaction.js';
 
-/** What one call of a handler sends. Of a call that failed nothing is left. */
+/** The records that one call of a handler sends. If the call fails, they are dropped. */
 export class RecordOutputs implements RecordTransaction {
   readonly records: OutgoingRecord[] = [];
-  #isClosed = false;
+  readonly #isClosed: () => boolean;
+
+  /** `isClosed` tells whether the handler has returned or failed. */
+  constructor(isClosed: () => boolean) {
+    this.#isClosed = isClosed;
+  }
 
   send(records: OutgoingRecord | readonly OutgoingRecord[]): void {
-    if (this.#isClosed)
+    if (this.#isClosed())
       throw new TransactionException(
         'ctx.transaction.send() came after the handler had returned, and nothing was sent: await what it does before it returns.',
         false,
@@ -17,15 +22,11 @@ export class RecordOutputs implements RecordTransaction {
     for (const record of isList(records) ? records : [records])
       this.records.push(copyWithoutBusHeaders(record));
   }
-
-  close(): void {
-    this.#isClosed = true;
-  }
 }
 
 /**
- * Whoever fills the same object again does not change what was sent. The bus's own headers tell of
- * another record: with them this one could pass for its replay.
+ * Copies the record, so that a handler can reuse its object. Drops the headers of the bus: they
+ * describe another record, and with them this one could be taken for its replay.
  */
 function copyWithoutBusHeaders({ headers, ...record }: OutgoingRecord): OutgoingRecord {
   return headers

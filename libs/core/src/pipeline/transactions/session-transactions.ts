@@ -21,28 +21,38 @@ export interface SessionTransactionsParts {
   readonly logger: DriverLogger;
 }
 
-/** Records, and the progress that they are the result of. */
+/** Records to send, and the offset to commit with them. */
 export interface TransactionWork {
   readonly outputs: readonly OutgoingRecord[];
   readonly offset: OffsetCommit;
   readonly assignment: Assignment;
-  /** It waits for the cluster; undefined when that is over. */
+  /**
+   * Reports that the transaction waits for the cluster, with the error, and with undefined when the
+   * wait is over.
+   */
   onWaiting(error: Error | undefined): void;
 }
 
-/** `not-ours`: none of it counts, and whoever owns the partition now does the work. */
+/**
+ * The result of a transaction. `not-ours` means that nothing was committed: another member owns the
+ * partition, and does the work.
+ */
 export type TransactionResult = 'committed' | 'not-ours';
 
 /**
- * No handler runs in a transaction, so it is short; one that a process left open when it died holds
- * up its partitions for so long, unless the process comes back sooner.
+ * The timeout of a transaction in the cluster. No handler runs in a transaction, so it is short. If
+ * a process dies, its open transaction blocks its partitions for this time, unless the process
+ * restarts sooner.
  */
 const TRANSACTION_TIMEOUT_MS = 30_000;
-/** It is given up before the cluster does so, which would fence the producer. */
+/**
+ * The timeout of sending. Shorter than the timeout of the transaction, because the cluster would
+ * then fence the producer.
+ */
 const DELIVERY_TIMEOUT_MS = 20_000;
 const RETRY = { initialMs: 100, maxMs: 5_000 };
 
-/** The transactions of one session: its partitions take turns with its one producer. */
+/** The transactions of one session. Its partitions share one producer, one after the other. */
 export class SessionTransactions {
   readonly #closing = new AbortController();
   readonly #waiting = new Set<TransactionWork>();
@@ -55,14 +65,15 @@ export class SessionTransactions {
   }
 
   /**
-   * What an earlier process with this id has left open is aborted, and that process fenced. Asked
-   * for before the session joins: until it is aborted nobody can tell where its partitions begin.
+   * Aborts the transaction that an earlier process with this id has left open, and fences that
+   * process. Called before the session joins the group, because the committed offsets are unknown
+   * until the open transaction is aborted.
    */
   abortPredecessor(): void {
     void this.#enqueue(() => this.#retryUntilClosed(() => this.#abortOpenTransaction()));
   }
 
-  /** Rejects with the reason for which none of it counts. */
+  /** Rejects if nothing was committed, with the reason. */
   async commit(work: TransactionWork): Promise<TransactionResult> {
     this.#waiting.add(work);
     if (this.#lastError) work.onWaiting(this.#lastError);
@@ -73,7 +84,7 @@ export class SessionTransactions {
     }
   }
 
-  /** Never rejects. */
+  /** Closes the producer. Never rejects. */
   async close(): Promise<void> {
     this.#closing.abort(new Error('The session is closed.'));
     await this.#closeProducer(this.#producer);
@@ -106,7 +117,7 @@ export class SessionTransactions {
       if (ending instanceof TransactionCommittedError) return 'committed';
       if (error instanceof TransactionOutcomeUnknownError)
         return this.#resolveUnknownOutcome(work, error);
-      // Nothing of it can count any more: the next transaction begins with its abort.
+      // The transaction cannot be committed any more, because the next one begins with its abort.
     }
     await this.#replaceFencedProducer(error);
     if (error instanceof FencedError) return 'not-ours';
@@ -114,13 +125,14 @@ export class SessionTransactions {
   }
 
   /**
-   * Whether the commit came through. To guess wrong would double the work or lose it, so it is
-   * asked for as long as the partition is ours: the group's offset tells.
+   * Finds out whether a commit without an answer succeeded. A wrong guess would repeat the work or
+   * lose it. So the offset of the group is read, as long as the partition is assigned to this
+   * session.
    */
   async #resolveUnknownOutcome(work: TransactionWork, unknown: Error): Promise<TransactionResult> {
     const { topic, partition, offset } = work.offset;
     this.parts.logger.warn(
-      'It is not known whether a transaction is committed: the cluster is asked',
+      'The commit of a transaction got no answer: the committed offset of the group decides',
       {
         topic,
         partition,
@@ -139,7 +151,7 @@ export class SessionTransactions {
     throw unknown;
   }
 
-  /** An empty transaction: whatever was open before it is ended. */
+  /** Begins and aborts an empty transaction, which ends any transaction that was open before it. */
   async #abortOpenTransaction(): Promise<void> {
     await (await this.#begin()).abort();
   }
@@ -153,7 +165,10 @@ export class SessionTransactions {
     }
   }
 
-  /** By a time-out, or by another process with this id: only a new producer can go on. */
+  /**
+   * Replaces a producer that was fenced by a timeout or by another process with the same id. Only a
+   * new producer can go on.
+   */
   async #replaceFencedProducer(error: unknown): Promise<void> {
     if (!isFence(error) || this.#closing.signal.aborted) return;
     const { transactionalId, logger } = this.parts;
@@ -166,7 +181,7 @@ export class SessionTransactions {
     await this.#closeProducer(fenced);
   }
 
-  /** Until it succeeds or the session is closed. */
+  /** Retries with a backoff until the attempt succeeds or the session is closed. */
   async #retryUntilClosed(attempt: () => Promise<void>): Promise<void> {
     const { runtime } = this.parts;
     const backoff = new Backoff(runtime, RETRY);
@@ -181,7 +196,9 @@ export class SessionTransactions {
     }
   }
 
-  /** In the log when it begins and when it ends; to those that wait, always. */
+  /**
+   * Logs the first error and the recovery, and reports every error to the transactions that wait.
+   */
   #reportError(trouble: Error | undefined): void {
     const { transactionalId, logger } = this.parts;
     if (trouble && !this.#lastError)
@@ -212,7 +229,7 @@ export class SessionTransactions {
 
   async #closeProducer(producer: ProducerSession): Promise<void> {
     await producer.close().catch((error: unknown) =>
-      this.parts.logger.warn('A transactional producer did not close in order', {
+      this.parts.logger.warn('A transactional producer did not close cleanly', {
         reason: String(error),
       }),
     );

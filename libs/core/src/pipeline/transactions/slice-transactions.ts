@@ -13,21 +13,22 @@ import { SessionTransactions, type TransactionResult } from './session-transacti
 
 export interface SliceTransactionsParts {
   readonly driver: Pick<BrokerDriver, 'producer'>;
-  /** Of the session with this index. */
+  /** Returns the id for the session with this index. */
   readonly transactionalId: (sessionIndex: number) => string;
   readonly runtime: Runtime;
   readonly logger: DriverLogger;
 }
 
-/** A record whose handler has answered. */
+/** A record whose handler has returned or failed. */
 export interface HandledRecord {
   readonly delivery: Delivery;
   readonly outcome: Outcome;
 }
 
 /**
- * Commits what handlers have sent with the progress of their records, for all sessions of a
- * container. Records of which nothing was sent need no transaction: intake commits them.
+ * Commits the records that handlers have sent together with the offsets of the handled records, for
+ * all sessions of a container. If nothing was sent, no transaction is needed, and the consumer
+ * commits the offsets.
  */
 export class SliceTransactions {
   readonly #sessions = new Map<number, SessionTransactions>();
@@ -49,8 +50,9 @@ export class SliceTransactions {
   }
 
   /**
-   * Of records of one partition, in their order. An outcome for each up to the first that is not
-   * done: what was handled behind it does not count, for an offset says that all before it is done.
+   * Commits handled records of one partition, given in order. Returns an outcome for each up to the
+   * first one that is not done. Records behind it do not count, because an offset says that all
+   * records before it are done.
    */
   async settle(handled: readonly HandledRecord[]): Promise<readonly Outcome[]> {
     reportHandlerReturned(handled, undefined);
@@ -84,7 +86,10 @@ export class SliceTransactions {
     return done.map(({ outcome }) => withoutOutputs(outcome));
   }
 
-  /** Nobody is to pay for what another record's handler has sent. */
+  /**
+   * Commits each record alone, so that no record fails because of what the handler of another one
+   * has sent.
+   */
   async #commitOneByOne(done: readonly HandledRecord[]): Promise<readonly Outcome[]> {
     const outcomes: Outcome[] = [];
     for (const each of done) {
@@ -116,7 +121,10 @@ function withoutOutputs(outcome: Outcome): Outcome {
   return outcome.kind === 'succeeded' ? succeeded : outcome;
 }
 
-/** The handler has sent what no broker takes: another try would send the same. Anything else is the world's. */
+/**
+ * Returns the failure of a transaction. If the handler has sent something that no broker accepts,
+ * another try would send the same. Any other failure is that of the cluster, and is retried.
+ */
 function commitFailed(cause: unknown, isBadOutput: boolean): Outcome {
   const reason = cause instanceof Error ? cause.message : String(cause);
   const advice = isBadOutput ? 'Look at what the handler sends.' : 'It is tried again.';

@@ -1,14 +1,14 @@
 import type { FaultRule } from '../fault.js';
 
-/** What object mappers and the other databases' clients throw of their own. */
+/** Errors of object mappers, and of the clients of other databases. */
 export const databaseRules: readonly FaultRule[] = [
   {
-    name: 'somebody else has changed the entity in the meantime',
+    name: 'the entity was changed concurrently',
     fault: 'dependency',
     matches: ({ names }) => OPTIMISTIC_LOCKS.some((name) => names.has(name)),
   },
   {
-    name: 'MongoDB cannot be reached, or says that another try may help',
+    name: 'MongoDB cannot be reached, or says that another attempt may help',
     fault: 'dependency',
     matches: ({ names, value }) =>
       MONGO_DOWN.some((name) => names.has(name)) ||
@@ -20,7 +20,7 @@ export const databaseRules: readonly FaultRule[] = [
     matches: ({ names, code }) => code === 11_000 && names.has('MongoServerError'),
   },
   {
-    name: 'Prisma cannot reach the database, or lost against another transaction',
+    name: 'Prisma cannot reach the database, or its transaction was aborted for another',
     fault: 'dependency',
     matches: ({ code, names }) =>
       PRISMA_DOWN.has(code) || names.has('PrismaClientInitializationError'),
@@ -42,7 +42,7 @@ export const databaseRules: readonly FaultRule[] = [
   },
 ];
 
-/** TypeORM's, MikroORM's, Sequelize's and Mongoose's. */
+/** Error classes of TypeORM, MikroORM, Sequelize and Mongoose. */
 const OPTIMISTIC_LOCKS = [
   'OptimisticLockVersionMismatchError',
   'OptimisticLockError',
@@ -66,7 +66,7 @@ function isLabelled(value: object, label: string): boolean {
 
 type Codes = ReadonlySet<string | number | undefined>;
 
-/** Left out on purpose: P2003 and P2025, what is referred to may still be on its way. */
+/** Excludes P2003 and P2025 on purpose: the referenced row may still be on its way. */
 const PRISMA_DOWN: Codes = new Set([
   'P1001',
   'P1002',
@@ -92,5 +92,5 @@ const PRISMA_REFUSED: Codes = new Set([
 
 const SQLITE_BUSY = /^SQLITE_(BUSY|LOCKED|FULL|IOERR|CANTOPEN)(_|$)/;
 
-/** Not the foreign keys. */
+/** Excludes foreign keys. */
 const SQLITE_REFUSED = /^SQLITE_CONSTRAINT_(CHECK|NOTNULL|PRIMARYKEY|UNIQUE|DATATYPE)$/;

@@ -1,9 +1,9 @@
 import type { FaultRule } from '../fault.js';
 
 /**
- * Of Nest's exceptions as of what a client answers with. Left out on purpose: 404 (what is looked
- * for may still be on its way), 409 and 412 (somebody was faster; the next try reads anew), 500 and
- * 501 (the other side has a bug, perhaps for this request only).
+ * Statuses of Nest's exceptions and of HTTP clients. Excluded on purpose: 404 (the resource may still
+ * be on its way), 409 and 412 (a concurrent change; the next attempt reads again), 500 and 501 (the
+ * server has a bug, perhaps for this request only).
  */
 export const httpRules: readonly FaultRule[] = [
   {
@@ -19,7 +19,7 @@ export const httpRules: readonly FaultRule[] = [
     matches: ({ httpStatus }) => BUSY.has(httpStatus),
   },
   {
-    // 401 and 403, too: the specification counts authentication among what no call can help.
+    // Includes 401 and 403: by the specification no call can help against failed authentication.
     name: 'HTTP 400, 401, 403, 405, 406, 410, 413, 414, 415, 422: this request is never accepted',
     fault: 'message',
     matches: ({ httpStatus }) => REFUSED.has(httpStatus),

@@ -2,17 +2,17 @@ import type { FaultRule } from '../fault.js';
 import type { Thrown } from '../thrown.js';
 
 /**
- * By number: mysql2 names them as MySQL does, and MariaDB gives some numbers to other errors. Left
- * out on purpose, as for PostgreSQL: 1452 and 1451, the foreign keys.
+ * Rules by error number. mysql2 uses MySQL's names, and MariaDB gives some numbers to other errors.
+ * Excluded on purpose, as for PostgreSQL: 1452 and 1451, the foreign keys.
  */
 export const mysqlRules: readonly FaultRule[] = [
   {
-    name: 'MySQL: the transaction lost against another, or waited too long for a lock',
+    name: 'MySQL: the transaction was aborted for another, or waited too long for a lock',
     fault: 'dependency',
     matches: (thrown) => isAmong(CONFLICTS, thrown),
   },
   {
-    name: 'MySQL: the server is busy, full, going away or not to be written to',
+    name: 'MySQL: the server is busy, full, shutting down or read-only',
     fault: 'dependency',
     matches: (thrown) => isAmong(UNAVAILABLE, thrown),
   },
@@ -80,11 +80,11 @@ const REFUSED: Numbers = new Map([
   ['ER_DUP_ENTRY_WITH_KEY_NAME', 1586],
   ['ER_INVALID_JSON_TEXT', 3140],
   ['ER_CHECK_CONSTRAINT_VIOLATED', 3819],
-  // MariaDB's; mysql2 takes it for another.
+  // MariaDB's number. mysql2 gives it another name.
   ['ER_CONSTRAINT_FAILED', 4025],
 ]);
 
-/** A number counts beside an SQLSTATE only: other errors have the system's in its place. */
+/** A number counts only together with an SQLSTATE: other errors have the number of the operating system. */
 function isAmong(numbers: Numbers, { code, errno, sqlState }: Thrown): boolean {
   if (errno !== undefined && sqlState !== undefined) return [...numbers.values()].includes(errno);
   return typeof code === 'string' && numbers.has(code);
@@ -96,7 +96,7 @@ const CLIENT: ReadonlySet<string | number | undefined> = new Set([
   'PROTOCOL_SEQUENCE_TIMEOUT',
 ]);
 
-/** These have no code. */
+/** Messages of errors without a code. */
 const WORDS: ReadonlySet<string> = new Set([
   "Can't add new command when connection is in closed state",
   'No connections available.',

@@ -1,6 +1,6 @@
 import type { FaultRule } from '../fault.js';
 
-/** fetch says no more than TypeError('fetch failed'); which of these it was lies in its cause. */
+/** Causes of fetch's TypeError('fetch failed'). */
 export const networkRules: readonly FaultRule[] = [
   {
     name: 'the network failed',
@@ -8,23 +8,23 @@ export const networkRules: readonly FaultRule[] = [
     matches: ({ code }) => NETWORK.has(code),
   },
   {
-    name: 'undici lost its connection or its patience',
+    name: 'undici lost its connection, or timed out',
     fault: 'dependency',
     matches: ({ code }) => UNDICI.has(code),
   },
   {
-    name: 'the other side cannot prove who it is',
+    name: 'the certificate of the server is not accepted',
     fault: 'dependency',
     matches: ({ code }) => CERTIFICATES.has(code),
   },
   {
-    name: 'this process or its machine has run out of something',
+    name: 'this process or its machine has run out of a resource',
     fault: 'dependency',
     matches: ({ code }) => EXHAUSTED.has(code),
   },
   {
-    // Not AbortError: who called the work off, and why, is not known.
-    name: 'a time-out',
+    // AbortError is excluded: nothing says who cancelled the work, and why.
+    name: 'a timeout',
     fault: 'dependency',
     matches: ({ names }) => names.has('TimeoutError'),
   },
@@ -48,14 +48,14 @@ const NETWORK: Codes = new Set([
   'EPROTO',
   'ESOCKETTIMEDOUT',
   'ETIMEDOUT',
-  // axios
+  // The code of axios.
   'ERR_NETWORK',
   'ERR_SOCKET_CLOSED',
   'ERR_SOCKET_CONNECTION_TIMEOUT',
   'ERR_STREAM_PREMATURE_CLOSE',
 ]);
 
-/** Its others speak of wrong arguments, which is a bug. */
+/** Codes of undici. Its other codes report wrong arguments, which is a bug. */
 const UNDICI: Codes = new Set([
   'UND_ERR_BODY_TIMEOUT',
   'UND_ERR_CLOSED',

@@ -24,19 +24,19 @@ const REFUSALS = [AuthenticationError, AuthorizationError, ClosedError] as const
 
 export const ownRules: readonly FaultRule[] = [
   {
-    name: 'the message cannot be read, does not fit or has a type that nobody takes',
+    name: 'the message cannot be read, is not valid or has a type without a handler',
     fault: 'message',
     matches: ({ value }) => isBadMessage(value),
   },
   {
-    name: 'the handler gives the record up, or says that no other call can help',
+    name: 'the handler gives the record up, or says that no further call can help',
     fault: 'message',
     matches: ({ value }) => isOneOf(value, [NonRetryableException, DeadLetterRequestedException]),
   },
   {
     name: 'the handler says that another call may help',
     fault: 'unknown',
-    // It does not say what it waits for: an event that is still on its way, or a database.
+    // The error does not say what it waits for: an event that is still on its way, or a database.
     yieldsTo: 'dependency',
     matches: ({ value }) => value instanceof RetryableException,
   },
@@ -47,7 +47,7 @@ export const ownRules: readonly FaultRule[] = [
     matches: ({ value, names, code }) =>
       value instanceof CircuitBreakerOpenException ||
       names.has('BrokenCircuitError') ||
-      // opossum's
+      // The code of opossum.
       code === 'EOPENBREAKER',
   },
   {
@@ -62,7 +62,7 @@ export const ownRules: readonly FaultRule[] = [
       isOneOf(value, [SchemaRegistryUnavailableException, IdempotencyStoreException]),
   },
   {
-    name: 'the record has no key by which a second delivery could be told',
+    name: 'the record has no key that identifies a second delivery',
     fault: 'message',
     matches: ({ value }) => value instanceof IdempotencyKeyException,
   },
@@ -77,7 +77,7 @@ export const ownRules: readonly FaultRule[] = [
     matches: ({ value }) => value instanceof BrokerError && value.retriable,
   },
   {
-    // The application's rights and its connection, which every record needs alike.
+    // Rights and connection belong to the application, and every record needs them.
     name: 'Kafka refuses the application, or was closed',
     fault: 'dependency',
     matches: ({ value }) => isOneOf(value, REFUSALS),

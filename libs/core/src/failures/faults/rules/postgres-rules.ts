@@ -1,24 +1,24 @@
 import type { FaultRule } from '../fault.js';
 
 /**
- * By SQLSTATE, so that other databases which use it are understood as well. Left out on purpose:
- * 23503 (the row that is referred to may still be on its way from another topic) and class 42 (a
- * table or a column is missing: a migration has not run yet, or never will).
+ * Rules by SQLSTATE, so that other databases with SQLSTATEs match as well. Excluded on purpose:
+ * 23503 (the referenced row may still be on its way from another topic) and class 42 (a table or a
+ * column is missing: a migration has not run yet, or never will).
  */
 export const postgresRules: readonly FaultRule[] = [
   {
-    name: 'SQL: the transaction lost against another (40001, 40P01, 55P03)',
+    name: 'SQL: the transaction was aborted for another (40001, 40P01, 55P03)',
     fault: 'dependency',
     matches: ({ sqlState }) => CONFLICTS.has(sqlState),
   },
   {
-    name: 'SQL: the database cannot be reached, is full, busy or not to be written to (08, 53, 57, 58)',
+    name: 'SQL: the database cannot be reached, is full, busy or read-only (08, 53, 57, 58)',
     fault: 'dependency',
     matches: ({ sqlState }) =>
       UNAVAILABLE.has(sqlState) || isOf(sqlState, ['08', '53', '57', '58']),
   },
   {
-    // The login is the application's, not the message's: no record can be handled.
+    // The login belongs to the application, not to the message: no record can be handled.
     name: 'SQL: the database refuses the login (28)',
     fault: 'dependency',
     matches: ({ sqlState }) => isOf(sqlState, ['28']),
@@ -44,16 +44,16 @@ type States = ReadonlySet<string | undefined>;
 
 const CONFLICTS: States = new Set(['40001', '40003', '40P01', '55006', '55P03']);
 
-/** Idle in a transaction for too long; a replica that is not a primary yet, or no longer. */
+/** Idle in a transaction for too long; or the server is a replica and not the primary. */
 const UNAVAILABLE: States = new Set(['25006', '25P03']);
 
-/** null where a value must be, a duplicate, a check, an exclusion; 40002: one of them at the commit. */
+/** Missing value, duplicate, check and exclusion; 40002 reports one of them at the commit. */
 const REFUSED: States = new Set(['23502', '23505', '23514', '23P01', '40002']);
 
 const isOf = (sqlState: string | undefined, classes: readonly string[]): boolean =>
   sqlState !== undefined && classes.includes(sqlState.slice(0, 2));
 
-/** These have no code. */
+/** Messages of errors without a code. */
 const WORDS: ReadonlySet<string> = new Set([
   'Client has encountered a connection error and is not queryable',
   'Client was closed and is not queryable',

@@ -16,7 +16,7 @@ export const redisRules: readonly FaultRule[] = [
 
 const CLIENT_ERRORS = ['MaxRetriesPerRequestError', 'ClusterAllFailedError'];
 
-/** These have no code. */
+/** Messages of errors without a code. */
 const WORDS: ReadonlySet<string> = new Set([
   "Cluster isn't ready and enableOfflineQueue options is false",
   'Command timed out',
@@ -25,6 +25,6 @@ const WORDS: ReadonlySet<string> = new Set([
   "Stream isn't writeable and enableOfflineQueue options is false",
 ]);
 
-/** A reply begins with what kind of error it is. Others, such as WRONGTYPE, are bugs. */
+/** First words of error replies. Other words, such as WRONGTYPE, report bugs. */
 const REPLIES =
   /^(BUSY|CLUSTERDOWN|LOADING|MASTERDOWN|MISCONF|NOAUTH|NOREPLICAS|OOM|READONLY|TRYAGAIN|UNBLOCKED|WRONGPASS)\b/;

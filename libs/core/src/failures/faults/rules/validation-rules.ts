@@ -1,7 +1,7 @@
 import type { FaultRule } from '../fault.js';
 import { isObject } from '../thrown.js';
 
-/** class-validator rejects with a list of what it calls errors, which are none. */
+/** class-validator rejects with a list of ValidationErrors, which are no Errors. */
 export const validationRules: readonly FaultRule[] = [
   {
     name: 'class-validator refuses the data',
@@ -14,7 +14,7 @@ export const validationRules: readonly FaultRule[] = [
     matches: ({ value }) => hasIssues(value),
   },
   {
-    // Of ajv, Joi, yup, Mongoose; CastError is Mongoose's, too.
+    // Names used by ajv, Joi, yup and Mongoose; CastError is Mongoose's.
     name: 'a validator refuses the data',
     fault: 'message',
     matches: ({ names }) => names.has('ValidationError') || names.has('CastError'),
@@ -27,7 +27,7 @@ function isRefusal(value: unknown): boolean {
   return typeof property === 'string' && (isObject(constraints) || Array.isArray(children));
 }
 
-/** The issues of a Standard Schema: zod's, valibot's, arktype's. */
+/** Issues of a Standard Schema, such as zod, valibot and arktype. */
 function hasIssues(value: object): boolean {
   const { issues } = value as { readonly issues?: unknown };
   if (!Array.isArray(issues) || issues.length === 0) return false;

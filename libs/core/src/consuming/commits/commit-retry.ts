@@ -1,0 +1,65 @@
+import { FencedError, type DriverLogger } from '@nest-event-bus/broker';
+import { Backoff, type Runtime, sleep } from '@nest-event-bus/broker/runtime';
+import type { CommitSource } from './committer.js';
+
+export interface CommitRetryParts {
+  readonly runtime: Runtime;
+  readonly logger: DriverLogger;
+  /** Reports why progress cannot be committed; undefined when it can again. */
+  onError(error: Error | undefined): void;
+}
+
+const BACKOFF = { initialMs: 100, maxMs: 5_000 };
+/** Delay after an error that only an operator can repair, such as a missing permission. */
+const OPERATOR_RETRY_MS = 30_000;
+
+/** Remembers lanes whose last commit was not stored, and delays the next commit because of them. */
+export class CommitRetry {
+  readonly #refused = new Set<CommitSource>();
+  readonly #backoff: Backoff;
+  #delay = new AbortController();
+  #error: Error | undefined;
+
+  constructor(private readonly parts: CommitRetryParts) {
+    this.#backoff = new Backoff(parts.runtime, BACKOFF);
+  }
+
+  has(lane: CommitSource): boolean {
+    return this.#refused.has(lane);
+  }
+
+  add(lane: CommitSource): void {
+    this.#refused.add(lane);
+  }
+
+  /** Ends the error with the last refused lane, so that other commits need not wait for a retry. */
+  remove(lane: CommitSource): void {
+    this.#refused.delete(lane);
+    if (!this.#error || this.#refused.size > 0) return;
+    this.#error = undefined;
+    this.#backoff.reset();
+    this.parts.onError(undefined);
+    this.endDelay();
+  }
+
+  /** Reports the error, and waits until the commit is to be repeated. */
+  async delay(error: Error & { readonly retriable?: boolean }): Promise<void> {
+    const { runtime, logger } = this.parts;
+    const isFence = error instanceof FencedError;
+    const needsOperator = error.retriable === false && !isFence;
+    if (error.retriable !== true && !isFence)
+      logger.error('Offsets could not be committed; the commit is repeated', {
+        reason: error.message,
+      });
+    this.#error = error;
+    this.parts.onError(error);
+    this.#delay = new AbortController();
+    const delayMs = needsOperator ? OPERATOR_RETRY_MS : this.#backoff.next();
+    await sleep(runtime, delayMs, this.#delay.signal).catch(() => undefined);
+  }
+
+  /** Repeats the commit at once. */
+  endDelay(): void {
+    this.#delay.abort();
+  }
+}

@@ -1,0 +1,364 @@
+import fc from 'fast-check';
+import { z } from 'zod';
+import { ConsumerResult } from '../../model/outcomes/consumer-result.js';
+import type { EventRecord } from '../../model/records/event-record.js';
+import type { Outcome } from '../../model/outcomes/outcome.js';
+import type { SliceHandler } from '../../model/extension-points/record-handler.js';
+import { BatchProcessingException } from '../../errors/handler-errors.js';
+import {
+  batchHandler,
+  deliveryOf,
+  processorOf,
+  wholeSliceOf,
+  type DeliveredRecord,
+} from '../pipeline.spec-support.js';
+
+const succeeded = { kind: 'succeeded' };
+const handedBack = { kind: 'handed-back' };
+const failedWith = (error: unknown) => ({
+  kind: 'failed',
+  error,
+  attempts: 1,
+  reason: 'retry-exhausted',
+});
+
+let calls: unknown[][];
+
+beforeEach(() => {
+  calls = [];
+});
+
+const keep: SliceHandler<never> = (records: readonly EventRecord[]) =>
+  void calls.push(records.map(({ value }) => value));
+
+async function outcomesOf(
+  handlers: Parameters<typeof processorOf>[0],
+  slice: readonly DeliveredRecord[],
+): Promise<readonly Outcome[]> {
+  return wholeSliceOf(
+    processorOf(handlers),
+    slice.map((given) => deliveryOf(given)),
+  );
+}
+
+const three = [{ value: 1 }, { value: 2 }, { value: 3 }];
+
+describe('A batch handler', () => {
+  it('is called once with all records, without a promise if nothing is asynchronous', () => {
+    const outcomes = processorOf([batchHandler(keep)]).processSlice!(
+      three.map((each) => deliveryOf(each)),
+    );
+    expect(outcomes).toEqual([succeeded, succeeded, succeeded]);
+    expect(calls).toEqual([[1, 2, 3]]);
+  });
+
+  it('gets a context for each record', async () => {
+    const keys: string[] = [];
+    const handler = batchHandler((_records, contexts) => {
+      keys.push(...contexts.map(({ dedupKey }) => dedupKey));
+    });
+    await outcomesOf([handler], [{ offset: 1 }, { offset: 2 }]);
+    expect(keys).toEqual(['orders.events-1-1', 'orders.events-1-2']);
+  });
+
+  it('gets a single delivery as a slice of one', async () => {
+    const processor = processorOf([batchHandler(keep)]);
+    expect(processor.process(deliveryOf({ value: 1 }))).toEqual(succeeded);
+    const later = processorOf([batchHandler(async () => undefined)]);
+    expect(await later.process(deliveryOf())).toEqual(succeeded);
+    expect(calls).toEqual([[1]]);
+  });
+});
+
+describe('A batch handler that fails', () => {
+  const stopped = new BatchProcessingException(1, 'second');
+
+  it.each([
+    [
+      'at once',
+      () => {
+        throw stopped;
+      },
+    ],
+    ['later', () => Promise.reject(stopped)],
+  ])(
+    'completes the records before the one it names, and hands back those after it, if it fails %s',
+    async (_when, handle) => {
+      expect(await outcomesOf([batchHandler(handle)], three)).toEqual([
+        succeeded,
+        failedWith(stopped),
+        handedBack,
+      ]);
+    },
+  );
+
+  it.each([
+    ['says nothing', new Error('boom')],
+    ['names a record that is not there', new BatchProcessingException(3, 'fourth')],
+    ['names none', new BatchProcessingException(-1, 'none')],
+    ['names a fraction', new BatchProcessingException(0.5, 'half')],
+  ])('completes no record, and blames none, if it %s', async (_what, error) => {
+    expect(await outcomesOf([batchHandler(() => Promise.reject(error))], three)).toEqual([
+      { kind: 'failed', reason: 'unattributed', error, attempts: 1, delayMs: 0 },
+      handedBack,
+      handedBack,
+    ]);
+  });
+
+  it('gets the records one by one if it named none, and only the bad one fails', async () => {
+    const handler = batchHandler((records) => {
+      calls.push(records.map(({ value }) => value));
+      if (records.some(({ value }) => value === 2)) throw new Error('boom');
+    });
+    const again = three.map((record, index) => ({
+      ...record,
+      history: { failures: index === 0 ? 1 : 0 },
+    }));
+    expect((await outcomesOf([handler], again)).map(({ kind }) => kind)).toEqual([
+      'succeeded',
+      'failed',
+      'handed-back',
+    ]);
+    expect(calls).toEqual([[1], [2]]);
+  });
+
+  it('gets the records one by one, also behind a record that has left its topic', async () => {
+    const handler = batchHandler((records) => {
+      calls.push(records.map(({ value }) => value));
+      if (records.some(({ value }) => value === 2)) throw new Error('boom');
+    });
+    const processor = processorOf([handler]);
+    const slice = three.map((record, index) =>
+      deliveryOf({ ...record, history: { failures: +!index } }),
+    );
+    for (const from of [0, 1, 2]) await processor.processSlice!(slice.slice(from));
+    expect(calls).toEqual([[1], [2], [3]]);
+  });
+
+  it('keeps the outcome of records that it acknowledged or gave up, wherever it stopped', async () => {
+    const stopping = (error: Error) =>
+      batchHandler((_records, contexts) => {
+        contexts[0]!.acknowledge();
+        contexts[2]!.acknowledge();
+        contexts[3]!.deadLetter();
+        throw error;
+      });
+    const four = [...three, { value: 4 }];
+    const kinds = async (error: Error) =>
+      (await outcomesOf([stopping(error)], four)).map((outcome) =>
+        outcome.kind === 'failed' ? outcome.reason : outcome.kind,
+      );
+    expect(await kinds(stopped)).toEqual([
+      'succeeded',
+      'retry-exhausted',
+      'discarded',
+      'handler-gave-up',
+    ]);
+    // The error names no record, so the first unfinished one is delivered again, alone.
+    const nowhere = await kinds(new Error('boom'));
+    expect(nowhere).toEqual(['discarded', 'unattributed', 'discarded', 'handler-gave-up']);
+  });
+
+  it('hands one record back, and the others are done', async () => {
+    const handler = batchHandler((_records, contexts) => contexts[1]!.handBack({ delayMs: 50 }));
+    expect(await outcomesOf([handler], three)).toEqual([
+      succeeded,
+      { kind: 'handed-back', delayMs: 50 },
+      succeeded,
+    ]);
+  });
+});
+
+describe('A batch handler that returns results', () => {
+  const { success, retryable, error } = ConsumerResult;
+  const answering = (answer: unknown) => outcomesOf([batchHandler(() => answer)], three);
+  const kinds = async (answer: unknown) => (await answering(answer)).map(({ kind }) => kind);
+
+  it('returns one result per record', async () => {
+    const outcomes = await answering([undefined, retryable('no stock'), success()]);
+    expect(outcomes).toEqual([
+      succeeded,
+      failedWith(expect.objectContaining({ code: 'RETRYABLE_RESULT', message: 'no stock' })),
+      succeeded,
+    ]);
+  });
+
+  it('may fail several records', async () => {
+    const answer = Promise.resolve([error('a'), success(), error('b')]);
+    expect(await kinds(answer)).toEqual(['failed', 'succeeded', 'failed']);
+  });
+
+  it('may return one result for all: the records are then delivered one by one', async () => {
+    expect(await kinds(success())).toEqual(['succeeded', 'succeeded', 'succeeded']);
+    expect(await answering(retryable('down'))).toMatchObject([
+      { kind: 'failed', reason: 'unattributed' },
+      handedBack,
+      handedBack,
+    ]);
+  });
+
+  it('fails if it returns too few or too many, and no record is done', async () => {
+    expect(await answering([success()])).toMatchObject([
+      { kind: 'failed', error: { message: expect.stringContaining('1 results for 3 records') } },
+      handedBack,
+      handedBack,
+    ]);
+  });
+
+  it.each([[[1, 2, 3]], ['done'], [[]]])('%j means success', async (answer) => {
+    expect(await kinds(answer)).toEqual(['succeeded', 'succeeded', 'succeeded']);
+  });
+});
+
+describe('A slice that takes several calls', () => {
+  const typed = ['A', 'B', 'A'].map((type, value) => ({ type, value }));
+  const isSlow = z.number().refine(async () => true);
+
+  it('is prepared once, and gets its outcomes call by call', async () => {
+    const filter = jest.fn(() => true);
+    const handlers = ['A', 'B'].map((type) => batchHandler(keep, { type, filter }));
+    const processor = processorOf(handlers);
+    const slice = typed.map((given) => deliveryOf(given));
+    for (const from of [0, 1, 2])
+      expect(await processor.processSlice!(slice.slice(from))).toEqual([succeeded]);
+    expect(calls).toEqual([[0], [1], [2]]);
+    expect(filter).toHaveBeenCalledTimes(3);
+  });
+
+  it('reaches no handler if it is cancelled while it is prepared', async () => {
+    const paused = new AbortController();
+    const processor = processorOf([batchHandler(keep, { payload: isSlow })]);
+    const outcomes = processor.processSlice!(
+      three.map((given) => deliveryOf(given, { waitSignal: paused.signal })),
+    );
+    paused.abort();
+    expect(await outcomes).toEqual([]);
+    expect(calls).toEqual([]);
+    const one = deliveryOf({ value: 1 }, { waitSignal: paused.signal });
+    expect(await processor.process(one)).toEqual(handedBack);
+    expect(calls).toEqual([]);
+  });
+});
+
+describe('Records of a slice that never reach the handler', () => {
+  const broken = { value: Buffer.from('{') };
+
+  it('fail in their place: those before are handled, those after are delivered again', async () => {
+    const outcomes = await outcomesOf([batchHandler(keep)], [{ value: 1 }, broken, { value: 3 }]);
+    expect(outcomes).toEqual([
+      succeeded,
+      {
+        kind: 'failed',
+        reason: 'not-called',
+        attempts: 1,
+        error: expect.objectContaining({ code: 'DESERIALIZATION' }) as unknown,
+      },
+      handedBack,
+    ]);
+    expect(calls).toEqual([[1]]);
+  });
+
+  it('fail alone if the first record is bad', async () => {
+    const outcomes = await outcomesOf([batchHandler(keep)], [broken, { value: 2 }]);
+    expect(outcomes.map(({ kind }) => kind)).toEqual(['failed', 'handed-back']);
+    expect(calls).toEqual([]);
+  });
+
+  it('fail in their place with asynchronous validation', async () => {
+    const payload = z.number().refine(async (value) => value < 3, 'too big');
+    const outcomes = await outcomesOf([batchHandler(keep, { payload })], three);
+    expect(outcomes.map(({ kind }) => kind)).toEqual(['succeeded', 'succeeded', 'failed']);
+    expect(calls).toEqual([[1, 2]]);
+  });
+
+  it('are discarded without splitting the slice', async () => {
+    const filter = ({ value }: EventRecord) => value !== 2;
+    expect(await outcomesOf([batchHandler(keep, { filter })], three)).toEqual([
+      succeeded,
+      { kind: 'discarded', reason: 'filtered' },
+      succeeded,
+    ]);
+    expect(calls).toEqual([[1, 3]]);
+  });
+
+  it('do not shift the place of a failure', async () => {
+    const error = new BatchProcessingException(1, 'third of the slice, second of the call');
+    const filter = ({ value }: EventRecord) => value !== 2;
+    const handler = batchHandler(() => Promise.reject(error), { filter });
+    expect(await outcomesOf([handler], [...three, { value: 4 }])).toEqual([
+      succeeded,
+      { kind: 'discarded', reason: 'filtered' },
+      failedWith(error),
+      handedBack,
+    ]);
+  });
+
+  it('may be all of them', async () => {
+    const handler = batchHandler(keep, { filter: () => false });
+    expect((await outcomesOf([handler], three)).map(({ kind }) => kind)).toEqual(
+      Array(3).fill('discarded'),
+    );
+    expect(calls).toEqual([]);
+  });
+});
+
+describe('Several batch handlers', () => {
+  it('get the segments of their types in order, and a failure ends the slice', async () => {
+    const slice = ['A', 'A', 'B', 'A'].map((type, value) => ({ type, value }));
+    const failing = batchHandler(() => Promise.reject(new Error('B')), { type: 'B' });
+    const outcomes = await outcomesOf([batchHandler(keep, { type: 'A' }), failing], slice);
+    expect(outcomes.map(({ kind }) => kind)).toEqual([
+      'succeeded',
+      'succeeded',
+      'failed',
+      'handed-back',
+    ]);
+    expect(calls).toEqual([[0, 1]]);
+  });
+});
+
+describe('Any slice', () => {
+  const kinds = fc.constantFrom('good', 'other', 'filtered', 'broken', 'unknown', 'failing');
+
+  it('ends at the first call with a record that is not done, and keeps the order', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(kinds, { minLength: 1, maxLength: 12 }), async (slice) => {
+        const seen: number[] = [];
+        const handle: SliceHandler<never> = async (
+          records: readonly EventRecord<{ kind: string; index: number }>[],
+        ) => {
+          for (const [position, { value }] of records.entries()) {
+            if (value.kind === 'failing') throw new BatchProcessingException(position, 'x');
+            seen.push(value.index);
+          }
+        };
+        const filter = ({ value }: EventRecord) => (value as { kind: string }).kind !== 'filtered';
+        const outcomes = await outcomesOf(
+          [batchHandler(handle, { type: 'good', filter }), batchHandler(handle, { type: 'other' })],
+          slice.map((kind, index) => ({
+            type: ['other', 'unknown'].includes(kind) ? kind : 'good',
+            value: kind === 'broken' ? Buffer.from('{') : { kind, index },
+          })),
+        );
+        const end = slice.findIndex((kind) => kind === 'broken' || kind === 'failing');
+        for (const [index, kind] of slice.entries()) {
+          const expected = expectedKind(kind, index, end);
+          // Outcomes of discarded records behind the end make no difference.
+          const allowed = expected === 'left' ? ['discarded', 'handed-back'] : [expected];
+          expect(allowed).toContain(outcomes[index]?.kind);
+        }
+        const done = slice.flatMap((kind, index) =>
+          ['good', 'other'].includes(kind) && (end === -1 || index < end) ? [index] : [],
+        );
+        expect(seen).toEqual(done);
+      }),
+    );
+  });
+});
+
+function expectedKind(kind: string, index: number, end: number): string {
+  if (end !== -1 && index === end) return 'failed';
+  const isDone = kind === 'filtered' || kind === 'unknown';
+  if (end !== -1 && index > end) return isDone ? 'left' : 'handed-back';
+  return isDone ? 'discarded' : 'succeeded';
+}

@@ -1,0 +1,69 @@
+import type { Runtime } from '@nest-event-bus/broker/runtime';
+import { isBadMessage } from '../../failures/faults/bad-messages.js';
+import { isPromiseLike } from '../and-then.js';
+import type { PreparationStep, Prepared } from '../pipeline-step.js';
+import type { RecordCall } from '../record-call.js';
+import { DeliveryRetry } from '../resilience/delivery-retry.js';
+import type { RetryConfig } from '../resilience/retry-config-factory.js';
+import { StopRetrying } from '../resilience/stop-retrying.js';
+import { failedWith } from '../to-error.js';
+
+export interface PreparationOptions {
+  readonly steps: readonly PreparationStep[];
+  readonly retry: RetryConfig;
+  readonly runtime: Runtime;
+}
+
+/** Runs the preparation steps of a record, before each call of its handler. */
+export class Preparation {
+  readonly #steps: readonly PreparationStep[];
+  readonly #retry: RetryConfig;
+  readonly #runtime: Runtime;
+
+  constructor({ steps, retry, runtime }: PreparationOptions) {
+    this.#steps = steps;
+    this.#retry = retry;
+    this.#runtime = runtime;
+  }
+
+  /** Throws or rejects if something is wrong with the record. A promise only if a step returns one. */
+  prepare(call: RecordCall, firstStep = 0): Prepared | Promise<Prepared> {
+    for (let index = firstStep; index < this.#steps.length; index++) {
+      const prepared = this.#steps[index]!(call);
+      if (isPromiseLike(prepared)) return this.#continueAfter(prepared, call, index + 1);
+      if (prepared !== undefined) return prepared;
+    }
+    return undefined;
+  }
+
+  #continueAfter(
+    pending: Promise<Prepared>,
+    call: RecordCall,
+    nextStep: number,
+  ): Promise<Prepared> {
+    if (nextStep === this.#steps.length) return pending;
+    return pending.then((prepared) => prepared ?? this.prepare(call, nextStep));
+  }
+
+  /**
+   * Prepares the record of a first call again. A filter or a rule of a payload may ask a database,
+   * and that may be down. The record is then prepared as often, and with the same waits, as its
+   * handler would be called. No idempotency claim is held meanwhile, and the circuit breaker, which
+   * is about the handler, does not count these tries. Never throws or rejects.
+   */
+  prepareAgain(firstError: unknown, call: RecordCall): Prepared | Promise<Prepared> {
+    return isBadMessage(firstError) ? failedWith(firstError) : this.#retryAfter(firstError, call);
+  }
+
+  async #retryAfter(firstError: unknown, call: RecordCall): Promise<Prepared> {
+    try {
+      const retry = new DeliveryRetry(this.#retry, call.delivery, this.#runtime);
+      return await retry.execute(({ attempt }) => {
+        if (attempt === 1) throw firstError;
+        return this.prepare(call);
+      });
+    } catch (error) {
+      return error instanceof StopRetrying ? error.outcome : failedWith(error);
+    }
+  }
+}

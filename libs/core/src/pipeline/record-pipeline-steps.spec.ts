@@ -1,0 +1,157 @@
+import { VirtualRuntime } from '@nest-event-bus/broker/runtime';
+import { EVENTBUS_DEFAULTS } from '../config/defaults.js';
+import { succeeded, type Outcome } from '../model/outcomes/outcome.js';
+import { memoryIdempotencyStore } from './idempotency/memory-idempotency-store.js';
+import type { PipelineStep } from './pipeline-step.js';
+import {
+  batchHandler,
+  bindingOf,
+  deliveryOf,
+  handler,
+  pipelineParts,
+  processorOf,
+  retryOf,
+} from './pipeline.spec-support.js';
+import type { Preparation } from './preparation/preparation.js';
+import type { RecordCall } from './record-call.js';
+import {
+  recordPipelineSteps,
+  type RecordPipelineParts,
+  type StepAroundHandler,
+} from './record-pipeline.js';
+import type { FailureRouting } from './routing/failure-routing-step.js';
+import type { SliceTransactions } from './transactions/slice-transactions.js';
+
+const keep = handler(() => undefined);
+const routing: FailureRouting = {
+  router: { route: async () => succeeded, routeWithoutCall: async () => succeeded },
+  retryTopic: { isForeign: () => false, dueAt: ({ offset }) => offset * 1_000 },
+};
+const everything: Partial<RecordPipelineParts> = {
+  binding: bindingOf({
+    idempotency: { ...EVENTBUS_DEFAULTS.binding.idempotency, store: memoryIdempotencyStore() },
+    schemaVersion: { from: 'schema-version', supported: ['1'] },
+  }),
+  routing,
+  transactions: { settle: async () => [] } as unknown as SliceTransactions,
+};
+
+/** Counts outcomes: an example of a step that a contributor could add. */
+class CountingStep implements PipelineStep {
+  readonly counted: string[] = [];
+
+  constructor(private readonly next: PipelineStep) {}
+
+  async process(call: RecordCall): Promise<Outcome> {
+    const outcome = await this.next.process(call);
+    this.counted.push(outcome.kind);
+    return outcome;
+  }
+
+  async processSlice(slice: readonly RecordCall[]): Promise<readonly Outcome[]> {
+    const outcomes = await this.next.processSlice(slice);
+    this.counted.push(...outcomes.map(({ kind }) => kind));
+    return outcomes;
+  }
+}
+
+describe('recordPipelineSteps', () => {
+  const namesOf = (around: readonly StepAroundHandler[]): readonly string[] => {
+    const next = {} as PipelineStep;
+    return around.map((step) => step(next, {} as Preparation).constructor.name);
+  };
+
+  it('lists the steps around the handler from the outside to the inside', () => {
+    expect(namesOf(recordPipelineSteps(pipelineParts([keep], everything)).around)).toEqual([
+      'FailureRoutingStep',
+      'SharedTransactionStep',
+      'PrepareRecordStep',
+      'IdempotencyInterceptor',
+      'RecordTransactionStep',
+    ]);
+  });
+
+  it('lists the same steps for a batch handler, which gets its records as a slice', () => {
+    const parts = pipelineParts([batchHandler(() => undefined)], { routing });
+    expect(namesOf(recordPipelineSteps(parts).around)).toEqual([
+      'FailureRoutingStep',
+      'PrepareSliceStep',
+    ]);
+  });
+
+  it('leaves out the steps that the binding does not use', () => {
+    const { around, preparation } = recordPipelineSteps(pipelineParts([keep]));
+    expect(namesOf(around)).toEqual(['PrepareRecordStep']);
+    // The two steps decode the value and select the handler.
+    expect(preparation).toHaveLength(2);
+  });
+
+  it('has a preparation step for each thing that a handler or the binding asks for', () => {
+    const asking = handler(() => undefined, { filter: () => true, payload: class {} });
+    const { preparation } = recordPipelineSteps(pipelineParts([asking], everything));
+    expect(preparation).toHaveLength(5);
+  });
+});
+
+describe('createRecordPipeline', () => {
+  const withCounting = (of: typeof keep) => {
+    const steps = recordPipelineSteps(pipelineParts([of]));
+    const added: CountingStep[] = [];
+    const counting: StepAroundHandler = (next) => {
+      const step = new CountingStep(next);
+      added.push(step);
+      return step;
+    };
+    const processor = processorOf([of], {}, { ...steps, around: [counting, ...steps.around] });
+    return { processor, counted: added[0]!.counted };
+  };
+
+  it('runs a step that is added to the list', async () => {
+    const { processor, counted } = withCounting(keep);
+    await processor.process(deliveryOf());
+    await processor.process(deliveryOf({ value: Buffer.from('no JSON') }));
+    expect(counted).toEqual(['succeeded', 'failed']);
+  });
+
+  it('runs an added step for the slices of a batch handler', async () => {
+    const { processor, counted } = withCounting(batchHandler(() => undefined));
+    await processor.processSlice!([deliveryOf({ offset: 1 }), deliveryOf({ offset: 2 })]);
+    expect(counted).toEqual(['succeeded', 'succeeded']);
+  });
+
+  it('runs a preparation step that is added to the list before each call of the handler', async () => {
+    const handled: unknown[] = [];
+    const failing = handler(({ value }) => {
+      handled.push(value);
+      throw new Error('boom');
+    });
+    const runtime = new VirtualRuntime({ startAt: deliveryOf().receivedAt });
+    const binding = bindingOf({ retry: retryOf({ maxAttempts: 2 }) });
+    const steps = recordPipelineSteps(pipelineParts([failing], { binding, runtime }));
+    const replace = (call: RecordCall) => {
+      call.value = `call ${call.number}`;
+      return undefined;
+    };
+    const [decode, ...others] = steps.preparation;
+    const preparation = [decode!, replace, ...others];
+    const processor = processorOf([failing], { binding, runtime }, { ...steps, preparation });
+    const outcome = processor.process(deliveryOf());
+    await runtime.advance(1_000);
+    expect(await outcome).toMatchObject({ kind: 'failed', attempts: 2 });
+    expect(handled).toEqual(['call 1', 'call 2']);
+  });
+
+  it('ends a record at a preparation step that returns an outcome', () => {
+    const steps = recordPipelineSteps(pipelineParts([keep]));
+    const discarded: Outcome = { kind: 'discarded', reason: 'too old' };
+    const preparation = [...steps.preparation, () => discarded];
+    const processor = processorOf([keep], {}, { ...steps, preparation });
+    expect(processor.process(deliveryOf())).toBe(discarded);
+  });
+
+  it('tells when a record of a retry topic is due, and nothing for the main topic', () => {
+    const { record } = deliveryOf({ offset: 5 });
+    expect(processorOf([keep], { routing }).dueAt?.(record)).toBe(5_000);
+    expect(processorOf([keep]).dueAt).toBeUndefined();
+  });
+});
