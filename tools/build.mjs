@@ -1,4 +1,4 @@
-// Builds every package: TypeScript's own build mode, then the two things it does not do.
+// Builds every package with TypeScript's build mode, then does two things that it does not do.
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -29,7 +29,7 @@ function markAsCommonJs(folder) {
 }
 
 /**
- * What was built from a source that is gone would otherwise be packed for ever.
+ * Removes output whose source is gone; otherwise it would be packed forever.
  * @param {string} library
  * @param {string} output
  */

@@ -1,4 +1,5 @@
-// Who imports whom, and who asks the clock: the rules of ARCHITECTURE.md that a compiler does not know.
+// Checks the rules of ARCHITECTURE.md that a compiler does not know: who may import whom, and who may read
+// the clock.
 import { join } from 'node:path';
 import { findAmbientTime } from './boundaries/ambient-time.mjs';
 import { findForbiddenImports } from './boundaries/import-direction.mjs';
@@ -13,4 +14,4 @@ const offences = [
 
 for (const { path, line, message } of offences) console.error(`${path}:${line} ${message}`);
 if (offences.length > 0) process.exitCode = 1;
-else console.log(`boundaries: ${sources.length} files, nothing to object to`);
+else console.log(`boundaries: ${sources.length} files, no forbidden import or use`);

@@ -1,6 +1,6 @@
 import { recordCounts, recordRemark } from './counts.mjs';
 
-/** Tells whoever asked (see counts.mjs) how many tests passed and failed, and which failed. */
+/** Reports how many tests passed and failed, and which failed, if counts.mjs asks for it. */
 export default class CountReporter {
   /**
    * @param {unknown} _contexts

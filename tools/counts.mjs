@@ -1,5 +1,5 @@
-// What ran, for a sum over several commands: each appends lines to the file named by COUNTS_FILE,
-// two numbers for tests passed and failed, or a remark that begins with '#'.
+// Counts for a sum over several commands. Each appends lines to the file named by COUNTS_FILE: two numbers
+// for passed and failed tests, or a remark that begins with '#'.
 import { appendFileSync } from 'node:fs';
 
 /** @param {{ passed: number, failed: number }} counts */

@@ -7,7 +7,7 @@ import ts from 'typescript';
 /** @typedef {{ path: string, text: string }} SourceText */
 /** @typedef {{ description: string, defaultValue: string | undefined }} Doc */
 /**
- * One option, or an object with options below it, whose class is `nested`.
+ * An option, or an object with options below it, whose class is `nested`.
  * @typedef {Doc & { name: string, type: string, nested: string | undefined, kind: string }} Property
  */
 /** @typedef {{ base: string | undefined, properties: readonly Property[] }} PropertyClass */

@@ -1,4 +1,4 @@
-// Packs every library, installs the tarballs into throw-away apps and runs test/pack/cases.mjs there.
+// Packs every library, installs the tarballs into temporary apps and runs test/pack/cases.mjs there.
 import { cp, mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import ts from 'typescript';
 
 /**
- * What each library shows to its users: by entry point, every export's kind and name, sorted.
+ * Reads the public API of each library: by entry point, the kind and name of every export, sorted.
  * @param {string} root of the repository
  * @returns {Map<string, string[]>}
  */

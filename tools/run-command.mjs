@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 const LONGEST_MS = 240_000;
 
 /**
- * Runs a command to its end and gives what it wrote to stdout; rejects with all it wrote when it fails.
+ * Runs a command and returns its standard output; if the command fails, rejects with its complete output.
  * @param {string} command
  * @param {readonly string[]} args
  * @param {{ cwd: string }} options

@@ -1,5 +1,5 @@
 /**
- * What is wrong with the contents of a package's tarball.
+ * Lists what is wrong with the contents of a package's tarball.
  * @param {{ exports: unknown, main: string, types: string, typesVersions?: unknown }} manifest
  * @param {readonly string[]} files
  * @returns {string[]}

@@ -1,4 +1,4 @@
-// npm run bench -- driver [part ...]: our driver against raw kafkajs, on one broker, in one run.
+// npm run bench -- driver [part ...]: our driver compared with raw kafkajs, on one broker, in one run.
 import { join } from 'node:path';
 import { KafkaServer } from '@nest-event-bus/testing';
 import { kafkajs } from '@nest-event-bus/broker/kafkajs';

@@ -1,5 +1,5 @@
-// npm run bench -- idle [--rounds 2] [--seconds 40]: 80 sessions that have nothing to do against 80 raw kafkajs
-// consumers at their default, each side in a process of its own, on one broker with the stock group settings.
+// npm run bench -- idle [--rounds 2] [--seconds 40]: 80 idle sessions compared with 80 raw kafkajs consumers
+// with default options. Each side runs in a process of its own, on one broker with default group settings.
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { KafkaServer } from '@nest-event-bus/testing';

@@ -1,6 +1,6 @@
-// npm run bench -- pipeline [part ...]: a handler on the event bus, with everything on, against what else reads a topic
-// in Node, on one broker with the stock group settings, in one run. `--cpu` measures throughput by
-// processor time, for a machine that is busy with other things.
+// npm run bench -- pipeline [part ...]: a handler on the event bus with all features enabled, compared with
+// other ways to consume a topic in Node, on one broker with default group settings, in one run. `--cpu`
+// measures throughput by processor time, for a machine that is busy with other things.
 import { join } from 'node:path';
 import { kafkajs } from '@nest-event-bus/broker/kafkajs';
 import { KafkaServer } from '@nest-event-bus/testing';

@@ -1,11 +1,11 @@
-// npm run bench -- profile [async] [functions]: where the time goes between the broker and a handler that does nothing,
-// with everything on, by the rooms of this project or by function.
+// npm run bench -- profile [async] [functions]: where time is spent between the broker and an empty handler
+// with all features enabled, by folder of this project or by function.
 import { kafkajs } from '@nest-event-bus/broker/kafkajs';
 import { KafkaServer } from '@nest-event-bus/testing';
 import { EVERYTHING_ON } from './support/bus.mjs';
 import { busRate } from './support/bus-rate.mjs';
 import { fillTopic } from './support/fill-topic.mjs';
-import { functionOf, roomOf, whereTimeGoes } from './support/where-time-goes.mjs';
+import { functionOf, folderOf, whereTimeGoes } from './support/where-time-goes.mjs';
 
 const RECORDS = 400_000;
 const WARM_UPS = 2;
@@ -20,7 +20,7 @@ try {
   const topic = await fillTopic({ driver, admin }, 'bench-profile', { records: RECORDS });
   const isAsync = asked.includes('async');
   const binding = { admin, brokers, topic, records: RECORDS, ackMode: 'MANUAL', ...EVERYTHING_ON };
-  const placeOf = asked.includes('functions') ? functionOf : roomOf;
+  const placeOf = asked.includes('functions') ? functionOf : folderOf;
   const run = (observe) => busRate({ ...binding, isAsync, observe });
   for (let warmUp = 0; warmUp < WARM_UPS; warmUp++) await run();
   await run(async (read) => {

@@ -1,5 +1,5 @@
-// npm run bench -- retry-delay: how long after its due time a record in a retry topic reaches its handler, on one
-// broker with the stock group settings, while the main topic is under load.
+// npm run bench -- retry-delay: how long after its due time a record in a retry topic reaches its handler, on
+// one broker with default group settings, while the main topic is under load.
 import { join } from 'node:path';
 import { KafkaServer } from '@nest-event-bus/testing';
 import { kafkajs } from '@nest-event-bus/broker/kafkajs';

@@ -1,5 +1,5 @@
-// npm run bench -- soak [--minutes 10]: a process that consumes, commits, sends, pauses, seeks, rebalances and transacts
-// all the time, on one broker. Its memory must not grow.
+// npm run bench -- soak [--minutes 10]: a process that consumes, commits, sends, pauses, seeks, rebalances
+// and uses transactions all the time, on one broker. Its memory must not grow.
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { KafkaServer } from '@nest-event-bus/testing';

@@ -1,5 +1,5 @@
-// npm run bench -- start: an application of 50 bindings with three retry tiers each, against as many raw kafkajs
-// consumers, on one broker with the stock group settings, in one run.
+// npm run bench -- start: an application of 50 bindings with three retry tiers each, compared with as many
+// raw kafkajs consumers, on one broker with default group settings, in one run.
 import { join } from 'node:path';
 import { KafkaServer } from '@nest-event-bus/testing';
 import { kafkajs } from '@nest-event-bus/broker/kafkajs';

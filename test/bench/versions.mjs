@@ -1,6 +1,6 @@
-// npm run bench -- versions --other <folder>: the throughput of this checkout against that of another
-// one (built, for example a clone of an earlier commit), on one broker. Each run is a process of its
-// own; the two take turns. `--cpu` measures by processor time, `--runs 5` says how often.
+// npm run bench -- versions --other <folder>: the throughput of this checkout compared with another one
+// (built, for example a clone of an earlier commit), on one broker. Each run is a process of its own; the two
+// take turns. `--cpu` measures by processor time, `--runs 5` says how often.
 import { fork } from 'node:child_process';
 import { join, resolve } from 'node:path';
 import { kafkajs } from '@nest-event-bus/broker/kafkajs';
@@ -60,7 +60,7 @@ async function compare(handler, topic) {
 /** @returns {Promise<number>} */
 async function rateOf(folder, { topic, handler }) {
   const { brokers } = kafka;
-  // Each process names its groups alike, so that the groups of the one before have to go.
+  // Processes use the same group names, so the groups of the previous one are deleted.
   for (const { groupId } of await admin.groups()) await admin.deleteGroup(groupId);
   const settings = { folder, brokers, topic, handler, records: RECORDS };
   const args = [JSON.stringify(settings), ...(byProcessorTime ? ['--cpu'] : [])];

@@ -1,12 +1,12 @@
 import { reporters, shared } from '../../jest.config.mjs';
 
-/** Real brokers that are killed, frozen and cut off: `npm run test:chaos`. */
+/** Real brokers that are killed, frozen and disconnected: `npm run test:chaos`. */
 export default {
   ...shared,
   reporters,
   displayName: 'chaos',
   testMatch: ['<rootDir>/test/chaos/**/*.chaos.ts'],
-  // One broker for the suites that leave it in peace and torment its clients.
+  // A shared broker for the suites that only disturb its clients.
   globalSetup: '<rootDir>/test/integration/support/global-setup.mjs',
   globalTeardown: '<rootDir>/test/integration/support/global-teardown.mjs',
 };

@@ -1,24 +1,24 @@
-// What the packed packages are tried in: one throw-away app per entry, installed once for all its cases.
+// Cases for the packed packages: one temporary app per entry, installed once for all its cases.
 import { createRequire } from 'node:module';
 
-/** The repository's own compiler (TypeScript 6), so that an app may have another one or none. */
+/** The compiler of the repository (TypeScript 6), so that an app may have another one or none. */
 const compiler = createRequire(import.meta.url).resolve('typescript/lib/tsc.js');
 const jest = 'node_modules/jest/bin/jest.js';
 
 /**
  * @typedef {object} Case
  * @property {string} promise
- * @property {string[]} node  the arguments of the node process that shows it
+ * @property {string[]} node  arguments of the node process that checks it
  *
  * @typedef {object} Share
- * @property {string} from  a file or a folder of the repository
- * @property {string} to  its place in the app
+ * @property {string} from  file or folder of the repository
+ * @property {string} to  path in the app
  *
  * @typedef {object} App
  * @property {string} name
  * @property {string} folder  under test/pack/apps
- * @property {Record<string, string>} [pins]  versions of packages, instead of the newest that fit
- * @property {Share[]} receives  what it has in common with other apps
+ * @property {Record<string, string>} [pins]  package versions, instead of the newest permitted ones
+ * @property {Share[]} receives  files that it shares with other apps
  * @property {Case[]} cases
  */
 
@@ -31,9 +31,15 @@ const specs = [
 ];
 
 const loads = [
-  { promise: 'import finds every entry point, and a record goes through', node: ['import.mjs'] },
-  { promise: 'require finds every entry point, and a record goes through', node: ['require.cjs'] },
-  { promise: 'import and require give the same classes', node: ['one-class.mjs'] },
+  {
+    promise: 'import loads every entry point, and a record is sent and received',
+    node: ['import.mjs'],
+  },
+  {
+    promise: 'require loads every entry point, and a record is sent and received',
+    node: ['require.cjs'],
+  },
+  { promise: 'import and require return the same classes', node: ['one-class.mjs'] },
 ];
 
 /** @param {readonly string[]} resolutions */
@@ -50,7 +56,7 @@ const nativeJest = {
 };
 
 /**
- * The lower ends of core's peer ranges. 12.0.0 itself cannot be installed: it asks for Nest 11.
+ * Lowest versions of core's peer ranges. Version 12.0.0 itself cannot be installed, because it requires Nest 11.
  * @param {{ nest: string, terminus: string, classValidator: string }} versions
  */
 const lowest = ({ nest, terminus, classValidator }) => ({
@@ -70,7 +76,8 @@ export const apps = [
     name: 'plain',
     folder: 'plain',
     receives: [loading, declarations],
-    // node16 from CommonJS: with Nest 12, which is ES modules only, its own declarations fail there.
+    // Tests node16 resolution from CommonJS only with Nest 11: Nest 12 is ES modules only, and its own
+    // declarations fail there.
     cases: [...loads, ...compiles(['node10', 'node16', 'bundler'])],
   },
   {
@@ -79,7 +86,7 @@ export const apps = [
     receives: [loading],
     cases: [
       {
-        promise: 'everything but /terminus loads, which says what it needs',
+        promise: 'every entry point loads except /terminus, whose error names the missing package',
         node: ['check.mjs'],
       },
     ],

@@ -5,7 +5,7 @@ import { readSources } from '../../tools/boundaries/source-tree.mjs';
 const offencesOf = (text: string, path = 'libs/broker/src/memory/a.ts') =>
   findAmbientTime([{ path, text }]);
 
-describe('time, timers and chance come from the Runtime', () => {
+describe('Time, timers and random numbers', () => {
   it.each([
     'const t = Date.now();',
     "const t = Date['now']();",
@@ -41,7 +41,7 @@ describe('time, timers and chance come from the Runtime', () => {
     "import * as c from 'node:crypto'; c.randomFillSync(bytes);",
     'crypto.getRandomValues(bytes);',
     'const t = process.hrtime.bigint();',
-  ])('%s is refused', (text) => {
+  ])('are refused if they bypass the Runtime: %s', (text) => {
     expect(offencesOf(text)).toHaveLength(1);
   });
 
@@ -61,11 +61,11 @@ describe('time, timers and chance come from the Runtime', () => {
     'const clock = { setTimeout: run, performance: 1 };',
     'function measure(performance: Meter) { return performance.read(); }',
     "const text = 'setTimeout(run, 5)'; // Date.now()",
-  ])('%s is welcome', (text) => {
+  ])('are accepted: %s', (text) => {
     expect(offencesOf(text)).toEqual([]);
   });
 
-  it('names the file and the line', () => {
+  it('are reported with file and line', () => {
     expect(offencesOf('const a = 1;\nconst t = Date.now();')).toMatchObject([
       { path: 'libs/broker/src/memory/a.ts', line: 2 },
     ]);
@@ -76,19 +76,19 @@ describe('time, timers and chance come from the Runtime', () => {
     'libs/broker/src/runtime/virtual-runtime.ts',
     'libs/broker/src/memory/a.spec.ts',
     'libs/broker/src/memory/a.spec-support.ts',
-  ])('%s is exempt', (path) => {
+  ])('may be used directly in %s', (path) => {
     expect(offencesOf('setTimeout(run, 5);', path)).toEqual([]);
   });
 
   it.each(['libs/broker/src/runtime/waiting.ts', 'libs/testing/src/kafka-server.ts'])(
-    '%s is not exempt',
+    'may not be used directly in %s',
     (path) => {
       expect(offencesOf('setTimeout(run, 5);', path)).toHaveLength(1);
     },
   );
 });
 
-it('the libraries keep this rule', () => {
+it('The libraries use time and random numbers through the Runtime only', () => {
   const sources = readSources(join(__dirname, '../..'));
   expect(sources.length).toBeGreaterThan(10);
   expect(findAmbientTime(sources)).toEqual([]);

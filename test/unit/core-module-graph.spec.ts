@@ -8,7 +8,7 @@ import { readSources } from '../../tools/boundaries/source-tree.mjs';
 const root = join(__dirname, '../..');
 const sources = new Map(readSources(root).map(({ path, text }) => [path, text]));
 
-/** What an entry point reaches, over all files of ours. Types count: its declarations name them. */
+/** Returns all files and packages that an entry point reaches. Types count, because its declarations name them. */
 function reachedFrom(entryPoint: string) {
   const files = new Set([fileOf(entryPoint)]);
   const packages = new Set<string>();
@@ -50,7 +50,7 @@ interface Manifest {
   readonly peerDependenciesMeta?: Record<string, { readonly optional?: boolean }>;
 }
 
-/** What is there wherever the library is installed. */
+/** Packages that are installed with the library in any case. */
 function alwaysInstalled(library: string): readonly string[] {
   const path = join(root, 'libs', library, 'package.json');
   const manifest = JSON.parse(readFileSync(path, 'utf8')) as Manifest;
@@ -62,9 +62,9 @@ function alwaysInstalled(library: string): readonly string[] {
   ];
 }
 
-describe('whoever imports the event bus loads nothing that he did not ask for', () => {
+describe('An import of the event bus', () => {
   it.each(['@nest-event-bus/core', '@nest-event-bus/core/presets'])(
-    '%s reaches only what is installed with it',
+    '%s reaches only packages that are installed with it',
     (entryPoint) => {
       const { packages } = reachedFrom(entryPoint);
       const installed = [...alwaysInstalled('core'), ...alwaysInstalled('broker')];
@@ -72,9 +72,10 @@ describe('whoever imports the event bus loads nothing that he did not ask for', 
     },
   );
 
-  // Their CommonJS under Nest 12 breaks native-ESM Jest, and registering them twice breaks applications.
+  // Under Nest 12 their CommonJS breaks Jest with native ES modules, and a second registration breaks
+  // applications.
   it.each(['@nestjs/terminus', '@nestjs/schedule', '@willsoto/nestjs-prometheus', 'prom-client'])(
-    '%s is not part of it, nor required by package.json',
+    'does not load %s, nor require it in package.json',
     (name) => {
       for (const entryPoint of ['@nest-event-bus/core', '@nest-event-bus/core/presets']) {
         expect(reachedFrom(entryPoint).packages).not.toContain(name);
@@ -83,7 +84,7 @@ describe('whoever imports the event bus loads nothing that he did not ask for', 
     },
   );
 
-  it('the walk follows the imports: it finds Nest from the root, and Terminus from /terminus', () => {
+  it('is followed by this spec: it finds Nest from the root and Terminus from /terminus', () => {
     const { files, packages } = reachedFrom('@nest-event-bus/core');
     expect(packages).toEqual(expect.arrayContaining(['@nestjs/common', '@nestjs/core', 'kafkajs']));
     expect(files).toEqual(

@@ -8,7 +8,7 @@ import { pageAt } from './docs-pages.js';
 
 const libraries = join(__dirname, '../../libs');
 
-/** What a class says about its errors, or what the class above it says. */
+/** Properties that a class defines for its errors, itself or by its base class. */
 interface ErrorFacts {
   readonly code?: string;
   readonly retriable?: 'yes' | 'no' | 'depends';
@@ -47,7 +47,7 @@ function readClass(node: ts.ClassDeclaration): readonly [string, DeclaredError] 
   ];
 }
 
-/** A value that the constructor decides depends on the failure. */
+/** If the constructor decides the value, it depends on the failure. */
 function retriableOf(node: ts.ClassDeclaration): ErrorFacts['retriable'] {
   const value = initializerOf(node, 'retriable');
   if (value !== undefined) return value === 'true' ? 'yes' : 'no';
@@ -103,7 +103,7 @@ describe('The error reference', () => {
   });
 
   it.each(rows.filter(({ cells }) => cells.length === 4))(
-    'gives code and retriable of $name as the code has them',
+    'states code and retriable of $name as in the code',
     ({ name, cells: [code, retriable] }) => {
       expect({ code, retriable }).toEqual({
         code: `\`${factsOf(name).code}\``,
@@ -112,7 +112,7 @@ describe('The error reference', () => {
     },
   );
 
-  it.each(rows)('names cause and remedy of $name', ({ name, cells }) => {
+  it.each(rows)('states cause and remedy of $name', ({ name, cells }) => {
     expect(cells).toHaveLength(withoutCode.includes(name) ? 2 : 4);
     expect(cells.slice(-2).every((cell) => cell.length > 3)).toBe(true);
   });

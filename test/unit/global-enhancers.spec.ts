@@ -18,7 +18,7 @@ import { APP_GUARD, APP_INTERCEPTOR } from '@nestjs/core';
 import { Test } from '@nestjs/testing';
 import { catchError, of } from 'rxjs';
 
-// `npm run test:pack` runs this file in its applications too: what it promises hangs on parts that Nest keeps to itself.
+// `npm run test:pack` runs this file in its applications too, because it depends on internals of Nest.
 
 @Injectable()
 class Failing {
@@ -28,14 +28,14 @@ class Failing {
   }
 }
 
-const recovering: NestInterceptor = {
+const recoveringInterceptor: NestInterceptor = {
   intercept: (_: ExecutionContext, next: CallHandler) =>
     next.handle().pipe(catchError(() => of('recovered'))),
 };
 
-const answering: NestInterceptor = { intercept: () => of('cached') };
+const answeringInterceptor: NestInterceptor = { intercept: () => of('cached') };
 
-const breaking: CanActivate = {
+const throwingGuard: CanActivate = {
   canActivate: (context) =>
     context.switchToHttp().getRequest<{ user: { isAdmin: boolean } }>().user.isAdmin,
 };
@@ -68,11 +68,11 @@ async function startWith(provider: Provider) {
   };
 }
 
-describe("with enhancers: 'all'", () => {
-  it('a record whose failure a global interceptor swallows is dead-lettered', async () => {
+describe("With enhancers: 'all'", () => {
+  it('a record is dead-lettered even if a global interceptor swallows its failure', async () => {
     const { app, deadLetters } = await startWith({
       provide: APP_INTERCEPTOR,
-      useValue: recovering,
+      useValue: recoveringInterceptor,
     });
     await until(async () => (await deadLetters()) === 1);
     expect(await deadLetters()).toBe(1);
@@ -81,11 +81,11 @@ describe("with enhancers: 'all'", () => {
 
   it.each<[string, Provider]>([
     [
-      'an interceptor that answers in the place of the handler',
-      { provide: APP_INTERCEPTOR, useValue: answering },
+      'an interceptor returns a result without a call of the handler',
+      { provide: APP_INTERCEPTOR, useValue: answeringInterceptor },
     ],
-    ['a guard that breaks on it', { provide: APP_GUARD, useValue: breaking }],
-  ])('a record that is kept from its handler by %s waits', async (_name, provider) => {
+    ['a guard throws', { provide: APP_GUARD, useValue: throwingGuard }],
+  ])('a record waits if %s', async (_name, provider) => {
     const { app, deadLetters, committed } = await startWith(provider);
     const health = () => app.get(EventBusConnector).health().bindings[0];
     await until(() => health()?.status === 'DEGRADED');

@@ -5,7 +5,7 @@ import { pageAt } from './docs-pages.js';
 const source = join(__dirname, '../../libs/core/src');
 const page = pageAt('docs/reference/headers.md').text;
 
-/** The names of headers that the sources write: `'x-eventbus-…'`, `'kafka_dlt-…'` and the plain ones. */
+/** Header names in the sources: `'x-eventbus-…'`, `'kafka_dlt-…'` and the plain ones. */
 function headersInSources(): readonly string[] {
   const files = readdirSync(source, { recursive: true, encoding: 'utf8' }).filter((file) =>
     /(event-bus-headers|spring-profile|plain-profile)\.ts$/.test(file),

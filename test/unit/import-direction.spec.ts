@@ -7,12 +7,12 @@ const declared = { broker: ['kafkajs'], testing: ['@nest-event-bus/broker'], cor
 const objectionsTo = (path: string, text: string): string[] =>
   findForbiddenImports([{ path, text }], declared).map(({ message }) => message);
 
-describe('packages import each other in one direction only', () => {
+describe('Imports between packages', () => {
   it.each([
     ['libs/testing/src/a.ts', "import { BrokerError } from '@nest-event-bus/broker';"],
     ['libs/testing/src/a.spec.ts', "import { memory } from '@nest-event-bus/broker/memory';"],
     ['libs/core/src/module/a.ts', "export * from '@nest-event-bus/broker/runtime';"],
-  ])('%s: %s is welcome', (path, text) => {
+  ])('are accepted in the declared direction: %s: %s', (path, text) => {
     expect(objectionsTo(path, text)).toEqual([]);
   });
 
@@ -29,11 +29,11 @@ describe('packages import each other in one direction only', () => {
     ['libs/core/src/a.ts', "import { x } from '@nest-event-bus/testing';"],
     ['libs/newcomer/src/a.ts', "import { x } from '@nest-event-bus/core';"],
     ['libs/testing/src/a.ts', "import { x } from '../../broker/src/port/errors.js';"],
-  ])('%s: %s is refused', (path, text) => {
+  ])('are refused in other directions: %s: %s', (path, text) => {
     expect(objectionsTo(path, text)).toHaveLength(1);
   });
 
-  it('names the file, the line and what would be allowed', () => {
+  it('are reported with file, line and the permitted packages', () => {
     const text = "import fs from 'node:fs';\nimport { x } from '@nest-event-bus/dashboard';\n";
     expect(findForbiddenImports([{ path: 'libs/core/src/a.ts', text }], declared)).toEqual([
       {
@@ -45,7 +45,7 @@ describe('packages import each other in one direction only', () => {
   });
 });
 
-describe('the layers of the broker package', () => {
+describe('Imports between the layers of the broker package', () => {
   it.each([
     ['libs/broker/src/memory/a.ts', "import { x } from '../records/b.js';"],
     ['libs/broker/src/client/fetching/a.ts', "import { x } from '../../wire/b.js';"],
@@ -53,7 +53,7 @@ describe('the layers of the broker package', () => {
     ['libs/broker/src/contract/a.ts', "import assert from 'node:assert/strict';"],
     ['libs/broker/src/memory/a.spec.ts', "import { contract } from '../contract/index.js';"],
     ['libs/broker/src/index.ts', "export { BrokerError } from './port/errors.js';"],
-  ])('%s: %s is welcome', (path, text) => {
+  ])('are accepted in the declared direction: %s: %s', (path, text) => {
     expect(objectionsTo(path, text)).toEqual([]);
   });
 
@@ -68,13 +68,13 @@ describe('the layers of the broker package', () => {
     ['libs/broker/src/port/a.ts', "import { x } from '../index.js';"],
     ['libs/broker/src/index.ts', "export { memory } from './memory/index.js';"],
     ['libs/broker/src/newcomer/a.ts', "import { x } from '../port/record.js';"],
-  ])('%s: %s is refused', (path, text) => {
+  ])('are refused in other directions: %s: %s', (path, text) => {
     expect(objectionsTo(path, text)).toHaveLength(1);
   });
 });
 
-describe('a published package imports only what it depends on', () => {
-  it('refuses a package that package.json does not name', () => {
+describe('Imports of external packages', () => {
+  it('are refused if package.json does not name the package', () => {
     expect(
       objectionsTo('libs/broker/src/port/a.ts', "import { x } from '@nestjs/common';"),
     ).toEqual([
@@ -82,20 +82,20 @@ describe('a published package imports only what it depends on', () => {
     ]);
   });
 
-  it('lets specs use the development dependencies of the repository', () => {
+  it('may use the development dependencies of the repository in specs', () => {
     expect(objectionsTo('libs/broker/src/port/a.spec.ts', "import fc from 'fast-check';")).toEqual(
       [],
     );
   });
 
-  it('lets only the wire folder import kafkajs', () => {
+  it('may use kafkajs only in the wire folder', () => {
     const text = "import Connection from 'kafkajs/src/network/connection.js';";
     expect(objectionsTo('libs/broker/src/wire/a.ts', text)).toEqual([]);
     expect(objectionsTo('libs/broker/src/client/a.ts', text)).toHaveLength(1);
   });
 });
 
-it('the libraries keep these rules', () => {
+it('The libraries keep the import rules', () => {
   const root = join(__dirname, '../..');
   const sources = readSources(root);
   expect(sources.length).toBeGreaterThan(10);

@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 import { readPublicApi } from '../../tools/public-api.mjs';
 
-/** A change here is a change of what users may rely on: look at it twice, then `npx jest -u`. */
-describe('the public API', () => {
+/** A change of this snapshot changes what users may rely on: review it, then run `npx jest -u`. */
+describe('The public API', () => {
   const api = readPublicApi(join(__dirname, '../..'));
 
-  it.each([...api])('of %s', (_entryPoint, names) => {
+  it.each([...api])('contains the snapshotted names of %s', (_entryPoint, names) => {
     expect(`\n${names.join('\n')}\n`).toMatchSnapshot();
   });
 

@@ -18,7 +18,7 @@ import { Test } from '@nestjs/testing';
 
 // `npm run test:pack` runs this file in its applications too: under Nest 11 and 12, in Jest and Vitest.
 
-/** What a handler depends on, and what closes when Nest says so. */
+/** A dependency of a handler that closes in its destroy hook. */
 @Injectable()
 class Database implements OnModuleDestroy {
   isOpen = true;
@@ -142,7 +142,7 @@ const layouts: readonly Layout[] = [
   },
 ];
 
-describe('the shutdown of an application', () => {
+describe('The shutdown of an application', () => {
   let driver: BrokerDriver;
 
   beforeEach(async () => {
@@ -172,7 +172,7 @@ describe('the shutdown of an application', () => {
     return { app: await testing.init(), warnings };
   };
 
-  /** Closes the application while a handler runs. */
+  /** Closes the application while a handler is running. */
   const closeUnderWay = async (layout: Layout, handlers: HandlersClass = Handlers) => {
     const { app, warnings } = await startApplication(layout, handlers);
     const database = app.get(Database, { strict: false });
@@ -188,7 +188,7 @@ describe('the shutdown of an application', () => {
 
   for (const handlers of [Handlers, RequestScopedHandlers, GuardedHandlers]) {
     for (const layout of layouts) {
-      it(`leaves what ${handlers.name} use open until they have ended: ${layout.name}`, async () => {
+      it(`keeps what ${handlers.name} use open until they have ended: ${layout.name}`, async () => {
         await expect(closeUnderWay(layout, handlers)).resolves.toEqual({
           wasOpen: true,
           warnings: [],
@@ -198,7 +198,7 @@ describe('the shutdown of an application', () => {
     }
   }
 
-  it('says so at start where it cannot: what is frozen takes no hook', async () => {
+  it('is preceded by a warning at start if a dependency is frozen, because no hook can be added', async () => {
     @Injectable()
     class FrozenDatabase extends Database {
       constructor() {

@@ -9,7 +9,7 @@ const rows = [
   ...architecture.matchAll(/^\| ([A-Za-z_]+) \| (?:`([^`]+)`(?:, as (\w+))?|(not yet)) \|$/gm),
 ];
 
-/** What the specification lists, S0-11-01 to S0-11-18, in its order. */
+/** The names of the specification, S0-11-01 to S0-11-18, in its order. */
 const NAMES = `
   EventBusException InvalidContainerStateException BindingAlreadyExistsException
   BindingNotFoundException ConfigurationValidationException BatchProcessingException
@@ -32,14 +32,14 @@ const NAMES = `
   EventBusModule EVENTBUS_DEFAULTS
 `;
 
-/** Where the names of the specification live: ARCHITECTURE.md promises it. */
-describe('the map of the names of the specification', () => {
-  it.each(NAMES.trim().split(/\s+/))('has %s, once', (name) => {
+/** ARCHITECTURE.md promises a map with the location of each specified name. */
+describe('The map of specified names', () => {
+  it.each(NAMES.trim().split(/\s+/))('contains %s once', (name) => {
     expect(rows.filter(([, found]) => found === name)).toHaveLength(1);
   });
 
   it.each(rows.filter(([, , file]) => file).map(([, name, file, alias]) => [name, file, alias]))(
-    '%s is in %s',
+    'locates %s in %s',
     (name, file, alias) => {
       const path = join(sources, file ?? '');
       expect(existsSync(path)).toBe(true);
@@ -49,7 +49,7 @@ describe('the map of the names of the specification', () => {
   );
 
   it.each(rows.filter(([, , , , missing]) => missing).map(([, name]) => [name]))(
-    '%s is not exported, since it does not exist yet',
+    'marks %s as missing, and it is not exported',
     (name) => {
       expect(readFileSync(join(sources, 'index.ts'), 'utf8')).not.toMatch(
         new RegExp(`\\b${name}\\b`),

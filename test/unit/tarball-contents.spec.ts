@@ -18,18 +18,18 @@ const complete = [
   'dist/esm/index.js',
 ];
 
-describe('the tarball of a package', () => {
-  it('is welcome when it holds everything that package.json names', () => {
+describe('The tarball of a package', () => {
+  it('is accepted if it contains all files that package.json names', () => {
     expect(missingFromTarball(manifest, complete)).toEqual([]);
   });
 
-  it.each(complete.filter((file) => file !== 'package.json'))('needs %s', (file) => {
+  it.each(complete.filter((file) => file !== 'package.json'))('is refused without %s', (file) => {
     const files = complete.filter((other) => other !== file);
     expect(missingFromTarball(manifest, files)).toEqual([`${file} is missing`]);
   });
 
   it.each(['src/a.spec.ts', 'src/a.spec-support.ts', 'dist/esm.tsbuildinfo'])(
-    'must not hold %s',
+    'is refused with %s',
     (file) => {
       expect(missingFromTarball(manifest, [...complete, file])).toEqual([
         `${file} has no place in it`,

@@ -2,7 +2,7 @@ import ts from 'typescript';
 import { GlobalNames } from './global-names.mjs';
 import { isSpec, moduleSpecifiers, offenceAt, walk } from './source-file.mjs';
 
-/** The two files that may ask the world: everything else takes a Runtime. */
+/** Files that may use the clock, timers and randomness directly; all others take a Runtime. */
 const exempt = [
   'libs/broker/src/runtime/real-runtime.ts',
   'libs/broker/src/runtime/virtual-runtime.ts',
@@ -104,4 +104,7 @@ function importedChance(node) {
  * @param {string} use
  */
 const ambient = (node, use) =>
-  offenceAt(node, `uses ${use}: time, timers and chance come from the Runtime that was passed in`);
+  offenceAt(
+    node,
+    `uses ${use}: use the time, timers and randomness of the Runtime that was passed in`,
+  );

@@ -1,7 +1,7 @@
-// Who may import whom. Data only: import-direction.mjs reads it.
+// Permitted imports. Data only: import-direction.mjs reads it.
 
 /**
- * Packages under libs/, and which of ours each may import.
+ * Packages under libs/, and which of them each may import.
  * @type {Record<string, string[]>}
  */
 export const packages = {
@@ -28,7 +28,7 @@ export const layers = {
     records: { layers: ['runtime', 'port'] },
     assignment: { layers: ['runtime', 'port', 'records'] },
     memory: { layers: ['runtime', 'port', 'records', 'assignment'] },
-    // Sockets, requests and answers. Only this layer imports kafkajs.
+    // Sockets, requests and responses. Only this layer imports kafkajs.
     wire: { layers: ['runtime', 'port', 'records'] },
     client: { layers: ['runtime', 'port', 'records', 'assignment', 'wire'] },
     kafkajs: { layers: ['port', 'client'] },

@@ -3,8 +3,8 @@ import ts from 'typescript';
 const globalObjects = ['globalThis', 'global'];
 
 /**
- * Which global a name stands for in these files, so that a parameter called `performance` is not
- * taken for the clock. The files are bound without any library: what has no declaration then is a
+ * Resolves the global that a name refers to in these files, so that a parameter called `performance` is not
+ * mistaken for the clock. The files are bound without any library, so a name without a declaration is a
  * global. The default export and the namespace of node:crypto count as the global `crypto`.
  */
 export class GlobalNames {
@@ -63,7 +63,7 @@ export class GlobalNames {
 }
 
 /**
- * Whether the name stands for a value: not for a property's or a method's own name, nor a type.
+ * Checks that the name refers to a value, and is not the name of a property, a method or a type.
  * @param {ts.Identifier} name
  */
 function isReference(name) {

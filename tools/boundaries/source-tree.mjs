@@ -20,7 +20,7 @@ export function readSources(root) {
 }
 
 /**
- * What each library's package.json says it needs at run time.
+ * Reads the runtime dependencies in the package.json of each library.
  * @param {string} root
  * @returns {Record<string, string[]>}
  */

@@ -10,7 +10,7 @@ import { OrdersController } from './orders.controller.js';
 
 const brokers = process.env['KAFKA_BROKERS'];
 
-/** A broker inside the process, or the real one that KAFKA_BROKERS names. */
+/** An in-process broker, or the real one that KAFKA_BROKERS names. */
 const driver = brokers ? kafkajs({ brokers }) : memory();
 
 @Module({
@@ -21,7 +21,7 @@ const driver = brokers ? kafkajs({ brokers }) : memory();
         orders: {
           topic: 'orders.events',
           groupId: 'order-service',
-          // With the retry and dead-letter topics that a failed order goes to.
+          // Creates the topic with the retry and dead-letter topics of failed orders.
           provisioning: 'create',
           topics: { partitions: 3 },
         },

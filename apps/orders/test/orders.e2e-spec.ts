@@ -2,7 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 
-/** What a newcomer types, on a port that nobody else has. */
+/** Runs the command of the README on a free port. */
 class Demo {
   readonly lines: string[] = [];
   readonly ended: Promise<number | null>;
@@ -13,7 +13,7 @@ class Demo {
       cwd: join(__dirname, '../../..'),
       env: { ...process.env, PORT: '0', KAFKA_BROKERS: '', NO_COLOR: '1' },
       stdio: ['ignore', 'pipe', 'inherit'],
-      // npm does not always hand signals on: the whole group gets them, as from a terminal.
+      // npm does not always forward signals, so the whole process group gets them, as from a terminal.
       detached: true,
     });
     const output = createInterface({ input: this.#child.stdout as NodeJS.ReadableStream });
@@ -58,11 +58,11 @@ describe('npm start', () => {
     await demo.line(new RegExp(`order ${id} of ${customer} is being packed`));
   });
 
-  it('warns of nothing', () => {
+  it('logs no warning', () => {
     expect(demo.lines.filter((line) => /WARN|ERROR/.test(line))).toEqual([]);
   });
 
-  it('packs an order that comes by HTTP', async () => {
+  it('packs an order that is posted by HTTP', async () => {
     const response = await fetch(`${url}/orders`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
@@ -87,7 +87,7 @@ describe('npm start', () => {
     });
   });
 
-  it('drains at Ctrl-C: everything is committed', async () => {
+  it('drains and commits everything after Ctrl-C', async () => {
     demo.interrupt();
     await demo.ended;
     const [revoked = ''] = await demo.line(/Partitions revoked {"container":"eventbus-orders".*$/);

@@ -5,7 +5,7 @@ import { rawEachBatch } from '../support/raw-each-batch.mjs';
 const RECORDS = 200_000;
 let groups = 0;
 
-/** Poll + JSON.parse against eachBatch + JSON.parse, commits included. */
+/** Compares poll + JSON.parse with eachBatch + JSON.parse, commits included. */
 export async function consumeBench({ driver, admin, raw, table }) {
   const fill = (topic, given) =>
     fillTopic({ driver, admin }, topic, { records: RECORDS, ...given });
@@ -58,7 +58,7 @@ async function ours(driver, topic, alsoRead) {
   return rate;
 }
 
-/** Ours is a list with its order kept, kafkajs's an object. */
+/** Our headers are an ordered list; kafkajs has an object. */
 function readHeaders(headers) {
   let bytes = 0;
   const all = Array.isArray(headers) ? headers.map(({ value }) => value) : Object.values(headers);

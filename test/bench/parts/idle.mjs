@@ -12,11 +12,11 @@ const KIBIBYTE = 1024;
 
 const topics = Array.from({ length: SESSIONS }, (_, index) => `bench-idle-${index}`);
 
-/** What sessions cost that wait, and how soon one handles a record that comes then. */
+/** Measures the cost of idle sessions, and how soon one handles a new record. */
 export async function idleBench({ brokers, driver, table, rounds, seconds }) {
   await driver.admin().createTopics(topics.map((name) => ({ name, partitions: 1 })));
   const producer = driver.producer({ lingerMs: 0 });
-  // A broker that has just started is slow at first, and whoever is measured first would pay for it.
+  // A broker that has just started is slow, which would affect the side that is measured first.
   await driver.admin().createTopics([{ name: WARM_UP_TOPIC, partitions: 1 }]);
   for (let index = 0; index < WARM_UPS; index++)
     await producer.send([{ topic: WARM_UP_TOPIC, value: `${index}` }]);
@@ -68,7 +68,7 @@ async function measure({ side, brokers, producer, round, seconds }) {
   for (let index = 0; index < ARRIVALS; index++) {
     await new Promise((resolve) => setTimeout(resolve, ARRIVE_EVERY_MS));
     const value = JSON.stringify({ at: performance.timeOrigin + performance.now() });
-    // Every session gets one before any gets another: it has been idle.
+    // Every session gets one record before any session gets a second one, so each was idle before.
     await producer.send([{ topic: topics[(index * 7) % SESSIONS], value }]);
   }
   const { latencies } = await child.ask(`${ARRIVALS}`);

@@ -4,7 +4,7 @@ import { orderJson } from '../support/payloads.mjs';
 const ROUNDS = 4;
 const WARM_UP_MS = 3_000;
 const ROUND_MS = 5_000;
-/** Records per second of each side, and how they are sent: kafkajs saturates with 5,000 single sends. */
+/** Records per second of each side, and how they are sent. kafkajs saturates at 5,000 single sends. */
 const PACES = [
   { perSecond: 100, perSend: 1 },
   { perSecond: 5_000, perSend: 50 },
@@ -12,14 +12,14 @@ const PACES = [
 const LONGEST_WAIT_MS = 30_000;
 
 /**
- * From send to the handler, with each side's own producer and consumer. Both sides are at work at
- * the same time and take turns: a cold broker, a busy machine and a pause of the process hit both.
+ * Measures from send to handler, with each side's own producer and consumer. Both sides run at the same time
+ * and take turns, so that a cold broker, a busy machine and a pause of the process affect both.
  */
 export async function latencyBench({ driver, ...rest }) {
   await compareLatencies({ ...rest, ours: 'poll', ourSide: (topic) => pollSide(driver, topic) });
 }
 
-/** A side has `latencies`, `send(records)` and `close()`; `ourSide` makes the one that kafkajs is compared with. */
+/** A side has `latencies`, `send(records)` and `close()`; `ourSide` creates the one that kafkajs is compared with. */
 export async function compareLatencies({ admin, raw, table, ours: name, ourSide }) {
   for (const pace of PACES) {
     const { perSecond, perSend } = pace;
@@ -43,7 +43,7 @@ export async function compareLatencies({ admin, raw, table, ours: name, ourSide 
   }
 }
 
-/** Gives the latencies of each side. The sides change their order with each pair of sends. */
+/** Returns the latencies of each side. The order of the sides changes with each pair of sends. */
 async function round(sides, { perSecond, perSend }, lastsMs) {
   const everyMs = (1_000 / perSecond) * perSend;
   const pairs = lastsMs / everyMs;
@@ -110,7 +110,7 @@ async function theirSide(raw, topic) {
   return side;
 }
 
-/** Stamped when all are made: what making them takes is nobody's latency. */
+/** Timestamps are added after all records are created, so that their creation is not measured. */
 function stampedRecords(from, count) {
   const orders = Array.from({ length: count }, (_, index) => orderJson(from + index));
   const at = performance.now();
@@ -120,7 +120,7 @@ function stampedRecords(from, count) {
   }));
 }
 
-/** Behind the last record of each partition: kafkajs commits after each batch as well. */
+/** Offsets behind the last record of each partition. kafkajs commits after each batch, too. */
 function ends(records) {
   const last = new Map(records.map((record) => [record.partition, record]));
   return [...last.values()].map(({ topic, partition, offset }) => ({

@@ -3,7 +3,10 @@ import { orderJson } from '../support/payloads.mjs';
 
 const ROUNDS = 200;
 
-/** A paused partition, while the broker holds a long poll for the others: from resume to its first record. */
+/**
+ * A partition is paused while the broker holds a long poll for the others. Measures from the resume to its
+ * first record.
+ */
 export async function resumeBench({ driver, admin, table }) {
   const topic = 'bench-resume';
   await admin.createTopics([{ name: topic, partitions: 3 }]);

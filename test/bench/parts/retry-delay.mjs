@@ -5,19 +5,19 @@ import { orderJson } from '../support/payloads.mjs';
 
 const TOPIC = 'bench-retry-delay';
 const PARTITIONS = 3;
-/** Records that fail in the main topic and in two tiers, and are handled in the third. */
+/** Records that fail in the main topic and in two tiers, and succeed in the third tier. */
 const FAILING = 10_000;
-/** So many go by for each of them, and are handled at once. */
-const OTHERS = 9;
+/** Number of successful records per failing record. */
+const OTHERS_PER_FAILING = 9;
 const DELAYS = [1_000, 2_000, 4_000];
 const PER_SECOND = 250;
-/** Not measured: broker and process are cold, and the first records pay for it. */
+/** Records before the measurement, because broker and process are cold at first. */
 const WARM_UP = 5 * PER_SECOND;
 const EVERY_MS = 20;
-/** For as long as anything comes: how long all of it takes depends on the machine. */
-const STANDSTILL_MS = 60_000;
+/** Waits as long as records arrive, because the total duration depends on the machine. */
+const STALLED_AFTER_MS = 60_000;
 
-/** All 10,000 records go through all three tiers, whose sessions share the process with the load. */
+/** The 10,000 failing records go through all three tiers, whose sessions share the process with the other load. */
 export async function retryDelayBench({ brokers, driver, table }) {
   const names = [TOPIC, ...DELAYS.map((_, tier) => `${TOPIC}.retry-${tier + 1}`), `${TOPIC}.DLT`];
   await driver.admin().createTopics(names.map((name) => ({ name, partitions: PARTITIONS })));
@@ -81,7 +81,10 @@ async function start(brokers, seen) {
   return application;
 }
 
-/** So many that fail, and the others between them, spread evenly over partitions and time. Gives the seconds that it took. */
+/**
+ * Writes this many failing records with the others between them, spread evenly over partitions and time.
+ * Returns the seconds that it took.
+ */
 async function write(producer, failing) {
   const perRound = (PER_SECOND * EVERY_MS) / 1_000;
   const startedAt = performance.now();
@@ -89,10 +92,10 @@ async function write(producer, failing) {
   for (let round = 0; round < failing / perRound; round++) {
     const left = startedAt + round * EVERY_MS - performance.now();
     if (left > 0) await new Promise((resolve) => setTimeout(resolve, left));
-    const records = Array.from({ length: perRound * (1 + OTHERS) }, (_, index) => ({
+    const records = Array.from({ length: perRound * (1 + OTHERS_PER_FAILING) }, (_, index) => ({
       topic: TOPIC,
       partition: (round + index) % PARTITIONS,
-      key: `${index % (1 + OTHERS) === 0 ? 'failing' : 'well'}-${round}-${index}`,
+      key: `${index % (1 + OTHERS_PER_FAILING) === 0 ? 'failing' : 'good'}-${round}-${index}`,
       value: orderJson(index),
     }));
     sends.push(producer.send(records));
@@ -119,7 +122,8 @@ async function until(condition, describe) {
   while (!condition()) {
     const stand = describe();
     if (stand !== seen.stand) seen = { stand, at: performance.now() };
-    if (performance.now() - seen.at > STANDSTILL_MS) throw new Error(`Nothing happens. ${stand}`);
+    if (performance.now() - seen.at > STALLED_AFTER_MS)
+      throw new Error(`No record arrived for a while. ${stand}`);
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
 }

@@ -4,7 +4,7 @@ import { headersOf, orderJson } from '../support/payloads.mjs';
 const PARTITIONS = 3;
 const BATCH = 1_000;
 
-/** The sender against kafkajs's producer: the same records, acknowledged by all replicas. */
+/** Compares our producer with kafkajs's producer: the same records, acknowledged by all replicas. */
 export async function sendBench({ driver, admin, raw, table }) {
   const topic = 'bench-send';
   await admin.createTopics([{ name: topic, partitions: PARTITIONS }]);

@@ -2,12 +2,12 @@ import { join } from 'node:path';
 import { Measured } from '../support/measured.mjs';
 
 const PROGRAM = join(import.meta.dirname, '../support/soak-process.mjs');
-/** Code is still compiled and pools still fill: the first part of the time does not count. */
+/** The first part does not count, because code is still being compiled and pools are being filled. */
 const WARM_UP_SHARE = 0.3;
-/** What a heap differs by from one collection to the next. */
+/** Difference between two collections of an unchanged heap. */
 const SLACK_KIB = 1_024;
 
-/** Gives whether the heap was flat: what it grew by in the measured time is within what it differs by anyway. */
+/** Returns whether the heap was flat: it may grow by no more than the normal difference between collections. */
 export async function soakBench({ brokers, table, minutes }) {
   const child = new Measured(PROGRAM, { brokers, lastsMs: minutes * 60_000 });
   const { samples, done, leakWarnings } = await child.next();
@@ -31,7 +31,7 @@ export async function soakBench({ brokers, table, minutes }) {
   return isFlat;
 }
 
-/** Least squares. @param {readonly (readonly [number, number])[]} points */
+/** Fits a line by least squares. @param {readonly (readonly [number, number])[]} points */
 function lineThrough(points) {
   const mean = (index) => points.reduce((sum, point) => sum + point[index], 0) / points.length;
   const [meanX, meanY] = [mean(0), mean(1)];

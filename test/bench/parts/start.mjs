@@ -11,10 +11,10 @@ const topics = names.flatMap((name) => [
   name,
   ...Array.from({ length: TIERS }, (_, tier) => `${name}.retry-${tier + 1}`),
 ]);
-const PATIENCE_MS = 90_000;
+const JOIN_TIMEOUT_MS = 90_000;
 let round = 0;
 
-/** From nothing to the last session that has joined its group. */
+/** Measures from nothing to the last session that has joined its group. */
 export async function startBench({ brokers, admin, raw, table }) {
   await admin.createTopics(topics.map((name) => ({ name, partitions: 1 })));
   const ours = { name: 'event bus', run: () => startBus(brokers) };
@@ -53,7 +53,7 @@ async function startBus(brokers) {
     .flatMap(({ mainContainer, retryTierContainers }) => [mainContainer, ...retryTierContainers]);
   if (containers.length !== SESSIONS) throw new Error(`${containers.length} containers`);
   while (!containers.every(({ status }) => status.state === 'joined')) {
-    if (performance.now() - startedAt > PATIENCE_MS) throw new Error(standOf(containers));
+    if (performance.now() - startedAt > JOIN_TIMEOUT_MS) throw new Error(standOf(containers));
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
   const seconds = (performance.now() - startedAt) / 1_000;

@@ -5,8 +5,8 @@ import { requireAll } from './fill-topic.mjs';
 let groups = 0;
 
 /**
- * Records per second of a binding, from its first fetch to its last handler; all of it is committed, or it throws.
- * `observe` gets what is measured, to call it.
+ * Records per second of a binding, from its first fetch to its last handler. Throws unless all records are
+ * committed. `observe` receives the measured work as a function and calls it.
  */
 export async function busRate({
   admin,
@@ -46,7 +46,7 @@ function handlerOf({ note, each, isAsync }) {
       await each(record, context);
       note(record.value);
     };
-  // As most handlers are written: one that has something to wait for.
+  // Typical handlers are asynchronous, because they wait for something.
   return isAsync ? async ({ value }) => note(value) : ({ value }) => note(value);
 }
 

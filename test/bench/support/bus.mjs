@@ -7,14 +7,14 @@ import {
 } from '@nest-event-bus/core';
 import { NestFactory } from '@nestjs/core';
 
-const PATIENCE_MS = 60_000;
+const JOIN_TIMEOUT_MS = 60_000;
 
-/** What an application may switch on, all of it; metrics and retries are on by themselves. */
+/** The optional features of an application; metrics and retries are enabled by default. */
 export const EVERYTHING_ON = { circuitBreaker: { enabled: true } };
 
 /**
- * An application with one binding that has joined its group and reads nothing until `go`: how long
- * Nest and the group take to come up belongs to another bench.
+ * Starts an application with one binding that has joined its group and reads nothing until `go`, because
+ * another bench measures the start of Nest and the group.
  */
 export async function startBus({ brokers, topic, groupId, handle, payload, ...properties }) {
   class Handlers {}
@@ -42,7 +42,7 @@ export async function startBus({ brokers, topic, groupId, handle, payload, ...pr
   };
 }
 
-/** Asks the metrics, which are part of what is measured. */
+/** Reads the metrics, which are part of what is measured. */
 function succeeded(metrics) {
   const { samples } = metrics.collect().find(({ name }) => name === 'eventbus.records.processed');
   const ofMain = ({ labels: { tier, outcome } }) => tier === '0' && outcome === 'succeeded';
@@ -50,7 +50,7 @@ function succeeded(metrics) {
 }
 
 async function until(condition) {
-  const deadline = performance.now() + PATIENCE_MS;
+  const deadline = performance.now() + JOIN_TIMEOUT_MS;
   while (!condition()) {
     if (performance.now() > deadline) throw new Error('The binding did not join its group.');
     await new Promise((resolve) => setTimeout(resolve, 5));

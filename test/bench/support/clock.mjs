@@ -1,7 +1,10 @@
-/** With `--cpu`: by the processor time of this process. On a machine that others use as well the clock says little. */
+/**
+ * Measures by processor time of this process with `--cpu`, because wall-clock time says little on a shared
+ * machine.
+ */
 export const byProcessorTime = process.argv.includes('--cpu');
 
-/** In milliseconds. */
+/** Returns milliseconds. */
 export const clock = byProcessorTime ? processorTime : () => performance.now();
 
 function processorTime() {

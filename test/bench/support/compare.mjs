@@ -1,8 +1,8 @@
 /**
  * Runs two contenders alternately, in both orders (ABBA), so that neither profits from a warm
- * broker or a warm process, and gives medians with their spread.
+ * broker or a warm process, and returns medians with their spread.
  *
- * @param {{ name: string, run: () => Promise<number> }} ours gives a rate: more is better
+ * @param {{ name: string, run: () => Promise<number> }} ours returns a rate: more is better
  * @param {{ name: string, run: () => Promise<number> }} theirs
  * @param {{ rounds?: number, warmUps?: number }} [options]
  */
@@ -34,7 +34,7 @@ export function summary(name, values) {
   return { name, median: median(values), least: Math.min(...values), most: Math.max(...values) };
 }
 
-/** Of an even count the mean of the two in the middle. @param {readonly number[]} values */
+/** Returns the median; with an even count, the mean of the two in the middle. @param {readonly number[]} values */
 export function median(values) {
   const sorted = [...values].sort((left, right) => left - right);
   const half = sorted.length >> 1;

@@ -4,7 +4,7 @@ import { requireAll } from './fill-topic.mjs';
 const AT_ONCE = 1_000;
 let groups = 0;
 
-/** librdkafka's binding, where it could be built; else undefined. */
+/** Loads librdkafka's binding if it could be built; otherwise returns undefined. */
 export async function loadConfluent() {
   try {
     const { default: binding } = await import('@confluentinc/kafka-javascript');
@@ -15,7 +15,7 @@ export async function loadConfluent() {
   }
 }
 
-/** `consume(1000)` + JSON.parse, commits included. Gives records per second. */
+/** Measures `consume(1000)` + JSON.parse, commits included. Returns records per second. */
 export async function confluentRate({ KafkaConsumer }, brokers, topic, records) {
   const consumer = new KafkaConsumer(
     { 'bootstrap.servers': brokers.join(','), 'group.id': `${topic}-confluent-${++groups}` },
@@ -30,7 +30,7 @@ export async function confluentRate({ KafkaConsumer }, brokers, topic, records) 
   let startedAt = 0;
   while (seen < records) {
     const messages = await consumed(consumer);
-    // It joins with its first call: the clock starts with the first records, which flatters it.
+    // The consumer joins with its first call, so the clock starts with the first records, in its favour.
     startedAt ||= messages.length > 0 ? clock() : 0;
     for (const { value } of messages) checksum += JSON.parse(value.toString()).id;
     seen += messages.length;

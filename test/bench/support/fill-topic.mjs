@@ -1,6 +1,6 @@
 import { headersOf, orderJson } from './payloads.mjs';
 
-/** Makes a topic with so many records, each 200 bytes of JSON, spread evenly over its partitions. */
+/** Creates a topic with this many records, each 200 bytes of JSON, spread evenly over its partitions. */
 export async function fillTopic(
   { driver, admin },
   topic,
@@ -25,7 +25,7 @@ export async function fillTopic(
   return topic;
 }
 
-/** By the ids of the orders: each came once. */
+/** Checks by the sum of the order ids that each record arrived once. */
 export function requireAll(checksum, records) {
   const expected = (records * (records - 1)) / 2;
   if (checksum !== expected) throw new Error(`Records are missing: ${checksum} of ${expected}.`);

@@ -1,5 +1,5 @@
-// 80 consumers of one kind with nothing to do. Says what they cost, then waits to be told how many records have been
-// sent to them, and says how long each of these took.
+// 80 idle consumers of one kind. Prints what they cost, reads how many records have been sent to them, and
+// prints how long each of these took.
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { kafkajs } from '@nest-event-bus/broker/kafkajs';
@@ -7,7 +7,7 @@ import { Kafka, logLevel } from 'kafkajs';
 import { answer, inUse } from './measured.mjs';
 
 const SETTLE_MS = 8_000;
-const PATIENCE_MS = 30_000;
+const ARRIVAL_TIMEOUT_MS = 30_000;
 
 const { side, brokers, topics, groups, quietMs } = JSON.parse(process.argv[2] ?? '');
 const latencies = [];
@@ -30,7 +30,7 @@ const sockets = process.getActiveResourcesInfo().filter((name) => name === 'TCPS
 answer({ cpu, memory, rss, sockets });
 
 const [count] = await once(createInterface({ input: process.stdin }), 'line');
-const deadline = performance.now() + PATIENCE_MS;
+const deadline = performance.now() + ARRIVAL_TIMEOUT_MS;
 while (latencies.length < Number(count)) {
   if (performance.now() > deadline)
     throw new Error(`Only ${latencies.length} of ${count} records came.`);

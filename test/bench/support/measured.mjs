@@ -34,7 +34,7 @@ export class Measured {
   }
 }
 
-/** Heap and external memory, of which array buffers are a part: the second collection frees what the first one finds. */
+/** Heap and external memory, which contains array buffers. The second collection frees what the first one finds. */
 export function inUse() {
   const { gc } = globalThis;
   if (!gc) throw new Error('Run this with --expose-gc.');
@@ -44,7 +44,7 @@ export function inUse() {
   return heapUsed + external;
 }
 
-/** @param {object} said */
-export function answer(said) {
-  process.stdout.write(`${JSON.stringify(said)}\n`);
+/** @param {object} answered */
+export function answer(answered) {
+  process.stdout.write(`${JSON.stringify(answered)}\n`);
 }

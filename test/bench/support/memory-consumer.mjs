@@ -1,5 +1,5 @@
-// Reads a topic, slower than it could, and holds some of the records for all the time; says on one line what that cost
-// in memory. Run it with --expose-gc; its argument is a MemoryOrder as JSON.
+// Reads a topic more slowly than possible and holds some of the records. Prints the cost in memory on one
+// line. Requires --expose-gc; its argument is a MemoryOrder as JSON.
 import { kafkajs, PrefetchBudget } from '@nest-event-bus/broker/kafkajs';
 
 /**
@@ -110,19 +110,19 @@ function pause(milliseconds) {
   return milliseconds > 1 ? new Promise((resolve) => setTimeout(resolve, milliseconds)) : undefined;
 }
 
-/** A turn later, when no frame under way has the garbage in its registers any more. */
+/** Waits one turn, so that no running frame refers to garbage any more. */
 async function inUseAtRest() {
   await pause(SAMPLE_MS);
   return inUse();
 }
 
-/** `external` has the array buffers in it. */
+/** `external` contains the array buffers. */
 function taken() {
   const { heapUsed, external } = process.memoryUsage();
   return heapUsed + external;
 }
 
-/** The first collection finds buffers that nobody has, the second one frees them. */
+/** The first collection finds unreferenced buffers, the second one frees them. */
 function inUse() {
   const { gc } = globalThis;
   if (!gc) throw new Error('Run this with --expose-gc.');

@@ -2,9 +2,9 @@ import { spawn } from 'node:child_process';
 
 const SEND_AT_ONCE = 10_000;
 const MEBIBYTE = 1024 * 1024;
-/** A record that is held pins at most the chunk it was copied into. */
+/** A held record pins at most the chunk into which it was copied. */
 const CHUNK_BYTES = 16 * 1024;
-/** What a heap differs by from one collection to the next. */
+/** Difference between two collections of an unchanged heap. */
 const SLACK_BYTES = MEBIBYTE;
 
 /**

@@ -8,10 +8,10 @@ import { requireAll } from './fill-topic.mjs';
 
 let groups = 0;
 
-// Nest looks for it beside itself; the bench has it in a folder of its own.
+// Nest looks for the package beside itself, but the bench has it in its own folder.
 await tryLoadPackage('@nestjs/microservices', () => import('@nestjs/microservices'));
 
-/** Tells when its consumer asks for its first records: what Nest and the group take to come up is not measured. */
+/** Records when its consumer requests its first records, because the start of Nest and the group is not measured. */
 class TimedServer extends ServerKafka {
   startedAt = 0;
 
@@ -21,7 +21,7 @@ class TimedServer extends ServerKafka {
   }
 }
 
-/** `@EventPattern` of @nestjs/microservices with an empty handler. Gives records per second. */
+/** `@EventPattern` of @nestjs/microservices with an empty handler. Returns records per second. */
 export async function microserviceRate(brokers, topic, records) {
   let seen = 0;
   let checksum = 0;

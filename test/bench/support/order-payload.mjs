@@ -1,6 +1,6 @@
 import { IsInt, IsNumber, IsString } from 'class-validator';
 
-/** What `orderJson` writes, by class-validator's rules. */
+/** The payload that `orderJson` writes, with class-validator rules. */
 export class Order {}
 
 IsInt()(Order.prototype, 'id');

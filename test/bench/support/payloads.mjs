@@ -1,4 +1,4 @@
-/** A JSON value of 200 bytes, as an order event may look. */
+/** Returns a JSON value of 200 bytes, like a typical order event. */
 export function orderJson(index) {
   const order = {
     id: index,

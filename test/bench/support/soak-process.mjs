@@ -1,4 +1,4 @@
-// Does all that a driver does, all the time, and samples its own memory after a collection.
+// Uses all features of a driver all the time, and samples its own memory after a collection.
 import { kafkajs } from '@nest-event-bus/broker/kafkajs';
 import { answer, inUse } from './measured.mjs';
 import { headersOf, orderJson } from './payloads.mjs';
@@ -67,7 +67,7 @@ async function member() {
 
 async function consume(session) {
   for (;;) {
-    // A signal for each poll, as a container has it.
+    // A signal per poll, as in a container.
     const records = await session.poll(500, new AbortController().signal);
     const ends = new Map();
     for (const record of records) {
@@ -106,7 +106,7 @@ async function transact() {
   else await transaction.commit();
 }
 
-/** A pause, a resume and a step back. */
+/** Pauses, resumes and seeks back. */
 async function disturb() {
   const [partition] = first.assignment();
   if (!partition) return;

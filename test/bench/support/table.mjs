@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Collects the rows of a bench, prints each as it comes, and keeps them as JSON. */
+/** Collects the rows of a bench, prints each at once, and writes them as JSON. */
 export class Table {
   #rows = [];
 
@@ -19,7 +19,7 @@ export class Table {
     );
   }
 
-  /** A figure of our own that has a goal of its own. */
+  /** Adds a figure of our own with a goal of its own. */
   note(what, value, unit, goal) {
     this.#rows.push({ what, value, unit, goal });
     console.log(`${what.padEnd(52)} ${String(round(value)).padStart(32)} ${unit}  goal ${goal}`);

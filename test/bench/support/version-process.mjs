@@ -1,4 +1,4 @@
-// One run of `versions`: loads the library and the bench of the given checkout, and sends the rate.
+// A run of `versions`: loads the library and the bench of the given checkout, and sends the rate.
 // The bench's own support files are loaded from that checkout, because their imports resolve there.
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -23,6 +23,6 @@ const run = () =>
     ackMode: 'MANUAL',
     ...EVERYTHING_ON,
   });
-await run(); // warms up; each call has a group of its own
+await run(); // The first run warms up; each run has a group of its own.
 process.send(await run());
 await driver.close();

@@ -1,10 +1,13 @@
 import { Session } from 'node:inspector/promises';
 
 const EVERY_MICROSECONDS = 200;
-/** The last one begins and ends the profile. */
+/** 'dispatch' is the function that starts and stops the profile. */
 const IGNORED = ['(idle)', '(root)', 'dispatch'];
 
-/** Runs it under Node's own profiler. Gives its result, and the samples by where they were taken, the most first, as shares of 1. */
+/**
+ * Runs it under Node's own profiler. Returns its result, and the share of samples of each place, in
+ * descending order.
+ */
 export async function whereTimeGoes(run, placeOf) {
   const session = new Session();
   session.connect();
@@ -17,7 +20,7 @@ export async function whereTimeGoes(run, placeOf) {
   return { result, shares: sharesOf(profile, placeOf) };
 }
 
-/** By self time: what a function calls counts for what is called. Neither waiting counts nor the profiler itself. */
+/** Uses self time: the time of a called function counts for that function. Waiting and the profiler do not count. */
 function sharesOf({ nodes, samples, timeDeltas }, placeOf) {
   const atWork = nodes.filter(({ callFrame }) => !IGNORED.includes(callFrame.functionName));
   const places = new Map(atWork.map(({ id, callFrame }) => [id, placeOf(callFrame)]));
@@ -34,8 +37,8 @@ function sharesOf({ nodes, samples, timeDeltas }, placeOf) {
     .sort((left, right) => right.share - left.share);
 }
 
-/** The room of ours that a function is in, such as `core/intake`, or whose it is otherwise. */
-export function roomOf({ url, functionName }) {
+/** Returns the folder of ours that contains the function, such as `core/consuming`, or the package that owns it. */
+export function folderOf({ url, functionName }) {
   if (functionName.startsWith('(')) return functionName;
   const ours = /\/libs\/(\w+)\/dist\/\w+\/([\w/-]+)\/[\w.-]+$/.exec(url);
   if (ours) return `${ours[1]}/${ours[2]}`;
@@ -46,7 +49,7 @@ export function roomOf({ url, functionName }) {
   return 'the bench itself';
 }
 
-/** The function itself. */
+/** Returns the name of the function. */
 export function functionOf(frame) {
   const { functionName, url, lineNumber } = frame;
   return url === ''

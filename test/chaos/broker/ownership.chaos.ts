@@ -11,9 +11,9 @@ const LONGEST_ROUND_MS = 90_000;
 /** CHAOS_SEED repeats a run. */
 const seed = Number(process.env['CHAOS_SEED'] ?? Math.floor(realRuntime.random() * 2 ** 31));
 
-describeWithKafka(`ownership under chaos, seed ${seed}`, ({ brokers }) => {
+describeWithKafka(`Partition ownership under disturbances, seed ${seed}`, ({ brokers }) => {
   it(
-    'a partition has one owner, commits in revocations are quick, and nothing is lost or passed over',
+    'is exclusive, commits in revocations are quick, and no record is lost or skipped',
     async () => {
       const random = new SeededRandom(seed);
       const endsAt = realRuntime.monotonic() + (smoke ? 0 : ROUNDS_END_AFTER_MS);
@@ -23,7 +23,7 @@ describeWithKafka(`ownership under chaos, seed ${seed}`, ({ brokers }) => {
           brokers,
           seed: random.between(0, 2 ** 31),
           sessionTimeoutMs,
-          mostQuietMs: smoke ? 500 : 3_000,
+          longestPauseMs: smoke ? 500 : 3_000,
         });
         const report = await round.run();
         print(report);

@@ -14,25 +14,25 @@ import { SeededRandom } from './support/seeded-random.js';
 const smoke = process.env['CHAOS_SMOKE'] === '1';
 const LONGEST_MS = 600_000;
 
-/** CHAOS_SEED repeats a run, CHAOS_RECORDS makes it longer or shorter. */
+/** CHAOS_SEED repeats a run, CHAOS_RECORDS changes its size. */
 const seed = Number(process.env['CHAOS_SEED'] ?? Math.floor(realRuntime.random() * 2 ** 31));
 const records = Number(process.env['CHAOS_RECORDS'] ?? (smoke ? 20_000 : 100_000));
 const perSecond = smoke ? 1_500 : 2_500;
 const leastIncidents = smoke ? KINDS_OF_INCIDENT : 3;
 
-/** The short form goes through every kind of incident in one storm. */
+/** The short form runs all kinds of incidents in one storm. */
 const chosen: readonly ScenarioName[] = smoke ? [ALL_IN_TURN] : scenarioNames;
 const cases = chosen.flatMap((scenario) =>
   membershipNames.map((membership) => ({ scenario, membership })),
 );
 
 describeWithCluster(
-  `three brokers in a storm, seed ${seed}`,
+  `Three brokers under disturbances, seed ${seed}`,
   { brokers: 3, proxied: true },
   (cluster) => {
     for (const { scenario, membership } of cases)
       it(
-        `${scenario} (${membership}): nothing is lost, doubled in the log, passed over or owned twice`,
+        `${scenario} (${membership}): no record is lost, duplicated in the log, skipped or owned twice`,
         async () => {
           const random = new SeededRandom(seed);
           const settings = { scenario, membership, random, records, perSecond, leastIncidents };

@@ -8,7 +8,7 @@ export const seed = Number(process.env['CHAOS_SEED'] ?? Math.floor(realRuntime.r
 
 export const newRandom = (): SeededRandom => new SeededRandom(seed);
 
-/** How large a run is: as CHAOS_<name> says, else as its form has it. */
+/** Size of a run: from CHAOS_<name>, or the default of its form. */
 export function sizeOf(
   name: string,
   sizes: { readonly full: number; readonly smoke: number },

@@ -2,12 +2,12 @@ import {
   expectWithinBounds,
   KilledConsumer,
   type KilledMode,
-  tell,
-} from '../../integration/core/killed-consumer.js';
+  printKills,
+} from '../../integration/core/support/killed-consumer.js';
 import {
   expectExactlyOnce,
   KilledTransactions,
-} from '../../integration/core/killed-transactions.js';
+} from '../../integration/core/support/killed-transactions.js';
 import { describeWithKafka } from '../../integration/support/index.js';
 import { newRandom, seed, sizeOf } from './chaos-run.js';
 
@@ -16,26 +16,26 @@ const records = sizeOf('RECORDS', { full: 200_000, smoke: 4_800 });
 const kills = sizeOf('KILLS', { full: 50, smoke: 2 });
 const LONGEST_MS = 1_800_000;
 
-describeWithKafka(`consumers under kill -9, seed ${seed}`, ({ brokers }) => {
+describeWithKafka(`Consumers under kill -9, seed ${seed}`, ({ brokers }) => {
   it.each<KilledMode>(['MANUAL', 'MANUAL_IMMEDIATE', 'BATCH', 'by key'])(
-    '%s: lose no record, and do none again that an acknowledged commit says is done',
+    '%s: lose no record, and repeat none that an acknowledged commit contains',
     async (mode) => {
       const settings = { brokers, mode, records, kills };
       const report = await new KilledConsumer({ ...settings, random: newRandom() }).run();
-      process.stderr.write(`${tell(report)}\n`);
+      process.stderr.write(`${printKills(report)}\n`);
       expectWithinBounds(report);
     },
     LONGEST_MS,
   );
 
   it(
-    'with transactions: give exactly one output for each input',
+    'write exactly one output per input with transactions',
     async () => {
       const settings = { brokers, records, kills };
       const report = await new KilledTransactions({ ...settings, random: newRandom() }).run();
-      const atWork = report.interrupted.filter((count) => count % report.perKill !== 0).length;
+      const interrupted = report.interrupted.filter((count) => count % report.perKill !== 0).length;
       process.stderr.write(
-        `transactions: ${report.written} records through ${kills} kills, ${atWork} of them in the middle: ${report.confirmed.map(({ length }) => length).join(' and ')} outputs\n`,
+        `transactions: ${report.written} records through ${kills} kills, ${interrupted} of them during a transaction: ${report.confirmed.map(({ length }) => length).join(' and ')} outputs\n`,
       );
       expectExactlyOnce(report);
     },

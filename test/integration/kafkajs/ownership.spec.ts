@@ -8,9 +8,9 @@ import {
   sharedInOneGeneration,
   slowestToNotice,
   takenBeforeHandedBack,
-  tenuresOf,
-  type MemberStory,
-} from '../../chaos/broker/support/tenures.js';
+  ownershipPeriodsOf,
+  type MemberHistory,
+} from '../../chaos/broker/support/ownership-periods.js';
 import { describeWithKafka } from '../support/index.js';
 
 const SEED = 1;
@@ -24,7 +24,7 @@ describeWithKafka(
         brokers,
         seed: SEED,
         sessionTimeoutMs: SESSION_TIMEOUT_MS,
-        mostQuietMs: 200,
+        longestPauseMs: 200,
       });
       const report = await round.run();
       print(report);
@@ -55,14 +55,14 @@ describe('the ownership checks of this test', () => {
     startedAt,
     positions: [{ partition: 0, offset: 7 }],
   });
-  const story = (name: string, ...events: MemberEvent[]): MemberStory => ({
+  const story = (name: string, ...events: MemberEvent[]): MemberHistory => ({
     name,
     events,
     endedAt: undefined,
   });
 
   it('report one partition with two members in one generation', () => {
-    const tenures = tenuresOf([
+    const tenures = ownershipPeriodsOf([
       story('a', assigned(1, 1), ended('revoked', 2, 1)),
       story('b', assigned(5, 1)),
     ]);
@@ -71,7 +71,7 @@ describe('the ownership checks of this test', () => {
   });
 
   it('report a partition that was assigned before its revocation ended', () => {
-    const tenures = tenuresOf([
+    const tenures = ownershipPeriodsOf([
       story('a', assigned(1, 1), ended('revoked', 6, 1)),
       story('b', assigned(5, 2)),
     ]);
@@ -84,7 +84,7 @@ describe('the ownership checks of this test', () => {
       story('a', assigned(1, 1), committed(4, 1), committed(8, 1), ended('lost', 9, 1)),
       story('b', assigned(5, 2)),
     ];
-    const tenures = tenuresOf(stories);
+    const tenures = ownershipPeriodsOf(stories);
     expect(slowestToNotice(tenures)).toBe(4);
     expect(commitsAfterTakeover(stories, tenures)).toEqual([committed(8, 1)]);
     expect(takenBeforeHandedBack(tenures)).toEqual([]);
@@ -92,8 +92,8 @@ describe('the ownership checks of this test', () => {
 
   it('return the current owner of a partition, without killed members', () => {
     const dead = { ...story('a', assigned(1, 1)), endedAt: 3 };
-    expect(ownersOf(0, tenuresOf([dead, story('b', assigned(5, 2))]))).toEqual(['b']);
-    expect(ownersOf(0, tenuresOf([dead]))).toEqual([]);
+    expect(ownersOf(0, ownershipPeriodsOf([dead, story('b', assigned(5, 2))]))).toEqual(['b']);
+    expect(ownersOf(0, ownershipPeriodsOf([dead]))).toEqual([]);
   });
 
   it('report unhandled records before the committed offset, and missing ones after it', () => {

@@ -7,7 +7,7 @@ import {
 } from '@nest-event-bus/testing';
 import { kafkaState } from './kafka-state.mjs';
 
-/** The broker that the whole run shares. Use topics and groups of your own: `unique('orders')`. */
+/** The broker that the whole run shares. Use your own topics and groups: `unique('orders')`. */
 export interface SharedKafka {
   readonly brokers: readonly string[];
   unique(prefix: string): string;
@@ -15,21 +15,24 @@ export interface SharedKafka {
 
 const START_TIMEOUT_MS = 90_000;
 
-/** A suite on the shared broker; skipped by name where there is none, failed where CI=true. */
+/** Declares a suite on the shared broker; skipped by name if there is none, failed if CI=true. */
 export function describeWithKafka(name: string, suite: (kafka: SharedKafka) => void): void {
   const { brokers, missing } = kafkaState().shared;
   if (brokers === undefined) return describeMissing(name, missing);
   describe(name, () => suite({ brokers, unique }));
 }
 
-/** A suite that runs brokers of its own, in local Java. */
+/** Declares a suite that runs its own brokers in local Java. */
 export function describeWithJava(name: string, suite: () => void): void {
   const { missing } = kafkaState().own;
   if (missing !== undefined) return describeMissing(name, missing);
   describe(name, suite);
 }
 
-/** A suite with one cluster of its own, which it may kill and freeze. `cluster()` gives it inside hooks and tests. */
+/**
+ * Declares a suite with its own cluster, which it may kill and freeze. `cluster()` returns it inside hooks
+ * and tests.
+ */
 export function describeWithCluster(
   name: string,
   options: KafkaServerOptions,
@@ -47,17 +50,18 @@ export function describeWithCluster(
     }, START_TIMEOUT_MS);
     afterAll(() => started?.stop());
     suite(() => {
-      if (started === undefined) throw new Error('The cluster starts in beforeAll: ask in a test.');
+      if (started === undefined)
+        throw new Error('The cluster starts in beforeAll: call cluster() in a hook or test.');
       return started;
     });
   });
 }
 
-/** Skipped by name, failed where CI=true. */
+/** Declares a skipped suite by its name, or a failed one if CI=true. */
 export function describeMissing(name: string, missing = 'no Kafka'): void {
   describe(name, () => {
     if (process.env['CI'] !== 'true') return it.skip(missing, () => undefined);
-    it('is not skipped where CI=true', () => {
+    it('is not skipped with CI=true', () => {
       throw new Error(missing);
     });
   });

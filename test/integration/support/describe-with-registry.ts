@@ -3,7 +3,10 @@ import { describeMissing, describeWithKafka, type SharedKafka } from './describe
 
 const START_TIMEOUT_MS = 300_000;
 
-/** A suite on the shared broker, with a schema registry of its own, which it may kill. `registry()` gives it inside hooks and tests. */
+/**
+ * Declares a suite on the shared broker with its own schema registry, which it may kill. `registry()` returns
+ * it inside hooks and tests.
+ */
 export function describeWithRegistry(
   name: string,
   suite: (kafka: SharedKafka, registry: () => StartedSchemaRegistry) => void,
@@ -18,7 +21,7 @@ export function describeWithRegistry(
     afterAll(() => started?.stop());
     suite(kafka, () => {
       if (started === undefined)
-        throw new Error('The registry starts in beforeAll: ask in a test.');
+        throw new Error('The registry starts in beforeAll: call registry() in a hook or test.');
       return started;
     });
   });

@@ -1,13 +1,13 @@
 import { execFileSync } from 'node:child_process';
 
-/** Databases that a suite can use where they are there. */
+/** Databases that a suite uses if they are available. */
 const SERVICES = {
   PostgreSQL: ['POSTGRES_URL', 'postgres://postgres@127.0.0.1:5432/test'],
   MySQL: ['MYSQL_URL', 'mysql://root@127.0.0.1:3306'],
   Redis: ['REDIS_URL', 'redis://127.0.0.1:6379'],
 } as const;
 
-/** A suite with such a database; skipped by name where nobody answers at its address. */
+/** Declares a suite with such a database; skipped by name if there is no answer at its address. */
 export function describeWithService(
   service: keyof typeof SERVICES,
   name: string,
@@ -21,7 +21,7 @@ export function describeWithService(
   describe(name, () => it.skip(missing, () => undefined));
 }
 
-/** Whether anybody answers there. Suites are declared at once, so the answer is waited for in a child. */
+/** Checks whether a server listens at the address, in a child process, because suites are declared synchronously. */
 export function isThere(url: string): boolean {
   const { hostname, port } = new URL(url);
   const knock = `require('node:net').connect(${Number(port)}, ${JSON.stringify(hostname)}).on('connect', () => process.exit(0)).on('error', () => process.exit(1)).setTimeout(3000, () => process.exit(1))`;

@@ -3,10 +3,13 @@ import { publishKafkaState } from './kafka-state.mjs';
 
 register('./typescript-hooks.mjs', import.meta.url);
 
-/** Who is silent for longer is out, and no client can choose it: on a busy machine a second is nothing. */
+/**
+ * A shorter session timeout than the default. Clients cannot choose it, and one second would be too short for
+ * a busy machine.
+ */
 const SETTINGS = { 'group.consumer.session.timeout.ms': '6000' };
 
-/** Runs once, and only when a suite of this project was selected: one broker for all of them. */
+/** Runs once, and only if a suite of this project was selected: one broker for all suites. */
 export default async function globalSetup() {
   const { KafkaServer, KafkaUnavailableError, KAFKA_BROKERS_VARIABLE } =
     await import('@nest-event-bus/testing');
@@ -24,7 +27,7 @@ export default async function globalSetup() {
   /** @type {{ value?: unknown, missing?: string }} */
   const java = await orMissing(KafkaServer.prepareJava());
   const startedAt = performance.now();
-  // A Kafka that others run is taken as it is.
+  // An external Kafka is used as it is.
   const isOurs = 'value' in java && !process.env[KAFKA_BROKERS_VARIABLE];
   const kafka = await orMissing(KafkaServer.start(isOurs ? { settings: SETTINGS } : {}));
   if ('value' in kafka) report(kafka.value, performance.now() - startedAt);

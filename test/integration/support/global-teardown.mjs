@@ -1,17 +1,17 @@
 import { recordRemark } from '../../../tools/counts.mjs';
 import { endSharedKafka } from './kafka-state.mjs';
 
-/** Longer than any close that is under way may take. */
-const PATIENCE_MS = 30_000;
+/** Longer than any close that is still running may take. */
+const EXIT_TIMEOUT_MS = 30_000;
 
 export default async function globalTeardown() {
   await endSharedKafka();
-  // In the background: it only comes to pass when something else keeps the process alive.
-  setTimeout(tellAndEnd, PATIENCE_MS).unref();
+  // The timer does not keep the process alive; it runs only if something else does.
+  setTimeout(reportAndExit, EXIT_TIMEOUT_MS).unref();
 }
 
-/** A suite that passed and left something open must be found, but it must not hold up the run for ever. */
-function tellAndEnd() {
+/** Reports a suite that passed but left something open, and ends the run. */
+function reportAndExit() {
   const open = process.getActiveResourcesInfo().filter((kind) => !/^(TTY|Pipe)Wrap$/.test(kind));
   const remark = `left open after the last test: ${open.join(', ') || 'nothing that has a name'}`;
   recordRemark(remark);

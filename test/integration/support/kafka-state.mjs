@@ -1,5 +1,5 @@
 /**
- * What the global set-up found, for the suites: they run in other processes, which inherit its environment.
+ * Result of the global set-up for the suites, which run in other processes and inherit its environment.
  *
  * @typedef {{ brokers?: string[], missing?: string }} SharedKafkaState
  * @typedef {{ missing?: string }} OwnKafkaState

@@ -1,4 +1,4 @@
-/** `node --import <this file> some.ts` */
+/** Usage: `node --import <this file> some.ts` */
 import { register } from 'node:module';
 
 register('./typescript-hooks.mjs', import.meta.url);

@@ -1,2 +1,2 @@
-// Jest reads `testTimeout` at the top of a configuration only, never in a project.
+// Jest reads `testTimeout` only at the top of a configuration, never in a project.
 jest.setTimeout(60_000);

@@ -2,8 +2,8 @@ import { faultOf, type Fault } from '@nest-event-bus/core';
 import { once } from 'node:events';
 import { createServer, type AddressInfo, type Socket } from 'node:net';
 
-/** What somebody's promise rejects with; fails where it does not. */
-export async function thrownBy(work: () => unknown): Promise<unknown> {
+/** Returns the error with which the work rejects; fails if it does not reject. */
+export async function rejectionOf(work: () => unknown): Promise<unknown> {
   try {
     await work();
   } catch (error) {
@@ -13,11 +13,11 @@ export async function thrownBy(work: () => unknown): Promise<unknown> {
 }
 
 export async function expectFault(fault: Fault, work: () => unknown): Promise<void> {
-  const thrown = await thrownBy(work);
+  const thrown = await rejectionOf(work);
   expect({ fault: faultOf(thrown), of: String(thrown) }).toEqual({ fault, of: String(thrown) });
 }
 
-/** Calls with the port of a server that does this with every connection. */
+/** Calls the function with the port of a server that treats every connection this way. */
 export async function withServer<T>(
   onConnection: (socket: Socket) => void,
   work: (port: number) => T | Promise<T>,
@@ -36,7 +36,7 @@ export async function withServer<T>(
   }
 }
 
-/** Nobody listens there any more. */
+/** Returns a port on which no server listens any more. */
 export const closedPort = (): Promise<number> =>
   withServer(
     () => undefined,

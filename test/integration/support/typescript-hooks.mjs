@@ -4,9 +4,9 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { transform } from '@swc/core';
 
 /**
- * Lets plain Node run the sources of the libs, without a build: `.js` names find their `.ts` file, `.cjs` names their
- * `.cts` file, workspace names their sources. Jest has a mapper for the same, which its global set-up and the child
- * processes of suites do not see.
+ * Lets plain Node run the sources of the libraries without a build: `.js` names are resolved to `.ts` files,
+ * `.cjs` names to `.cts` files, and workspace names to their sources. Jest has a mapper for the same, but its
+ * global set-up and the child processes of suites do not use it.
  */
 const libs = new URL('../../../libs/', import.meta.url);
 const workspaceName = /^@nest-event-bus\/([^/]+)(?:\/(.+))?$/;

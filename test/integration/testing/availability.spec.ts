@@ -7,13 +7,13 @@ import { describeWithJava, describeWithKafka } from '../support/index.js';
 import { startKafkaInChild } from './children/child.js';
 
 const root = join(__dirname, '../../..');
-/** Where a container runtime answers, a machine without one cannot be played. */
+/** A machine without a container runtime cannot be simulated where one is running. */
 const withoutDocker = existsSync('/var/run/docker.sock') ? it.skip : it;
 const NESTED = 'NEST_EVENT_BUS_NESTED_RUN';
 if (process.env[NESTED] !== undefined)
-  throw new Error('This suite runs Jest, and must not run in it.');
+  throw new Error('This suite runs Jest, and must not be run by that Jest.');
 
-describe('what a server is started from', () => {
+describe('A Kafka server for tests', () => {
   jest.setTimeout(120_000);
   let empty: string;
   let bare: Record<string, string | undefined>;
@@ -25,10 +25,13 @@ describe('what a server is started from', () => {
 
   afterEach(() => rmSync(empty, { recursive: true }));
 
-  it('names the package to install where neither Java nor Testcontainers is there', async () => {
+  it('names the package to install if neither Java nor Testcontainers is available', async () => {
     const without = pathToFileURL(join(__dirname, 'children/without-testcontainers.mjs'));
-    const { said } = startKafkaInChild({}, { ...bare, NODE_OPTIONS: `--import ${without.href}` });
-    await expect(said).resolves.toEqual({
+    const { outcome } = startKafkaInChild(
+      {},
+      { ...bare, NODE_OPTIONS: `--import ${without.href}` },
+    );
+    await expect(outcome).resolves.toEqual({
       kind: 'unavailable',
       message:
         'skipped: needs Java or Docker (KAFKA_BROKERS: not set; ' +
@@ -37,12 +40,12 @@ describe('what a server is started from', () => {
     });
   });
 
-  it('asks for Java where the suite needs what only own brokers give', async () => {
-    const { said } = startKafkaInChild(
+  it('requires Java if the suite needs features that only own brokers have', async () => {
+    const { outcome } = startKafkaInChild(
       { brokers: 3, settings: { 'message.max.bytes': '1000' } },
       { ...bare, KAFKA_BROKERS: 'localhost:9092' },
     );
-    await expect(said).resolves.toEqual({
+    await expect(outcome).resolves.toEqual({
       kind: 'unavailable',
       message:
         'skipped: needs Java (KAFKA_BROKERS: cannot give 3 brokers, broker settings; ' +
@@ -51,29 +54,32 @@ describe('what a server is started from', () => {
     });
   });
 
-  withoutDocker('says so where Testcontainers finds no Docker', async () => {
-    const { said } = startKafkaInChild({}, bare);
-    await expect(said).resolves.toMatchObject({
+  withoutDocker('reports that Testcontainers finds no Docker', async () => {
+    const { outcome } = startKafkaInChild({}, bare);
+    await expect(outcome).resolves.toMatchObject({
       kind: 'unavailable',
       message: expect.stringContaining('Docker: no Docker (or another container runtime) answers'),
     });
   });
 
-  withoutDocker('skips suites by name on such a machine, and is green', () => {
-    const { status, stderr } = runSuite({ ...bare });
-    expect(stderr).toContain('Integration suites skipped: needs Java or Docker');
-    expect(stderr).toMatch(/Tests: +1 skipped, 1 total/);
-    expect(status).toBe(0);
-  });
+  withoutDocker(
+    'lets suites be skipped by name without Java and Docker, and the run passes',
+    () => {
+      const { status, stderr } = runSuite({ ...bare });
+      expect(stderr).toContain('Integration suites skipped: needs Java or Docker');
+      expect(stderr).toMatch(/Tests: +1 skipped, 1 total/);
+      expect(status).toBe(0);
+    },
+  );
 
-  withoutDocker('fails instead where CI=true', () => {
+  withoutDocker('lets suites fail instead with CI=true', () => {
     const { status, stderr } = runSuite({ ...bare, CI: 'true' });
     expect(stderr).toContain('skipped: needs Java or Docker');
     expect(stderr).toMatch(/Tests: +1 failed, 1 total/);
     expect(status).toBe(1);
   });
 
-  /** One suite by its exact path: were it ever to select this file too, runs would start runs without end. */
+  /** Runs one suite by its exact path: a pattern could also select this file, which would start runs without end. */
   function runSuite(environment: Record<string, string | undefined>) {
     const jest = join(root, 'node_modules/jest/bin/jest.js');
     const suite = join(__dirname, 'shared-kafka.spec.ts');
@@ -84,17 +90,17 @@ describe('what a server is started from', () => {
         cwd: root,
         encoding: 'utf8',
         timeout: 60_000,
-        // Its failures are wanted ones: they do not belong into our sum.
+        // Its failures are expected, so they are not counted in the sum.
         env: { ...process.env, COUNTS_FILE: undefined, ...environment, [NESTED]: 'true' },
       },
     );
   }
 });
 
-describeWithKafka('a broker named by KAFKA_BROKERS', (kafka) => {
+describeWithKafka('A broker named by KAFKA_BROKERS', (kafka) => {
   it('is used as it is, and cannot be killed', async () => {
-    const { child, said } = startKafkaInChild({}, { KAFKA_BROKERS: kafka.brokers.join(', ') });
-    await expect(said).resolves.toEqual({
+    const { child, outcome } = startKafkaInChild({}, { KAFKA_BROKERS: kafka.brokers.join(', ') });
+    await expect(outcome).resolves.toEqual({
       kind: 'started',
       brokers: kafka.brokers,
       canKill: false,
@@ -102,24 +108,27 @@ describeWithKafka('a broker named by KAFKA_BROKERS', (kafka) => {
     child.stdin?.end();
   });
 
-  it('that does not answer is a failure, never a reason to skip or to start another', async () => {
-    const { said } = startKafkaInChild({ startTimeoutMs: 100 }, { KAFKA_BROKERS: '127.0.0.1:1' });
-    await expect(said).resolves.toMatchObject({
+  it('causes a failure if it does not answer, and is neither skipped nor replaced', async () => {
+    const { outcome } = startKafkaInChild(
+      { startTimeoutMs: 100 },
+      { KAFKA_BROKERS: '127.0.0.1:1' },
+    );
+    await expect(outcome).resolves.toMatchObject({
       kind: 'failed',
       message: expect.stringContaining('KAFKA_BROKERS names 127.0.0.1:1, which cannot be used'),
     });
   });
 });
 
-describeWithJava('the second start on a machine', () => {
+describeWithJava('The second start on a machine', () => {
   it('needs no Maven', async () => {
     const java = execFileSync('sh', ['-c', 'command -v java'], { encoding: 'utf8' }).trim();
     const home = dirname(dirname(realpathSync(java)));
-    const { child, said } = startKafkaInChild(
+    const { child, outcome } = startKafkaInChild(
       { controllable: true },
       { PATH: '', JAVA_HOME: home, KAFKA_BROKERS: undefined },
     );
-    await expect(said).resolves.toMatchObject({ kind: 'started' });
+    await expect(outcome).resolves.toMatchObject({ kind: 'started' });
     child.kill();
   }, 60_000);
 });

@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { eventually, KafkaServer, KafkaStartError } from '@nest-event-bus/testing';
 import { describeWithJava } from '../support/index.js';
-import { startKafkaInChild, type Said } from './children/child.js';
+import { startKafkaInChild, type StartOutcome } from './children/child.js';
 
-describeWithJava('a server of our own', () => {
+describeWithJava('An own server', () => {
   let folder: string;
 
   beforeEach(() => {
@@ -16,9 +16,9 @@ describeWithJava('a server of our own', () => {
 
   afterEach(() => rmSync(folder, { recursive: true }));
 
-  it('is gone with its data at the end of its block', async () => {
-    const { child, said } = startKafkaInChild({ controllable: true }, { TMPDIR: folder });
-    const broker = await addressIn(said);
+  it('is stopped and its data is deleted at the end of its block', async () => {
+    const { child, outcome } = startKafkaInChild({ controllable: true }, { TMPDIR: folder });
+    const broker = await addressIn(outcome);
     expect(await accepts(broker)).toBe(true);
     expect(readdirSync(folder)).toHaveLength(1);
     const ended = once(child, 'exit');
@@ -32,21 +32,21 @@ describeWithJava('a server of our own', () => {
     { end: 'kill -9', signal: 'SIGKILL', freeze: false },
     { end: 'kill -9 with a frozen broker', signal: 'SIGKILL', freeze: true },
     { end: 'Ctrl-C', signal: 'SIGINT', freeze: false },
-  ] as const)('does not outlive the process that started it: $end', async ({ signal, freeze }) => {
+  ] as const)('stops when the process that started it ends: $end', async ({ signal, freeze }) => {
     const options = { controllable: true, freeze };
-    const { child, said } = startKafkaInChild(options, { TMPDIR: folder });
-    const broker = await addressIn(said);
+    const { child, outcome } = startKafkaInChild(options, { TMPDIR: folder });
+    const broker = await addressIn(outcome);
     expect(await accepts(broker)).toBe(true);
-    const gone = once(child, 'exit');
+    const isGone = once(child, 'exit');
     child.kill(signal);
-    await gone;
+    await isGone;
     await eventually(async () => !(await accepts(broker)), {
       description: 'the broker to be gone',
     });
     await eventually(() => readdirSync(folder).length === 0, { description: 'its data removed' });
   });
 
-  it('says why it does not start, in the words of the broker', async () => {
+  it('reports why it does not start, with the message of the broker', async () => {
     const starting = KafkaServer.start({ settings: { 'num.partitions': 'many' } });
     await expect(starting).rejects.toThrow(
       /Kafka 4\.1\.1 did not start: a broker ended\n[^]*Invalid value many/,
@@ -54,9 +54,9 @@ describeWithJava('a server of our own', () => {
     await expect(starting).rejects.toBeInstanceOf(KafkaStartError);
   });
 
-  it('does not outlive a process that was killed while it started', async () => {
-    const { child, said } = startKafkaInChild({ controllable: true }, { TMPDIR: folder });
-    const silent = expect(said).rejects.toThrow('said nothing');
+  it('stops when its process is killed during its start', async () => {
+    const { child, outcome } = startKafkaInChild({ controllable: true }, { TMPDIR: folder });
+    const silent = expect(outcome).rejects.toThrow('printed nothing');
     await eventually(() => readdirSync(folder, { recursive: true }).some(isLogLock), {
       description: 'the broker to be on its way',
     });
@@ -66,13 +66,13 @@ describeWithJava('a server of our own', () => {
   });
 });
 
-/** The first file that a broker makes. */
+/** The first file that a broker creates. */
 function isLogLock(path: string | Buffer): boolean {
   return String(path).endsWith('.lock');
 }
 
-async function addressIn(said: Promise<Said>): Promise<string> {
-  const outcome = await said;
+async function addressIn(starting: Promise<StartOutcome>): Promise<string> {
+  const outcome = await starting;
   if (outcome.kind !== 'started') throw new Error(outcome.message);
   return outcome.brokers[0] ?? '';
 }

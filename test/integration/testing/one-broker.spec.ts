@@ -5,7 +5,7 @@ import { createTopic, plainClient, readAll, write } from './plain-client.js';
 
 const options = { proxied: true, settings: { 'message.max.bytes': '2000000' } } as const;
 
-describeWithCluster('one broker of our own', options, (cluster) => {
+describeWithCluster('A cluster of one broker', options, (cluster) => {
   it('runs with the settings of a test broker', async () => {
     const admin = plainClient(cluster().brokers).admin();
     await admin.connect();
@@ -43,7 +43,7 @@ describeWithCluster('one broker of our own', options, (cluster) => {
     await expect(readAll(client, topic, 2)).resolves.toEqual(['before', 'after']);
   });
 
-  it('goes down in order when shut down, and comes back', async () => {
+  it('shuts down in order, and restarts', async () => {
     const client = plainClient(cluster().brokers);
     const topic = await createTopic(client);
     await write(client, topic, 'before');
@@ -52,7 +52,7 @@ describeWithCluster('one broker of our own', options, (cluster) => {
     await expect(readAll(client, topic, 1)).resolves.toEqual(['before']);
   });
 
-  it('answers nothing while frozen, on open connections, and goes on when thawed', async () => {
+  it('answers nothing while frozen, on open connections, and continues afterwards', async () => {
     const admin = plainClient(cluster().brokers).admin();
     await admin.connect();
     try {
@@ -69,7 +69,7 @@ describeWithCluster('one broker of our own', options, (cluster) => {
     }
   });
 
-  it('says which brokers there are when asked for another', async () => {
+  it('reports the existing brokers if another one is requested', async () => {
     await expect(cluster().kill(1)).rejects.toThrow(
       'There is no broker 1: they are counted 0 to 0.',
     );
@@ -85,7 +85,7 @@ describeWithCluster('one broker of our own', options, (cluster) => {
       expect(proxy?.bytes.toServer.forwarded).toBeGreaterThan(before + 100_000);
     });
 
-    it('loses the answers that it swallows, while the broker does what it was told', async () => {
+    it('executes requests whose answers the proxy drops', async () => {
       const [proxy] = cluster().proxies;
       const direct = plainClient(cluster().brokers);
       const topic = await createTopic(direct);
@@ -100,7 +100,7 @@ describeWithCluster('one broker of our own', options, (cluster) => {
       await producer.disconnect();
     });
 
-    it('cuts connections, and the client finds its way back', async () => {
+    it('serves a client again after its connections were cut', async () => {
       const [proxy] = cluster().proxies;
       const client = plainClient(cluster().proxiedBrokers);
       const topic = await createTopic(client);
@@ -115,7 +115,7 @@ describeWithCluster('one broker of our own', options, (cluster) => {
     });
   });
 
-  /** A fresh client that gives up soon: rejects when nothing answers. */
+  /** Connects a new client with a short timeout; rejects if nothing answers. */
   async function plainAdmin(requestTimeout: number): Promise<void> {
     const { Kafka, logLevel } = await import('kafkajs');
     const admin = new Kafka({

@@ -1,7 +1,7 @@
 import { eventually, unique } from '@nest-event-bus/testing';
 import { Kafka, logLevel } from 'kafkajs';
 
-/** The package's own client with short patience: what these suites test must hold for any client. */
+/** The client of kafkajs with short timeouts: what these suites test must hold for any client. */
 export function plainClient(brokers: readonly string[]): Kafka {
   return new Kafka({
     brokers: [...brokers],
@@ -34,7 +34,7 @@ export async function write(client: Kafka, topic: string, value: string): Promis
   }
 }
 
-/** Reads from the beginning until so many values were seen. */
+/** Reads from the beginning until this many values have arrived. */
 export async function readAll(client: Kafka, topic: string, count: number): Promise<string[]> {
   const seen: string[] = [];
   const consumer = client.consumer({ groupId: unique('reader') });

@@ -3,8 +3,8 @@ import { ConfigResourceTypes } from 'kafkajs';
 import { describeWithCluster } from '../support/index.js';
 import { createTopic, plainClient, readAll, write } from './plain-client.js';
 
-describeWithCluster('three brokers of our own', { brokers: 3 }, (cluster) => {
-  it('replicates thrice and acknowledges only what two have', async () => {
+describeWithCluster('A cluster of three brokers', { brokers: 3 }, (cluster) => {
+  it('replicates records three times and acknowledges only what two replicas have', async () => {
     const client = plainClient(cluster().brokers);
     const topic = await createTopic(client);
     const admin = client.admin();
@@ -24,14 +24,14 @@ describeWithCluster('three brokers of our own', { brokers: 3 }, (cluster) => {
     }
   });
 
-  it('serves on while one broker is dead, and takes it back', async () => {
+  it('continues while one broker is dead, and accepts it again', async () => {
     const client = plainClient(cluster().brokers);
     const topic = await createTopic(client);
     await write(client, topic, 'with three');
     await cluster().kill(1);
     await write(client, topic, 'with two');
     await cluster().restart(1);
-    // The raw client sends at least once: an answer that the kill swallowed is asked for again.
+    // The plain client sends at least once: it repeats a request whose answer was lost by the kill.
     const read = new Set(await readAll(client, topic, 2));
     expect([...read]).toEqual(['with three', 'with two']);
     await eventually(() => inSyncReplicas(topic), {

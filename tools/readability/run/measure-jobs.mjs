@@ -99,7 +99,7 @@ async function measureOn(brokers, outside, counter, topic) {
       figuresOf('shutdown of one binding with one retry topic', shutdown, idles),
     ];
   } catch (error) {
-    // Without this, the consumers would keep the process alive.
+    // The consumers would keep the process alive otherwise.
     await application.close();
     throw error;
   }

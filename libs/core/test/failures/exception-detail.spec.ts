@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import type { DltProperties } from '../../src/config/properties/dlt-properties.js';
 import { EventHandler } from '../../src/discovery/decorators/event-handler.js';
 import { readDeadLetter } from '../../src/failures/headers/read-dead-letter.js';
-import { World } from '../support/application.spec-support.js';
+import { TestBus } from '../support/test-bus.spec-support.js';
 
 const SECRET = 'jane@example.org';
 
@@ -17,79 +17,82 @@ class Orders {
   }
 }
 
-let world: World;
+let testBus: TestBus;
 
 beforeEach(async () => {
-  world = new World();
-  for (const topic of ['orders', 'orders.retry-1', 'orders.DLT']) await world.topic(topic);
+  testBus = new TestBus();
+  for (const topic of ['orders', 'orders.retry-1', 'orders.DLT']) await testBus.topic(topic);
 });
-afterEach(() => world.end());
+afterEach(() => testBus.end());
 
 const asText = (records: readonly BrokerRecord[]): string =>
   records
     .flatMap(({ headers }) => headers.map(({ key, value }) => `${key}: ${String(value)}`))
     .join('\n');
 
-/** What a record that fails leaves in the topics behind it. */
-async function left(dlt: Partial<Pick<DltProperties, keyof DltProperties>>) {
+/** Lets a record fail; returns its dead letter and all text that was written about it. */
+async function textOfFailure(dlt: Partial<Pick<DltProperties, keyof DltProperties>>) {
   const retry = { tier0: { maxAttempts: 1 }, tiers: [{ delayMs: 1_000, maxAttempts: 1 }] };
-  await world.startOrders([Orders], { retry, dlt });
-  await world.write('orders', '1');
-  await world.runtime.advance(10_000);
-  const hops = await world.records('orders.retry-1');
-  const letters = await world.records('orders.DLT');
+  await testBus.startOrders([Orders], { retry, dlt });
+  await testBus.write('orders', '1');
+  await testBus.runtime.advance(10_000);
+  const hops = await testBus.records('orders.retry-1');
+  const letters = await testBus.records('orders.DLT');
   expect([hops, letters]).toMatchObject([{ length: 1 }, { length: 1 }]);
-  const everything = [asText(hops), asText(letters), ...world.said.warnings, ...world.said.errors];
-  return { letter: readDeadLetter(letters[0]!), everything: everything.join('\n') };
+  const allText = [asText(hops), asText(letters), ...testBus.log.warnings, ...testBus.log.errors];
+  return { letter: readDeadLetter(letters[0]!), allText: allText.join('\n') };
 }
 
-describe.each(['eventbus', 'spring', 'plain'] as const)('In the profile %s', (profile) => {
-  const headerProfile = [profile];
-  const hasStack = profile !== 'plain';
+describe.each(['eventbus', 'spring', 'plain'] as const)(
+  'Dead letters in header profile %s',
+  (profile) => {
+    const headerProfile = [profile];
+    const hasStack = profile !== 'plain';
 
-  it('an exception is told with its message', async () => {
-    const { letter, everything } = await left({ headerProfile });
-    expect(letter).toMatchObject({
-      lastExceptionClass: 'NoSuchCustomer',
-      lastExceptionMessage: `no customer ${SECRET}`,
-      lastExceptionStacktrace: hasStack ? expect.stringContaining(SECRET) : undefined,
+    it('contain the exception message', async () => {
+      const { letter, allText } = await textOfFailure({ headerProfile });
+      expect(letter).toMatchObject({
+        lastExceptionClass: 'NoSuchCustomer',
+        lastExceptionMessage: `no customer ${SECRET}`,
+        lastExceptionStacktrace: hasStack ? expect.stringContaining(SECRET) : undefined,
+      });
+      expect(allText).toContain(SECRET);
     });
-    expect(everything).toContain(SECRET);
-  });
 
-  it("nothing of it but its class is told with exceptionDetail 'class'", async () => {
-    const { letter, everything } = await left({ headerProfile, exceptionDetail: 'class' });
-    expect(letter).toMatchObject({
-      lastExceptionClass: 'NoSuchCustomer',
-      lastExceptionMessage: '',
-      lastExceptionStacktrace: undefined,
+    it("contain only the exception class with exceptionDetail 'class'", async () => {
+      const { letter, allText } = await textOfFailure({ headerProfile, exceptionDetail: 'class' });
+      expect(letter).toMatchObject({
+        lastExceptionClass: 'NoSuchCustomer',
+        lastExceptionMessage: '',
+        lastExceptionStacktrace: undefined,
+      });
+      expect(allText).not.toContain(SECRET);
     });
-    expect(everything).not.toContain(SECRET);
-  });
 
-  it('what redact leaves of it is told, and no more', async () => {
-    const redact = ({ message, stack = '' }: Error) => ({
-      message: message.replaceAll(SECRET, '***'),
-      stack: stack.replaceAll(SECRET, '***'),
+    it('contain the message and stack that redact returns', async () => {
+      const redact = ({ message, stack = '' }: Error) => ({
+        message: message.replaceAll(SECRET, '***'),
+        stack: stack.replaceAll(SECRET, '***'),
+      });
+      const { letter, allText } = await textOfFailure({ headerProfile, redact });
+      expect(letter).toMatchObject({
+        lastExceptionClass: 'NoSuchCustomer',
+        lastExceptionMessage: 'no customer ***',
+        lastExceptionStacktrace: hasStack ? expect.stringContaining('no customer ***') : undefined,
+      });
+      expect(allText).not.toContain(SECRET);
     });
-    const { letter, everything } = await left({ headerProfile, redact });
-    expect(letter).toMatchObject({
-      lastExceptionClass: 'NoSuchCustomer',
-      lastExceptionMessage: 'no customer ***',
-      lastExceptionStacktrace: hasStack ? expect.stringContaining('no customer ***') : undefined,
-    });
-    expect(everything).not.toContain(SECRET);
-  });
 
-  it('nothing but its class is told where redact is broken', async () => {
-    const redact = (): never => {
-      throw new Error(SECRET);
-    };
-    const { letter, everything } = await left({ headerProfile, redact });
-    expect(letter).toMatchObject({
-      lastExceptionClass: 'NoSuchCustomer',
-      lastExceptionMessage: '',
+    it('contain only the exception class when redact throws', async () => {
+      const redact = (): never => {
+        throw new Error(SECRET);
+      };
+      const { letter, allText } = await textOfFailure({ headerProfile, redact });
+      expect(letter).toMatchObject({
+        lastExceptionClass: 'NoSuchCustomer',
+        lastExceptionMessage: '',
+      });
+      expect(allText).not.toContain(SECRET);
     });
-    expect(everything).not.toContain(SECRET);
-  });
-});
+  },
+);

@@ -3,39 +3,41 @@ import { Injectable } from '@nestjs/common';
 import { EventHandler } from '../../src/discovery/decorators/event-handler.js';
 import { headerText } from '../../src/model/records/header-text.js';
 import { readDeadLetter } from '../../src/failures/headers/read-dead-letter.js';
-import { World } from '../support/application.spec-support.js';
+import { TestBus } from '../support/test-bus.spec-support.js';
 
 const RETRIES = [1, 2, 3].map((tier) => `orders.retry-${tier}`);
 
-let world: World;
+let testBus: TestBus;
 let calledAt: number[];
 
 @Injectable()
 class Orders {
   @EventHandler('orders')
   handle(): never {
-    calledAt.push(world.runtime.now());
+    calledAt.push(testBus.runtime.now());
     throw new RangeError('the warehouse does not answer');
   }
 }
 
 beforeEach(async () => {
-  world = new World();
+  testBus = new TestBus();
   calledAt = [];
-  for (const topic of ['orders', ...RETRIES, 'orders.DLT']) await world.topic(topic);
+  for (const topic of ['orders', ...RETRIES, 'orders.DLT']) await testBus.topic(topic);
 });
-afterEach(() => world.end());
+afterEach(() => testBus.end());
 
-const told = ({ headers }: BrokerRecord, ...names: readonly string[]) =>
+const headerTexts = ({ headers }: BrokerRecord, ...names: readonly string[]) =>
   names.map((name) => headerText(headers, `x-eventbus-${name}`));
 
-describe('The trail of a record that always fails', () => {
-  it('says in each of its hops how far it got, and what it has behind it', async () => {
-    await world.startOrders([Orders]);
-    await world.write('orders', '"poison"');
-    await world.runtime.advance(20 * 60_000);
-    const hops = (await Promise.all(RETRIES.map((topic) => world.records(topic)))).flat();
-    expect(hops.map((hop) => told(hop, 'retry-tier', 'retry-attempt', 'total-attempts'))).toEqual([
+describe('A record that fails permanently', () => {
+  it('carries its attempts of each tier through all retry topics into the dead letter', async () => {
+    await testBus.startOrders([Orders]);
+    await testBus.write('orders', '"poison"');
+    await testBus.runtime.advance(20 * 60_000);
+    const hops = (await Promise.all(RETRIES.map((topic) => testBus.records(topic)))).flat();
+    expect(
+      hops.map((hop) => headerTexts(hop, 'retry-tier', 'retry-attempt', 'total-attempts')),
+    ).toEqual([
       ['1', '1', '3'],
       ['1', '2', '6'],
       ['1', '3', '9'],
@@ -46,9 +48,9 @@ describe('The trail of a record that always fails', () => {
       ['3', '2', '24'],
       ['3', '3', '27'],
     ]);
-    // Calls in each tier so far; the one where it is has been left by nobody.
+    // Calls in each tier so far; the header of a tier is written when the record leaves it.
     const attempts = ['tier0-attempts', 'tier1-attempts', 'tier2-attempts', 'tier3-attempts'];
-    expect(hops.map((hop) => told(hop, ...attempts))).toEqual([
+    expect(hops.map((hop) => headerTexts(hop, ...attempts))).toEqual([
       ['3', undefined, undefined, undefined],
       ['3', '3', undefined, undefined],
       ['3', '6', undefined, undefined],
@@ -59,9 +61,9 @@ describe('The trail of a record that always fails', () => {
       ['3', '9', '9', '3'],
       ['3', '9', '9', '6'],
     ]);
-    // A tier is exhausted once the record has left it, and that time is carried along.
+    // The time when a tier was exhausted is written when the record leaves it, and is kept afterwards.
     const left = (hop: BrokerRecord) =>
-      [0, 1, 2, 3].filter((tier) => told(hop, `tier${tier}-exhausted-at`)[0] !== undefined);
+      [0, 1, 2, 3].filter((tier) => headerTexts(hop, `tier${tier}-exhausted-at`)[0] !== undefined);
     expect(hops.map(left)).toEqual([
       ...[[0], [0], [0]],
       ...[
@@ -75,7 +77,7 @@ describe('The trail of a record that always fails', () => {
         [0, 1, 2],
       ],
     ]);
-    const [letter] = await world.records('orders.DLT');
+    const [letter] = await testBus.records('orders.DLT');
     const { tierHistory, totalAttempts } = readDeadLetter(letter!);
     expect([totalAttempts, calledAt.length]).toEqual([30, 30]);
     expect(tierHistory.map(({ tier, attempts: calls }) => [tier, calls])).toEqual([
@@ -85,13 +87,13 @@ describe('The trail of a record that always fails', () => {
       [3, 9],
     ]);
     for (const { exceptionClass } of tierHistory) expect(exceptionClass).toBe('RangeError');
-    // Written with the last call that the tier had, and the same in whatever comes behind.
+    // The time is that of the tier's last call, and is equal in all later records.
     const last = [2, 11, 20, 29].map((index) => calledAt[index]!);
     for (const [tier, { exhaustedAt }] of tierHistory.entries()) {
       expect(exhaustedAt).toBeGreaterThanOrEqual(last[tier]!);
       expect(exhaustedAt).toBeLessThan(last[tier]! + 100);
       for (const hop of hops.filter((each) => left(each).includes(tier)))
-        expect(told(hop, `tier${tier}-exhausted-at`)).toEqual([String(exhaustedAt)]);
+        expect(headerTexts(hop, `tier${tier}-exhausted-at`)).toEqual([String(exhaustedAt)]);
     }
   });
 });
@@ -99,9 +101,9 @@ describe('The trail of a record that always fails', () => {
 describe('retry.tiers[].multiplier', () => {
   it('makes each delay of a tier longer than the one before, up to maxDelayMs', async () => {
     const tier = { delayMs: 1_000, multiplier: 3, maxDelayMs: 20_000, maxAttempts: 5 };
-    await world.startOrders([Orders], { retry: { tier0: { maxAttempts: 1 }, tiers: [tier] } });
-    await world.write('orders', '1');
-    await world.runtime.advance(5 * 60_000);
+    await testBus.startOrders([Orders], { retry: { tier0: { maxAttempts: 1 }, tiers: [tier] } });
+    await testBus.write('orders', '1');
+    await testBus.runtime.advance(5 * 60_000);
     const waits = calledAt.slice(1).map((at, index) => at - calledAt[index]!);
     const expected = [1_000, 3_000, 9_000, 20_000, 20_000];
     expect(waits).toHaveLength(expected.length);
@@ -109,6 +111,6 @@ describe('retry.tiers[].multiplier', () => {
       expect(wait).toBeGreaterThanOrEqual(expected[index]!);
       expect(wait).toBeLessThan(expected[index]! + 200);
     }
-    expect(await world.records('orders.DLT')).toHaveLength(1);
+    expect(await testBus.records('orders.DLT')).toHaveLength(1);
   });
 });

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { EventHandler } from '../../src/discovery/decorators/event-handler.js';
 import { readDeadLetter } from '../../src/failures/headers/read-dead-letter.js';
-import { World } from '../support/application.spec-support.js';
+import { TestBus } from '../support/test-bus.spec-support.js';
 
 @Injectable()
 class Orders {
@@ -17,15 +17,15 @@ const RETRY = 'orders.retry-1';
 const DLT = 'orders.DLT';
 const retry = { tier0: { maxAttempts: 1 }, tiers: [{ delayMs: 100, maxAttempts: 2 }] };
 
-let world: World;
+let testBus: TestBus;
 
 beforeEach(() => {
-  world = new World();
+  testBus = new TestBus();
 });
-afterEach(() => world.end());
+afterEach(() => testBus.end());
 
-/** Bytes that no compression makes any less, the same each time. */
-function noise(length: number): Buffer {
+/** Generates incompressible bytes, the same at each call. */
+function incompressibleBytes(length: number): Buffer {
   const blocks = Array.from({ length: Math.ceil(length / 64) }, (_, index) =>
     createHash('sha512').update(String(index)).digest(),
   );
@@ -35,49 +35,49 @@ function noise(length: number): Buffer {
 async function startWith(maxMessageBytes: number): Promise<void> {
   const config = { 'max.message.bytes': String(maxMessageBytes) };
   const topics = [MAIN, RETRY, DLT].map((name) => ({ name, partitions: 1, config }));
-  await world.done(world.outside.admin().createTopics(topics));
-  await world.startOrders([Orders], { retry, deserializer: 'raw' });
+  await testBus.done(testBus.outside.admin().createTopics(topics));
+  await testBus.startOrders([Orders], { retry, deserializer: 'raw' });
 }
 
 async function write(value: Buffer, compression: 'none' | 'gzip' = 'none'): Promise<void> {
-  const producer = world.outside.producer({ maxRequestBytes: 32 * 1024 * 1024, compression });
-  await world.done(producer.send([{ topic: MAIN, value }]));
-  await world.runtime.advance(10_000);
+  const producer = testBus.outside.producer({ maxRequestBytes: 32 * 1024 * 1024, compression });
+  await testBus.done(producer.send([{ topic: MAIN, value }]));
+  await testBus.runtime.advance(10_000);
 }
 
-describe('A record that fails and is', () => {
-  it('larger than a producer sends by default, in topics that take it, goes its whole road', async () => {
+describe('A record that fails', () => {
+  it('is retried and dead-lettered even if it is larger than a producer sends by default', async () => {
     await startWith(8_000_000);
-    const value = noise(5_000_000);
+    const value = incompressibleBytes(5_000_000);
     await write(value);
-    expect((await world.records(RETRY)).map((hop) => hop.value?.equals(value))).toEqual([
+    expect((await testBus.records(RETRY)).map((hop) => hop.value?.equals(value))).toEqual([
       true,
       true,
     ]);
-    const [letter] = await world.records(DLT);
+    const [letter] = await testBus.records(DLT);
     expect(letter?.value?.equals(value)).toBe(true);
     expect(readDeadLetter(letter!)).toMatchObject({ totalAttempts: 3, lastExceptionMessage: 'no' });
-    expect(await world.committed()).toBe(1);
+    expect(await testBus.committed()).toBe(1);
   });
 
-  it('as large as its topics take is dead-lettered without its story, and blocks nothing', async () => {
+  it('is dead-lettered without failure headers if it already has the maximum size of its topic', async () => {
     await startWith(4_000);
-    const value = noise(4_000 - 80);
+    const value = incompressibleBytes(4_000 - 80);
     await write(value);
-    expect(await world.records(RETRY)).toEqual([]);
-    const [letter] = await world.records(DLT);
+    expect(await testBus.records(RETRY)).toEqual([]);
+    const [letter] = await testBus.records(DLT);
     expect(letter?.value?.equals(value)).toBe(true);
-    expect(await world.committed()).toBe(1);
+    expect(await testBus.committed()).toBe(1);
   });
 
-  it('taken by its topics only because it came compressed goes its whole road, compressed', async () => {
+  it('is written compressed if it fits into its topics only when compressed', async () => {
     await startWith(4_000);
     const value = Buffer.alloc(100_000, 'x');
     await write(value, 'gzip');
-    expect(await world.records(RETRY)).toHaveLength(2);
-    const [letter] = await world.records(DLT);
+    expect(await testBus.records(RETRY)).toHaveLength(2);
+    const [letter] = await testBus.records(DLT);
     expect(letter?.value?.equals(value)).toBe(true);
     expect(readDeadLetter(letter!)).toMatchObject({ totalAttempts: 3, lastExceptionMessage: 'no' });
-    expect(await world.committed()).toBe(1);
+    expect(await testBus.committed()).toBe(1);
   });
 });

@@ -3,16 +3,16 @@ import type { TestingModule } from '@nestjs/testing';
 import { EventHandler } from '../../src/discovery/decorators/event-handler.js';
 import { headerText } from '../../src/model/records/header-text.js';
 import { EventBusMetrics } from '../../src/observability/event-bus-metrics.js';
-import { World } from '../support/application.spec-support.js';
+import { TestBus } from '../support/test-bus.spec-support.js';
 
 const MAIN = 'orders';
 const RETRY = 'orders.retry-1';
 const DLT = 'orders.DLT';
 
-/** What makes a topic take nothing; gives what mends it. */
-type Breaks = (topic: string) => Promise<() => Promise<void> | void>;
+/** Makes a topic unwritable; returns a function that makes it writable again. */
+type MakesUnwritable = (topic: string) => Promise<() => Promise<void> | void>;
 
-let world: World;
+let testBus: TestBus;
 let calls: unknown[];
 
 @Injectable()
@@ -25,41 +25,41 @@ class Orders {
 }
 
 beforeEach(async () => {
-  world = new World();
+  testBus = new TestBus();
   calls = [];
-  for (const topic of [MAIN, RETRY, DLT]) await world.topic(topic);
+  for (const topic of [MAIN, RETRY, DLT]) await testBus.topic(topic);
 });
-afterEach(() => world.end());
+afterEach(() => testBus.end());
 
-const admin = () => world.outside.admin();
+const admin = () => testBus.outside.admin();
 
-const WAYS: Readonly<Record<string, Breaks>> = {
+const OBSTACLES: Readonly<Record<string, MakesUnwritable>> = {
   deleted: async (topic) => {
-    await world.done(admin().deleteTopics([topic]));
-    return () => world.topic(topic);
+    await testBus.done(admin().deleteTopics([topic]));
+    return () => testBus.topic(topic);
   },
   'too small': async (topic) => {
-    await world.done(admin().alterTopicConfig(topic, { 'max.message.bytes': '100' }));
-    return () => world.done(admin().alterTopicConfig(topic, { 'max.message.bytes': null }));
+    await testBus.done(admin().alterTopicConfig(topic, { 'max.message.bytes': '100' }));
+    return () => testBus.done(admin().alterTopicConfig(topic, { 'max.message.bytes': null }));
   },
   refused: async (topic) => {
-    const fault = world.broker.faults.refuse(
+    const fault = testBus.broker.faults.refuse(
       { operation: 'produce', topic },
       'TOPIC_AUTHORIZATION_FAILED',
     );
     return () => fault.lift();
   },
   silent: async (topic) => {
-    const fault = world.broker.faults.loseRequests({ operation: 'produce', topic });
+    const fault = testBus.broker.faults.loseRequests({ operation: 'produce', topic });
     return () => fault.lift();
   },
 };
 
-// Too large for a topic that takes 100 bytes, however it is compressed.
+// Too large for a topic with a limit of 100 bytes, even if compressed.
 const BAD = `"bad ${Array.from({ length: 400 }, (_, index) => (index * 7919).toString(36)).join('')}"`;
 
 const start = (): Promise<TestingModule> =>
-  world.startOrders([Orders], {
+  testBus.startOrders([Orders], {
     retry: { tier0: { maxAttempts: 1 }, tiers: [{ delayMs: 1_000, maxAttempts: 1 }] },
     dlt: { publishTimeoutMs: 10_000 },
   });
@@ -71,16 +71,16 @@ const partitionsThatWait = (application: TestingModule): unknown =>
     .find(({ name }) => name === 'eventbus.partitions.paused')
     ?.samples.filter(({ labels }) => labels['reason'] === 'backoff');
 
-/** A record that waits in this topic for another; nothing behind it is handled. */
+/** Expects that the record in topic `held` waits, and that no record behind it is handled. */
 async function expectHeld(application: TestingModule, held: string, to: string): Promise<void> {
-  const { status, bindings } = world.health(application);
+  const { status, bindings } = testBus.health(application);
   expect(status).toBe('DOWN');
   expect(bindings[0]?.reasons.join()).toContain(`topic '${to}' cannot be written to`);
   expect(partitionsThatWait(application)).toMatchObject([{ labels: { topic: held }, value: 1 }]);
-  expect(await world.committed(held === MAIN ? 'shop' : 'shop.retry-1')).toBe(0);
+  expect(await testBus.committed(held === MAIN ? 'shop' : 'shop.retry-1')).toBe(0);
 }
 
-describe('A topic that a failed record cannot be written to', () => {
+describe('A failed record whose next topic is not writable', () => {
   const HELD = [
     ['dead-letter', 'deleted'],
     ['dead-letter', 'too small'],
@@ -92,41 +92,41 @@ describe('A topic that a failed record cannot be written to', () => {
   ] as const;
 
   it.each(HELD)(
-    'holds its partition while the %s topic is %s, and all goes on when it is not',
+    'pauses its partition while the %s topic is %s, and continues afterwards',
     async (kind, way) => {
       const [held, to] = kind === 'retry' ? [MAIN, RETRY] : [RETRY, DLT];
       const application = await start();
-      const mend = await WAYS[way]!(to);
-      await world.write(MAIN, BAD, '"good"');
-      await world.runtime.advance(90_000);
+      const repair = await OBSTACLES[way]!(to);
+      await testBus.write(MAIN, BAD, '"good"');
+      await testBus.runtime.advance(90_000);
       await expectHeld(application, held, to);
-      const heard = calls.length;
-      await world.runtime.advance(10 * 60_000);
+      const callsBefore = calls.length;
+      await testBus.runtime.advance(10 * 60_000);
       await expectHeld(application, held, to);
-      expect(calls).toHaveLength(heard);
-      expect(world.said.errors.filter((line) => line.includes(`'${to}'`))).toHaveLength(1);
-      await mend();
-      await world.runtime.advance(60_000);
-      expect(world.health(application).status).toBe('UP');
+      expect(calls).toHaveLength(callsBefore);
+      expect(testBus.log.errors.filter((line) => line.includes(`'${to}'`))).toHaveLength(1);
+      await repair();
+      await testBus.runtime.advance(60_000);
+      expect(testBus.health(application).status).toBe('UP');
       expect(partitionsThatWait(application)).toEqual([]);
-      const letters = await world.records(DLT);
+      const letters = await testBus.records(DLT);
       expect(letters.map(({ value }) => String(value))).toEqual([BAD]);
       expect(headerText(letters[0]!.headers, 'x-eventbus-total-attempts')).toBe('2');
       expect(calls.filter((value) => value === 'good')).toHaveLength(1);
       expect(calls).toHaveLength(3);
-      expect([await world.committed(), await world.committed('shop.retry-1')]).toEqual([2, 1]);
+      expect([await testBus.committed(), await testBus.committed('shop.retry-1')]).toEqual([2, 1]);
     },
   );
 
-  it('holds nothing where a retry topic is too small: no wait would help, the record is dead-lettered', async () => {
+  it('is dead-lettered without a pause if the retry topic is too small, because waiting does not help', async () => {
     const application = await start();
-    await WAYS['too small']!(RETRY);
-    await world.write(MAIN, BAD, '"good"');
-    await world.runtime.advance(60_000);
-    const [letter] = await world.records(DLT);
+    await OBSTACLES['too small']!(RETRY);
+    await testBus.write(MAIN, BAD, '"good"');
+    await testBus.runtime.advance(60_000);
+    const [letter] = await testBus.records(DLT);
     expect(headerText(letter!.headers, 'x-eventbus-dlt-cause')).toBe('too-large-for-retry');
     expect(calls).toHaveLength(2);
-    expect(await world.committed()).toBe(2);
-    expect(world.health(application).status).toBe('UP');
+    expect(await testBus.committed()).toBe(2);
+    expect(testBus.health(application).status).toBe('UP');
   });
 });

@@ -11,13 +11,13 @@ import type { Deserializer } from '../../src/model/extension-points/deserializer
 import type { EventContext } from '../../src/model/records/event-context.js';
 import type { EventRecord } from '../../src/model/records/event-record.js';
 import { EventPublisher } from '../../src/publisher/event-publisher.js';
-import { errorOf, World } from '../support/application.spec-support.js';
+import { errorOf, TestBus } from '../support/test-bus.spec-support.js';
 
 class OrderPlaced {
   id!: number;
 }
 
-let world: World;
+let testBus: TestBus;
 let handled: unknown[];
 let keys: (string | null)[];
 let contexts: EventContext[];
@@ -33,17 +33,17 @@ class Orders {
 }
 
 beforeEach(async () => {
-  world = new World();
+  testBus = new TestBus();
   handled = [];
   keys = [];
   contexts = [];
-  await world.topic('orders');
+  await testBus.topic('orders');
 });
-afterEach(() => world.end());
+afterEach(() => testBus.end());
 
-/** Without a road to other topics: what fails stays, and shows. */
+/** Starts without retry topics, so that a failure shows as a dead letter. */
 const start = (properties: object) =>
-  world.startOrders([Orders], { retry: { tiers: [], tier0: { maxAttempts: 1 } }, ...properties });
+  testBus.startOrders([Orders], { retry: { tiers: [], tier0: { maxAttempts: 1 } }, ...properties });
 
 const header = (key: string, value: string) => ({ key, value: Buffer.from(value) });
 const typed = (id: number, type: string) => ({
@@ -53,41 +53,44 @@ const typed = (id: number, type: string) => ({
 
 describe('deserializer', () => {
   it.each<[string, Deserializer['deserialize']]>([
-    ['its bytes', (bytes) => bytes],
-    ['a part of them', (bytes) => bytes.subarray(1)],
-    ['those of the record', (_, record) => record.value],
-    ['those of a header', (_, { headers: [first] }) => first?.value],
-    ['those of the key, later', (_, { key }) => Promise.resolve(key)],
-  ])('may give %s: a handler that writes into them changes no dead letter', async (_, give) => {
-    for (const topic of ['scribbles', 'scribbles.DLT']) await world.topic(topic);
-    @Injectable()
-    class Scribbler {
-      @EventHandler('scribbles')
-      scribble({ value }: EventRecord): never {
-        (value as Buffer).fill(0);
-        throw new Error('no');
+    ['the bytes of its argument', (bytes) => bytes],
+    ['a part of these bytes', (bytes) => bytes.subarray(1)],
+    ['the value of the record', (_, record) => record.value],
+    ['the value of a header', (_, { headers: [first] }) => first?.value],
+    ['the bytes of the key, asynchronously', (_, { key }) => Promise.resolve(key)],
+  ])(
+    'may return %s: a handler that overwrites them does not change the dead letter',
+    async (_, give) => {
+      for (const topic of ['overwrites', 'overwrites.DLT']) await testBus.topic(topic);
+      @Injectable()
+      class OverwritingBytes {
+        @EventHandler('overwrites')
+        overwrite({ value }: EventRecord): never {
+          (value as Buffer).fill(0);
+          throw new Error('no');
+        }
       }
-    }
-    const scribbles: TopicBindingProperties = {
-      topic: 'scribbles',
-      groupId: 'scribbles',
-      deserializer: { name: 'mine', deserialize: give },
-      retry: { tier0: { maxAttempts: 2, initialBackoffMs: 1 }, tiers: [] },
-    };
-    await world.start({
-      imports: [world.bus({ bindings: { scribbles } })],
-      providers: [Scribbler],
-    });
-    const headers = [{ key: 'h', value: 'header' }];
-    await world.write('scribbles', { key: 'key', value: 'value', headers });
-    await world.runtime.advance(1_000);
-    const [letter] = await world.records('scribbles.DLT');
-    expect([letter!.key, letter!.value, letter!.headers[0]?.value].map(String)).toEqual([
-      'key',
-      'value',
-      'header',
-    ]);
-  });
+      const overwrites: TopicBindingProperties = {
+        topic: 'overwrites',
+        groupId: 'overwrites',
+        deserializer: { name: 'mine', deserialize: give },
+        retry: { tier0: { maxAttempts: 2, initialBackoffMs: 1 }, tiers: [] },
+      };
+      await testBus.start({
+        imports: [testBus.module({ bindings: { overwrites } })],
+        providers: [OverwritingBytes],
+      });
+      const headers = [{ key: 'h', value: 'header' }];
+      await testBus.write('overwrites', { key: 'key', value: 'value', headers });
+      await testBus.runtime.advance(1_000);
+      const [letter] = await testBus.records('overwrites.DLT');
+      expect([letter!.key, letter!.value, letter!.headers[0]?.value].map(String)).toEqual([
+        'key',
+        'value',
+        'header',
+      ]);
+    },
+  );
 
   const mine: Deserializer = { name: 'mine', deserialize: (bytes) => bytes.length };
 
@@ -97,49 +100,51 @@ describe('deserializer', () => {
     ['text', '{"id":1}'],
     ['raw', Buffer.from('{"id":1}')],
     [mine, 8],
-  ])('%s decides what a handler gets', async (deserializer, value) => {
+  ])('%s decides which value a handler receives', async (deserializer, value) => {
     await start(deserializer === undefined ? {} : { deserializer });
-    await world.write('orders', '{"id":1}');
+    await testBus.write('orders', '{"id":1}');
     expect(handled).toEqual([value]);
   });
 
-  it('reads a binding that is registered at run time, too', async () => {
+  it('applies to a binding that is registered at run time', async () => {
     const application = await start({});
-    await world.topic('texts');
+    await testBus.topic('texts');
     const connector = application.get(EventBusConnector);
     const binding = { topic: 'texts', groupId: 'texts', deserializer: 'text' } as const;
-    await world.done(connector.register('texts', binding, ({ value }) => void handled.push(value)));
-    await world.write('texts', 'tüv');
-    await world.runtime.advance(1_000);
+    await testBus.done(
+      connector.register('texts', binding, ({ value }) => void handled.push(value)),
+    );
+    await testBus.write('texts', 'tüv');
+    await testBus.runtime.advance(1_000);
     expect(handled).toEqual(['tüv']);
   });
 
-  it('that says that the world is to blame lets the record wait, and all behind it', async () => {
+  it('keeps the record and all behind it waiting if it reports an unavailable dependency', async () => {
     let isDown = true;
     const deserialize = async (bytes: Buffer): Promise<string> => {
       await Promise.resolve();
       if (isDown) throw new SchemaRegistryUnavailableException('the registry is down');
       return bytes.toString();
     };
-    const application = await world.startOrders([Orders], {
+    const application = await testBus.startOrders([Orders], {
       deserializer: { name: 'mine', deserialize },
     });
-    await world.write('orders', 'a', 'b');
-    await world.runtime.advance(600_000);
+    await testBus.write('orders', 'a', 'b');
+    await testBus.runtime.advance(600_000);
     expect(handled).toEqual([]);
-    expect(await world.committed()).toBe(0);
-    expect(world.health(application)).toMatchObject({ status: 'DEGRADED' });
+    expect(await testBus.committed()).toBe(0);
+    expect(testBus.health(application)).toMatchObject({ status: 'DEGRADED' });
     isDown = false;
-    await world.runtime.advance(60_000);
+    await testBus.runtime.advance(60_000);
     expect(handled).toEqual(['a', 'b']);
     expect(contexts[0]?.attempt).toMatchObject({ call: 1, total: 1 });
-    expect(await world.committed()).toBe(2);
+    expect(await testBus.committed()).toBe(2);
   });
 
-  it('never fails because of a key: it is text for the handler, its bytes stay in raw', async () => {
+  it('never fails because of a key: the handler receives text, and raw has its bytes', async () => {
     await start({});
     const key = Buffer.from([0x61, 0xff]);
-    await world.write('orders', { key, value: '{}' }, { key: null, value: '{}' });
+    await testBus.write('orders', { key, value: '{}' }, { key: null, value: '{}' });
     expect(keys).toEqual(['a\ufffd', null]);
     expect(contexts[0]?.raw.key).toEqual(key);
   });
@@ -148,9 +153,9 @@ describe('deserializer', () => {
 describe('typedJson', () => {
   const types = { 'com.shop.OrderPlaced': OrderPlaced, 'org.other.OrderPlaced': OrderPlaced };
 
-  it('types become instances', async () => {
+  it('creates instances of the registered types', async () => {
     await start({ deserializer: 'typed-json', typedJson: { types } });
-    await world.write(
+    await testBus.write(
       'orders',
       typed(1, 'com.shop.OrderPlaced'),
       typed(2, 'org.other.OrderPlaced'),
@@ -159,20 +164,20 @@ describe('typedJson', () => {
     expect(handled.every((value) => value instanceof OrderPlaced)).toBe(true);
   });
 
-  it('trustedPackages keep all others out', async () => {
+  it('rejects types outside trustedPackages', async () => {
     const trusted = { 'com.shop.OrderPlaced': OrderPlaced };
     const typedJson = { types: trusted, trustedPackages: ['com.shop.*'] };
     await start({ deserializer: 'typed-json', typedJson });
-    await world.write(
+    await testBus.write(
       'orders',
       typed(2, 'org.other.OrderPlaced'),
       typed(1, 'com.shop.OrderPlaced'),
     );
-    await world.runtime.advance(60_000);
+    await testBus.runtime.advance(60_000);
     expect(handled).not.toContainEqual({ id: 2 });
   });
 
-  it('can be what handlers are chosen by', async () => {
+  it('provides the type by which handlers are chosen', async () => {
     @Injectable()
     class ByType {
       @EventHandler('orders', { type: 'com.shop.OrderPlaced' })
@@ -181,27 +186,27 @@ describe('typedJson', () => {
       }
     }
     const properties = { deserializer: 'typed-json', typedJson: { types }, typeFrom: '__TypeId__' };
-    await world.startOrders([ByType], properties);
-    await world.write('orders', typed(1, 'com.shop.OrderPlaced'));
+    await testBus.startOrders([ByType], properties);
+    await testBus.write('orders', typed(1, 'com.shop.OrderPlaced'));
     expect(handled).toEqual([{ id: 1 }]);
   });
 });
 
 describe('schemaVersion', () => {
-  it('supported are the only versions that a handler gets, from where it is said', async () => {
+  it("limits the versions that a handler receives to those in 'supported'", async () => {
     await start({ schemaVersion: { from: '$.version', supported: ['2'] } });
-    await world.write('orders', '{"version":2}', '{"version":3}');
-    await world.runtime.advance(60_000);
+    await testBus.write('orders', '{"version":2}', '{"version":3}');
+    await testBus.runtime.advance(60_000);
     expect(handled).toEqual([{ version: 2 }]);
   });
 });
 
-describe('what is published', () => {
+describe('A published message', () => {
   const publish = async (properties: object, event: unknown, options: object = {}) => {
     const application = await start(properties);
     const publisher = application.get(EventPublisher);
-    await world.done(publisher.publish('orders', event, options));
-    await world.runtime.advance(1_000);
+    await testBus.done(publisher.publish('orders', event, options));
+    await testBus.runtime.advance(1_000);
   };
 
   it('is written by the serializer of its binding', async () => {
@@ -213,7 +218,7 @@ describe('what is published', () => {
     expect(handled).toEqual(['<a>']);
   });
 
-  it('is of the class that its handler gets', async () => {
+  it('arrives as an instance of the class that its handler expects', async () => {
     const types = { 'com.shop.OrderPlaced': OrderPlaced };
     const event = Object.assign(new OrderPlaced(), { id: 7 });
     await publish({ deserializer: 'typed-json', typedJson: { types } }, event);
@@ -222,25 +227,25 @@ describe('what is published', () => {
   });
 });
 
-describe('a start with Avro', () => {
-  it('needs the address of a registry', async () => {
+describe('An application with Avro', () => {
+  it('does not start without the address of a schema registry', async () => {
     const error = await errorOf(start({ deserializer: 'avro' }));
     expect(error).toBeInstanceOf(ConfigurationValidationException);
     expect(String(error)).toContain('schemaRegistry.url');
   });
 
-  it('does not need the registry itself: it comes up, and its records wait', async () => {
+  it('starts without a reachable schema registry, and its records wait', async () => {
     const application = await start({ schemaRegistry: { url: 'http://127.0.0.1:1' } });
-    expect(world.health(application)).toMatchObject({ status: 'UP' });
+    expect(testBus.health(application)).toMatchObject({ status: 'UP' });
   });
 
-  it('may come later: a binding that is registered at run time brings the package in', async () => {
+  it('may load the Avro package later, for a binding that is registered at run time', async () => {
     const application = await start({});
-    await world.topic('avro');
+    await testBus.topic('avro');
     const schemaRegistry = { url: 'http://127.0.0.1:1' };
     const binding = { topic: 'avro', groupId: 'avro', schemaRegistry };
     const connector = application.get(EventBusConnector);
-    await world.done(connector.register('avro', binding, () => undefined));
+    await testBus.done(connector.register('avro', binding, () => undefined));
     const { config } = application.get(ContainerRegistry).require('avro');
     expect(config.deserializer).toBe('avro');
   });

@@ -8,7 +8,7 @@ import { EventHandler } from '../../src/discovery/decorators/event-handler.js';
 import { BatchProcessingException } from '../../src/errors/handler-errors.js';
 import type { EventContext } from '../../src/model/records/event-context.js';
 import type { EventRecord } from '../../src/model/records/event-record.js';
-import { World } from '../support/application.spec-support.js';
+import { TestBus } from '../support/test-bus.spec-support.js';
 
 interface Call {
   readonly values: readonly number[];
@@ -16,13 +16,13 @@ interface Call {
   readonly partition: number;
 }
 
-let world: World;
+let testBus: TestBus;
 let calls: Call[];
 let act: (values: readonly number[], records: readonly EventRecord[]) => unknown;
 
-const note = (records: readonly EventRecord[]): unknown => {
+const recordCall = (records: readonly EventRecord[]): unknown => {
   const values = records.map(({ value }) => Number(value));
-  calls.push({ values, at: world.runtime.monotonic(), partition: records[0]!.partition });
+  calls.push({ values, at: testBus.runtime.monotonic(), partition: records[0]!.partition });
   return act(values, records);
 };
 
@@ -30,7 +30,7 @@ const note = (records: readonly EventRecord[]): unknown => {
 class Batches {
   @EventHandler.Batch('orders')
   async handle(records: readonly EventRecord[]): Promise<unknown> {
-    return note(records);
+    return recordCall(records);
   }
 }
 
@@ -38,136 +38,137 @@ class Batches {
 class TwoTypes {
   @EventHandler.Batch('orders', { type: 'A' })
   async a(records: readonly EventRecord[]): Promise<unknown> {
-    return note(records);
+    return recordCall(records);
   }
 
   @EventHandler.Batch('orders', { type: 'B' })
   async b(records: readonly EventRecord[]): Promise<unknown> {
-    return note(records);
+    return recordCall(records);
   }
 }
 
-/** What it sends is committed with its records. */
+/** Sends one output per record, in the transaction of the record. */
 @Injectable()
-class Sending {
+class WithOutput {
   @EventHandler('orders')
   async handle(record: EventRecord, { transaction }: EventContext): Promise<unknown> {
     transaction.send({ topic: 'out', value: String(record.value) });
-    return note([record]);
+    return recordCall([record]);
   }
 }
 
 @Injectable()
-class Silent {
+class WithoutOutput {
   @EventHandler('orders')
   async handle(record: EventRecord): Promise<unknown> {
-    return note([record]);
+    return recordCall([record]);
   }
 }
 
 const start = (provider: Type<object>, properties: Partial<TopicBindingProperties>) =>
-  world.startOrders([provider], properties);
+  testBus.startOrders([provider], properties);
 
 const upTo = (count: number) => Array.from({ length: count }, (_, index) => index);
 const written = (count: number) => upTo(count).map(String);
 const handled = () => calls.flatMap(({ values }) => values);
 const countsOf = (application: TestingModule) =>
   application.get(ContainerRegistry).require('orders').mainContainer.counts;
-const longest = (waits: string[]) => waits.filter((line) => /stuck|maxPollIntervalMs/.test(line));
+const timeoutWarnings = (waits: string[]) =>
+  waits.filter((line) => /stuck|maxPollIntervalMs/.test(line));
 
 beforeEach(async () => {
-  world = new World();
+  testBus = new TestBus();
   calls = [];
   act = () => undefined;
-  await world.topic('orders', 3);
-  await world.topic('orders.DLT');
-  await world.topic('out');
+  await testBus.topic('orders', 3);
+  await testBus.topic('orders.DLT');
+  await testBus.topic('out');
 });
 
-afterEach(() => world.end());
+afterEach(() => testBus.end());
 
-describe('A slice that takes longer than its member may be away', () => {
+describe('A slice that takes longer than maxPollIntervalMs', () => {
   it.each<[string, Type<object>]>([
-    ['of which something is sent', Sending],
-    ['of which nothing is sent', Silent],
-  ])('is cut where the binding has transactions, with records %s', async (_, provider) => {
-    act = () => sleep(world.runtime, 15_000);
-    await world.write('orders', ...written(50));
+    ['sends an output', WithOutput],
+    ['sends no output', WithoutOutput],
+  ])('is cut if the binding has transactions and its handler %s', async (_, provider) => {
+    act = () => sleep(testBus.runtime, 15_000);
+    await testBus.write('orders', ...written(50));
     const application = await start(provider, { transactions: { enabled: true } });
-    await world.runtime.advance(50 * 15_000 + 10_000);
+    await testBus.runtime.advance(50 * 15_000 + 10_000);
     expect(handled()).toEqual(upTo(50));
-    expect(await world.committed()).toBe(50);
+    expect(await testBus.committed()).toBe(50);
     expect(countsOf(application)).toMatchObject({
       succeeded: 50,
       inFlight: 0,
       slicesCut: 1,
       membershipsGivenUp: 0,
     });
-    expect(longest(world.said.warnings)).toEqual([]);
+    expect(timeoutWarnings(testBus.log.warnings)).toEqual([]);
   });
 
-  it('is cut where a batch goes one by one, after a failure that named no record', async () => {
+  it('is cut if a batch is retried one by one after a failure that named no record', async () => {
     act = async (values) => {
       if (values.length > 1) throw new Error('one of them');
-      await sleep(world.runtime, 3_000);
+      await sleep(testBus.runtime, 3_000);
     };
-    await world.write('orders', ...written(40));
+    await testBus.write('orders', ...written(40));
     const application = await start(Batches, {
       maxPollIntervalMs: 60_000,
       retry: { tiers: [], tier0: { maxAttempts: 2 } },
     });
-    await world.runtime.advance(40 * 3_000 + 10_000);
-    const alone = calls.filter(({ values }) => values.length === 1);
-    expect(alone.flatMap(({ values }) => values)).toEqual(upTo(40));
-    expect(await world.committed()).toBe(40);
+    await testBus.runtime.advance(40 * 3_000 + 10_000);
+    const singleCalls = calls.filter(({ values }) => values.length === 1);
+    expect(singleCalls.flatMap(({ values }) => values)).toEqual(upTo(40));
+    expect(await testBus.committed()).toBe(40);
     expect(countsOf(application)).toMatchObject({ slicesCut: 2, membershipsGivenUp: 0 });
-    expect(longest(world.said.warnings)).toEqual([]);
+    expect(timeoutWarnings(testBus.log.warnings)).toEqual([]);
   });
 });
 
 describe('A slice whose binding is paused', () => {
-  const paused = async (application: TestingModule) => {
+  const pauseWhileHandlerRuns = async (application: TestingModule) => {
     const gate = new Deferred();
     act = () => gate.promise;
     const types = ['A', 'B', 'A', 'B'] as const;
     const headers = (type: string) => [{ key: 'event-type', value: Buffer.from(type) }];
     const records = types.map((type, value) => ({ value: String(value), headers: headers(type) }));
-    await world.write('orders', ...records);
+    await testBus.write('orders', ...records);
     expect(handled()).toEqual([0]);
-    await world.done(application.get(LifecycleManager).pause('orders'));
+    await testBus.done(application.get(LifecycleManager).pause('orders'));
     return gate;
   };
 
-  it('reaches no other of its handlers, and goes on there afterwards', async () => {
+  it('is not given to further handlers until the binding is resumed', async () => {
     const application = await start(TwoTypes, {});
-    const gate = await paused(application);
+    const gate = await pauseWhileHandlerRuns(application);
     gate.resolve();
-    await world.runtime.advance(10_000);
+    await testBus.runtime.advance(10_000);
     expect(handled()).toEqual([0]);
-    expect(await world.committed()).toBe(1);
-    await world.done(application.get(LifecycleManager).resume('orders'));
-    await world.runtime.advance(1_000);
+    expect(await testBus.committed()).toBe(1);
+    await testBus.done(application.get(LifecycleManager).resume('orders'));
+    await testBus.runtime.advance(1_000);
     expect(handled()).toEqual(upTo(4));
-    expect(await world.committed()).toBe(4);
+    expect(await testBus.committed()).toBe(4);
     expect(countsOf(application)).toMatchObject({ succeeded: 4, inFlight: 0 });
   });
 
-  it('goes on, too, where it is resumed before the handler has ended', async () => {
+  it('continues if the binding is resumed before the handler has ended', async () => {
     const application = await start(TwoTypes, {});
-    const gate = await paused(application);
-    await world.done(application.get(LifecycleManager).resume('orders'));
+    const gate = await pauseWhileHandlerRuns(application);
+    await testBus.done(application.get(LifecycleManager).resume('orders'));
     gate.resolve();
-    await world.runtime.advance(1_000);
+    await testBus.runtime.advance(1_000);
     expect(handled()).toEqual(upTo(4));
-    expect(await world.committed()).toBe(4);
+    expect(await testBus.committed()).toBe(4);
   });
 });
 
-describe('A slice with a record that fails', () => {
+describe('A slice with a failing record', () => {
   it.each([
-    ['named', true],
-    ['not named', false],
-  ])('goes on at once behind one that is dead-lettered, where it is %s', async (_, isNamed) => {
+    ['names it', true],
+    ['does not name it', false],
+  ])('continues at once behind the dead-lettered record if the error %s', async (_, isNamed) => {
     const isBad = (value: number) => value % 20 === 7;
     act = (values) => {
       const index = values.findIndex(isBad);
@@ -175,23 +176,24 @@ describe('A slice with a record that fails', () => {
       if (isNamed) throw new BatchProcessingException(index, 'bad');
       throw new Error('bad');
     };
-    await world.write('orders', ...written(400));
+    await testBus.write('orders', ...written(400));
     const application = await start(Batches, {
       batchFailureStrategy: 'DLQ_AND_CONTINUE',
       maxPollRecords: 200,
       retry: { tiers: [], tier0: { maxAttempts: 1 } },
     });
-    await world.runtime.advance(500);
-    expect(await world.committed()).toBe(400);
-    const letters = (await world.records('orders.DLT')).map(({ value }) => Number(value));
+    await testBus.runtime.advance(500);
+    expect(await testBus.committed()).toBe(400);
+    const letters = (await testBus.records('orders.DLT')).map(({ value }) => Number(value));
     expect(letters).toEqual(upTo(400).filter(isBad));
     const counts = countsOf(application);
     expect(counts).toMatchObject({ succeeded: 380, deadLettered: 20, inFlight: 0 });
-    // Where none is named, each of the two slices comes again, one by one, and what waits behind the first.
+    // If the error names no record, both slices and the records behind each first failure are delivered
+    // again, one by one.
     expect(counts.received).toBe(isNamed ? 400 : 1_000);
   });
 
-  it('SEEK_TO_FAILED: stands at it, and other partitions of the poll are done once', async () => {
+  it('stops at the failing record with SEEK_TO_FAILED, and handles other partitions of the poll once', async () => {
     const failures: BatchProcessingException[] = [];
     act = (values, records) => {
       const failedIndex = values.indexOf(12);
@@ -204,21 +206,21 @@ describe('A slice with a record that fails', () => {
     const all = [0, 1, 2].flatMap((partition) =>
       upTo(5).map((index) => ({ partition, value: String(10 * partition + index) })),
     );
-    await world.write('orders', ...all);
+    await testBus.write('orders', ...all);
     const application = await start(Batches, {
       batchRedeliveries: 3,
       maxPollRecords: 50,
       retry: { tiers: [], tier0: { maxAttempts: 3, initialBackoffMs: 1_000 } },
     });
     const committed = async () =>
-      Promise.all([0, 1, 2].map((partition) => world.committed('shop', partition)));
+      Promise.all([0, 1, 2].map((partition) => testBus.committed('shop', partition)));
     expect(await committed()).toEqual([5, 2, 5]);
-    await world.runtime.advance(10_000);
+    await testBus.runtime.advance(10_000);
     expect(await committed()).toEqual([5, 5, 5]);
     const callsOf = (partition: number) =>
       calls.filter((call) => call.partition === partition).map(({ values }) => values);
     expect([callsOf(0), callsOf(2)]).toEqual([[[0, 1, 2, 3, 4]], [[20, 21, 22, 23, 24]]]);
-    // 10 and 11 are committed, and come once; 13 and 14 wait for 12.
+    // Offsets of 10 and 11 are committed, so these records are handled once; 13 and 14 wait for 12.
     expect(callsOf(1)).toEqual([[10, 11, 12, 13, 14], [12], [12], [13], [14]]);
     expect(failures.map(({ failedIndex, records }) => [failedIndex, records.length])).toEqual([
       [2, 5],

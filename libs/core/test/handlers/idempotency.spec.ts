@@ -10,9 +10,9 @@ import type {
   IdempotencyStore,
 } from '../../src/model/extension-points/idempotency-store.js';
 import { memoryIdempotencyStore } from '../../src/pipeline/idempotency/memory-idempotency-store.js';
-import { World } from '../support/application.spec-support.js';
+import { TestBus } from '../support/test-bus.spec-support.js';
 
-let world: World;
+let testBus: TestBus;
 let handled: string[];
 let act: () => unknown;
 let store: IdempotencyStore;
@@ -35,33 +35,33 @@ class Batches {
 }
 
 beforeEach(async () => {
-  world = new World();
+  testBus = new TestBus();
   handled = [];
   act = () => undefined;
-  store = memoryIdempotencyStore({ runtime: world.runtime });
-  await world.topic('orders', 2);
+  store = memoryIdempotencyStore({ runtime: testBus.runtime });
+  await testBus.topic('orders', 2);
 });
 
-afterEach(() => world.end());
+afterEach(() => testBus.end());
 
-/** Two partitions, so that a second member gets one of them. */
+/** Starts an application that shares the two partitions with other members. */
 const start = (idempotency: object = {}, provider: new () => object = Orders) =>
-  world.startOrders([provider], { idempotency: { store, ...idempotency } });
+  testBus.startOrders([provider], { idempotency: { store, ...idempotency } });
 
-/** As after a crash between the handler and the commit: what was done is delivered again, to another process. */
+/** Repeats the records from this offset in a new process, as after a crash between the handler and the commit. */
 const redeliver = async (application: TestingModule, offset = 0): Promise<void> => {
-  await world.done(application.close());
+  await testBus.done(application.close());
   const partition = { topic: 'orders', partition: 0, offset };
-  await world.done(world.outside.admin().setGroupOffsets('shop', [partition]));
+  await testBus.done(testBus.outside.admin().setGroupOffsets('shop', [partition]));
 };
 
 const containerOf = (application: TestingModule) =>
   application.get(ContainerRegistry).require('orders').mainContainer;
 
-const troublesOf = (application: TestingModule) =>
+const pauseErrorsOf = (application: TestingModule) =>
   containerOf(application).status.partitionPauses.map(({ error }) => error?.message);
 
-/** Nobody answers, until somebody says otherwise. */
+/** Answers no call until isUp is set. */
 class HangingStore implements IdempotencyStore {
   isUp = false;
   claims = 0;
@@ -82,69 +82,69 @@ class HangingStore implements IdempotencyStore {
 
 describe('idempotency.store', () => {
   it.each([
-    ['of single records', Orders],
-    ['of batches', Batches],
+    ['record handler', Orders],
+    ['batch handler', Batches],
   ] as const)(
-    'a record that is delivered again is not handed to its handler again: %s',
+    'skips the handler for a record that is delivered again: %s',
     async (_kind, provider) => {
       const first = await start({}, provider);
-      await world.write('orders', '1', '2');
+      await testBus.write('orders', '1', '2');
       expect(handled).toEqual(['0/0', '0/1']);
       await redeliver(first);
       await start({}, provider);
-      await world.write('orders', '3');
+      await testBus.write('orders', '3');
       expect(handled).toEqual(['0/0', '0/1', '0/2']);
-      expect(await world.committed()).toBe(3);
+      expect(await testBus.committed()).toBe(3);
     },
   );
 
-  it('counts what was handled before as discarded', async () => {
+  it('counts records that were handled before as discarded', async () => {
     const first = await start();
-    await world.write('orders', '1', '2');
+    await testBus.write('orders', '1', '2');
     await redeliver(first);
     const second = await start();
     expect(containerOf(second).counts).toMatchObject({ received: 2, discarded: 2, succeeded: 0 });
   });
 
-  it("is 'none' by default, and where a binding says so against the defaults", async () => {
-    const said = { defaults: { idempotency: { store } } };
-    for (const options of [{}, said]) {
+  it("is 'none' by default, and 'none' in a binding overrides the defaults", async () => {
+    const fromDefaults = { defaults: { idempotency: { store } } };
+    for (const options of [{}, fromDefaults]) {
       handled = [];
       const begin = (): Promise<TestingModule> =>
-        world.startOrders(
+        testBus.startOrders(
           [Orders],
-          options === said ? { idempotency: { store: 'none' } } : {},
+          options === fromDefaults ? { idempotency: { store: 'none' } } : {},
           options,
         );
       const first = await begin();
-      await world.write('orders', '1');
-      const offset = (await world.committed()) - 1;
+      await testBus.write('orders', '1');
+      const offset = (await testBus.committed()) - 1;
       await redeliver(first, offset);
       const second = await begin();
       expect(handled).toEqual([`0/${offset}`, `0/${offset}`]);
-      await world.done(second.close());
+      await testBus.done(second.close());
     }
   });
 
-  it('counts for every binding where the defaults name it', async () => {
+  it('applies to all bindings if the defaults set it', async () => {
     const options = { defaults: { idempotency: { store } } };
-    const first = await world.startOrders([Orders], {}, options);
-    await world.write('orders', '1');
+    const first = await testBus.startOrders([Orders], {}, options);
+    await testBus.write('orders', '1');
     await redeliver(first);
-    await world.startOrders([Orders], {}, options);
+    await testBus.startOrders([Orders], {}, options);
     expect(handled).toEqual(['0/0']);
   });
 });
 
 describe('idempotency.key', () => {
   const twice = (more: object = {}): Promise<void> =>
-    world.write(
+    testBus.write(
       'orders',
       { value: '{"id":7}', headers: [{ key: 'message-id', value: 'm-7' }], ...more },
       { value: '{"id":7}', headers: [{ key: 'message-id', value: 'm-7' }], ...more },
     );
 
-  it('is the position by default: what its producer sent twice is handled twice', async () => {
+  it('is the position of the record by default, so records that were sent twice are handled twice', async () => {
     await start();
     await twice();
     expect(handled).toEqual(['0/0', '0/1']);
@@ -153,16 +153,16 @@ describe('idempotency.key', () => {
   it.each<[string, object]>([
     ['a header', { key: { header: 'message-id' } }],
     ['a function', { key: ({ value }: EventRecord<{ id: number }>) => `${value.id}` }],
-  ])('%s also tells what its producer sent twice', async (_what, given) => {
+  ])('may be %s, which detects records that were sent twice', async (_what, given) => {
     await start(given);
     await twice();
-    await world.runtime.advance(5_000);
+    await testBus.runtime.advance(5_000);
     expect(handled).toEqual(['0/0']);
-    expect(await world.committed()).toBe(2);
+    expect(await testBus.committed()).toBe(2);
   });
 });
 
-describe('New events with the headers of one that was retried, in the same topic', () => {
+describe('New events that copy the headers of a retried record', () => {
   @Injectable()
   class FollowedUp {
     @EventHandler('orders')
@@ -176,54 +176,54 @@ describe('New events with the headers of one that was retried, in the same topic
         value: each,
         headers: raw.headers,
       }));
-      await world.outside.producer({ lingerMs: 0 }).send(followUps);
+      await testBus.outside.producer({ lingerMs: 0 }).send(followUps);
     }
   }
 
-  it('are handled, each of them', async () => {
-    await world.topic('orders.retry-1');
-    await world.startOrders([FollowedUp], {
+  it('are all handled', async () => {
+    await testBus.topic('orders.retry-1');
+    await testBus.startOrders([FollowedUp], {
       idempotency: { store },
       retry: { tier0: { maxAttempts: 1 }, tiers: [{ delayMs: 1_000, maxAttempts: 2 }] },
     });
-    await world.write('orders', '"reserve"');
-    await world.runtime.advance(10_000);
+    await testBus.write('orders', '"reserve"');
+    await testBus.runtime.advance(10_000);
     expect(handled).toEqual(['reserve', 'reserve', 'charge', 'ship']);
-    expect(await world.committed()).toBe(3);
+    expect(await testBus.committed()).toBe(3);
   });
 });
 
 describe('idempotency.leaseMs', () => {
-  it('is how long a record waits whose process has died over it', async () => {
+  it('limits how long a record waits if the process that claimed it has died', async () => {
     act = () => new Promise(() => undefined);
-    const first = await world.startOrders(
+    const first = await testBus.startOrders(
       [Orders],
       { idempotency: { store, leaseMs: '2m' } },
       { shutdown: { drainTimeoutMs: 1_000 } },
     );
-    await world.write('orders', '1');
+    await testBus.write('orders', '1');
     expect(handled).toEqual(['0/0']);
-    await world.done(first.close());
+    await testBus.done(first.close());
     act = () => undefined;
     await start({ leaseMs: '2m' });
-    await world.runtime.advance(90_000);
+    await testBus.runtime.advance(90_000);
     expect(handled).toEqual(['0/0']);
-    expect(await world.committed()).toBe(0);
-    await world.runtime.advance(40_000);
+    expect(await testBus.committed()).toBe(0);
+    await testBus.runtime.advance(40_000);
     expect(handled).toEqual(['0/0', '0/0']);
-    expect(await world.committed()).toBe(1);
+    expect(await testBus.committed()).toBe(1);
   });
 });
 
 describe('idempotency.ttlMs', () => {
-  it('is how long a record that is done is remembered', async () => {
+  it('limits how long a completed record is remembered', async () => {
     const first = await start({ ttlMs: '1h' });
-    await world.write('orders', '1');
+    await testBus.write('orders', '1');
     await redeliver(first);
     const second = await start({ ttlMs: '1h' });
     expect(handled).toEqual(['0/0']);
     await redeliver(second);
-    await world.runtime.advance(3_600_000);
+    await testBus.runtime.advance(3_600_000);
     await start({ ttlMs: '1h' });
     expect(handled).toEqual(['0/0', '0/0']);
   });
@@ -231,85 +231,85 @@ describe('idempotency.ttlMs', () => {
 
 describe('idempotency.timeoutMs', () => {
   it.each([
-    ['5 s by default', {}, 5_000],
-    ['as long as it says', { timeoutMs: '20s' }, 20_000],
-  ])('is how long an answer of the store is waited for: %s', async (_what, given, expected) => {
+    ['5 s is the default', {}, 5_000],
+    ['20 s is configured', { timeoutMs: '20s' }, 20_000],
+  ])('limits how long an answer of the store is awaited: %s', async (_what, given, expected) => {
     const hanging = new HangingStore();
     const application = await start({ store: hanging, ...given });
-    await world.write('orders', '1');
-    await world.runtime.advance(expected - 200);
-    expect(troublesOf(application)).toEqual([]);
-    await world.runtime.advance(200);
-    expect(troublesOf(application)).toEqual([
+    await testBus.write('orders', '1');
+    await testBus.runtime.advance(expected - 200);
+    expect(pauseErrorsOf(application)).toEqual([]);
+    await testBus.runtime.advance(200);
+    expect(pauseErrorsOf(application)).toEqual([
       expect.stringContaining(`no answer within ${expected} ms`),
     ]);
     hanging.isUp = true;
-    await world.runtime.advance(60_000);
+    await testBus.runtime.advance(60_000);
     expect(handled).toEqual(['0/0']);
   });
 });
 
-describe('idempotency.leaseMs', () => {
+describe('Validation of idempotency.leaseMs', () => {
   const start = (provider: new () => object) =>
-    world.startOrders([provider], {
+    testBus.startOrders([provider], {
       maxPollRecords: 50,
       expectedProcessingMs: 2_000,
       idempotency: { store },
     });
 
-  it('must outlast a whole slice where one call of a handler takes it', async () => {
+  it('requires the time of a whole slice for a batch handler', async () => {
     await expect(start(Batches)).rejects.toThrow(
       'a slice of 50 records may take, since all of them are claimed before the handler is called (100000 ms)',
     );
   });
 
-  it('must outlast one record where they are claimed one by one', async () => {
+  it('requires the time of one record for a record handler', async () => {
     await expect(start(Orders)).resolves.toBeDefined();
   });
 });
 
 describe('idempotency.onStoreFailure', () => {
-  it("'fail' lets the record wait: it is not handled, not skipped, not routed, and goes on by itself", async () => {
+  it("'fail' keeps the record waiting (not handled, skipped or routed) until the store answers", async () => {
     const hanging = new HangingStore();
     await start({ store: hanging });
-    await world.write('orders', '1', '2');
-    await world.runtime.advance(300_000);
+    await testBus.write('orders', '1', '2');
+    await testBus.runtime.advance(300_000);
     expect(handled).toEqual([]);
-    expect(await world.committed()).toBe(0);
+    expect(await testBus.committed()).toBe(0);
     expect(hanging.claims).toBeGreaterThan(5);
     hanging.isUp = true;
-    await world.runtime.advance(60_000);
+    await testBus.runtime.advance(60_000);
     expect(handled).toEqual(['0/0', '0/1']);
-    expect(await world.committed()).toBe(2);
-    expect(await world.topicNames()).toEqual(['orders']);
+    expect(await testBus.committed()).toBe(2);
+    expect(await testBus.topicNames()).toEqual(['orders']);
   });
 
-  it("'process' handles it all the same", async () => {
+  it("'process' calls the handler without the store", async () => {
     await start({ store: new HangingStore(), onStoreFailure: 'process', timeoutMs: 100 });
-    await world.write('orders', '1');
-    await world.runtime.advance(1_000);
+    await testBus.write('orders', '1');
+    await testBus.runtime.advance(1_000);
     expect(handled).toEqual(['0/0']);
-    expect(await world.committed()).toBe(1);
-    expect(world.said.warnings.join()).toContain('some may be handled twice');
+    expect(await testBus.committed()).toBe(1);
+    expect(testBus.log.warnings.join()).toContain('some may be handled twice');
   });
 });
 
-describe('two consumers that get one record at the same time', () => {
-  it('do not both run it, and it is not lost', async () => {
+describe('Two consumers with the same record at the same time', () => {
+  it('handle it once, and do not lose it', async () => {
     const gate = new Deferred();
     act = () => gate.promise;
     const drain = { rebalance: { drainTimeoutMs: 1_000 }, idempotency: { store } };
-    await world.startOrders([Orders], drain);
-    await world.write('orders', { partition: 0, value: '1' }, { partition: 1, value: '1' });
+    await testBus.startOrders([Orders], drain);
+    await testBus.write('orders', { partition: 0, value: '1' }, { partition: 1, value: '1' });
     expect(handled).toHaveLength(2);
-    // One of the two partitions moves while its handler goes on.
-    await world.startOrders([Orders], drain);
-    await world.runtime.advance(20_000);
+    // The new member takes over one of the two partitions while its handler is still running.
+    await testBus.startOrders([Orders], drain);
+    await testBus.runtime.advance(20_000);
     expect(handled).toHaveLength(2);
     gate.resolve();
-    await world.runtime.advance(20_000);
+    await testBus.runtime.advance(20_000);
     expect(handled.toSorted()).toEqual(['0/0', '1/0']);
-    expect(await world.committed('shop', 0)).toBe(1);
-    expect(await world.committed('shop', 1)).toBe(1);
+    expect(await testBus.committed('shop', 0)).toBe(1);
+    expect(await testBus.committed('shop', 1)).toBe(1);
   });
 });

@@ -6,17 +6,17 @@ import { ContainerRegistry } from '../../src/containers/container-registry.js';
 import { EventHandler } from '../../src/discovery/decorators/event-handler.js';
 import { SchemaRegistryUnavailableException } from '../../src/errors/schema-registry-errors.js';
 import type { EventRecord } from '../../src/model/records/event-record.js';
-import { World } from '../support/application.spec-support.js';
+import { TestBus } from '../support/test-bus.spec-support.js';
 
-let world: World;
-let begun: number[];
+let testBus: TestBus;
+let started: number[];
 let gates: Map<number, Deferred>;
 
 @Injectable()
 class Orders {
   @EventHandler('orders')
   async handle({ offset }: EventRecord): Promise<void> {
-    begun.push(Number(offset));
+    started.push(Number(offset));
     const gate = new Deferred();
     gates.set(Number(offset), gate);
     await gate.promise;
@@ -30,76 +30,76 @@ class Batches {
 }
 
 beforeEach(async () => {
-  world = new World();
-  begun = [];
+  testBus = new TestBus();
+  started = [];
   gates = new Map();
-  await world.topic('orders');
+  await testBus.topic('orders');
 });
 
 afterEach(async () => {
   for (const gate of gates.values()) gate.resolve();
-  await world.end();
+  await testBus.end();
 });
 
 const keyed = (...keys: readonly (string | null)[]) => keys.map((key) => ({ key, value: '1' }));
 
-async function endAllOf(count: number): Promise<void> {
-  for (let tries = 0; tries < 100 && (await world.committed()) < count; tries++) {
+async function finishAll(count: number): Promise<void> {
+  for (let tries = 0; tries < 100 && (await testBus.committed()) < count; tries++) {
     for (const gate of gates.values()) gate.resolve();
-    await world.runtime.advance(100);
+    await testBus.runtime.advance(100);
   }
 }
 
-describe('processing', () => {
-  it('by partition, as is the default, one record is at work at a time', async () => {
-    await world.write('orders', ...keyed('a', 'b', 'c'));
-    await world.startOrders([Orders]);
-    await world.runtime.advance(1_000);
-    expect(begun).toEqual([0]);
+describe('Processing of a partition', () => {
+  it("runs one handler at a time by 'partition', the default", async () => {
+    await testBus.write('orders', ...keyed('a', 'b', 'c'));
+    await testBus.startOrders([Orders]);
+    await testBus.runtime.advance(1_000);
+    expect(started).toEqual([0]);
   });
 
-  it('by key, there is one of each key', async () => {
-    await world.write('orders', ...keyed('a', 'b', 'a', 'c'));
-    await world.startOrders([Orders], { processing: { by: 'key' } });
-    await world.runtime.advance(1_000);
-    expect(begun).toEqual([0, 1, 3]);
-    await endAllOf(4);
-    expect([begun, await world.committed()]).toEqual([[0, 1, 3, 2], 4]);
+  it("runs one handler per key by 'key'", async () => {
+    await testBus.write('orders', ...keyed('a', 'b', 'a', 'c'));
+    await testBus.startOrders([Orders], { processing: { by: 'key' } });
+    await testBus.runtime.advance(1_000);
+    expect(started).toEqual([0, 1, 3]);
+    await finishAll(4);
+    expect([started, await testBus.committed()]).toEqual([[0, 1, 3, 2], 4]);
   });
 
-  it('by none, all of them', async () => {
-    await world.write('orders', ...keyed('a', 'a', null, null));
-    await world.startOrders([Orders], { processing: { by: 'none' } });
-    await world.runtime.advance(1_000);
-    expect(begun).toEqual([0, 1, 2, 3]);
+  it("runs a handler for each record by 'none'", async () => {
+    await testBus.write('orders', ...keyed('a', 'a', null, null));
+    await testBus.startOrders([Orders], { processing: { by: 'none' } });
+    await testBus.runtime.advance(1_000);
+    expect(started).toEqual([0, 1, 2, 3]);
   });
 
   it.each([
     [2, 2],
     [undefined, 64],
-  ])('has no more than maxConcurrency: %s', async (maxConcurrency, expected) => {
+  ])('runs at most maxConcurrency handlers: %s', async (maxConcurrency, expected) => {
     const keys = Array.from({ length: 80 }, (_, index) => `key ${index}`);
-    await world.write('orders', ...keyed(...keys));
-    await world.startOrders([Orders], { processing: { by: 'key', maxConcurrency } });
-    await world.runtime.advance(2_000);
-    expect(begun).toHaveLength(expected);
-    await endAllOf(80);
-    expect(begun).toHaveLength(80);
+    await testBus.write('orders', ...keyed(...keys));
+    await testBus.startOrders([Orders], { processing: { by: 'key', maxConcurrency } });
+    await testBus.runtime.advance(2_000);
+    expect(started).toHaveLength(expected);
+    await finishAll(80);
+    expect(started).toHaveLength(80);
   });
 
-  it('does not take the slices of a batch handler apart', async () => {
-    await expect(world.startOrders([Batches], { processing: { by: 'key' } })).rejects.toThrow(
-      /processing.by: takes slices of a partition apart/,
+  it('is refused for a batch handler, because it would split its slices', async () => {
+    await expect(testBus.startOrders([Batches], { processing: { by: 'key' } })).rejects.toThrow(
+      /processing.by: splits the slices of a partition/,
     );
   });
 });
 
-describe('a partition that gets nowhere', () => {
-  let isHealed: boolean;
-  beforeEach(() => (isHealed = false));
+describe('A blocked partition', () => {
+  let isWorking: boolean;
+  beforeEach(() => (isWorking = false));
 
-  const unlessHealed = <T>(value: T, error = new Error('down')): T => {
-    if (!isHealed) throw error;
+  const unlessBroken = <T>(value: T, error = new Error('down')): T => {
+    if (!isWorking) throw error;
     return value;
   };
 
@@ -112,17 +112,17 @@ describe('a partition that gets nowhere', () => {
   @Injectable()
   class Guarded {
     @EventHandler('orders')
-    @UseGuards({ canActivate: () => isHealed })
+    @UseGuards({ canActivate: () => isWorking })
     handle(): void {}
   }
 
   const store = {
-    claim: async () => unlessHealed('new' as const),
+    claim: async () => unlessBroken('new' as const),
     complete: async () => undefined,
     release: async () => undefined,
   };
   const deserialize = (bytes: Buffer) =>
-    unlessHealed(bytes, new SchemaRegistryUnavailableException('No registry.'));
+    unlessBroken(bytes, new SchemaRegistryUnavailableException('No registry.'));
 
   const CAUSES = [
     ['a guard that refuses', Guarded, {}, ''],
@@ -135,20 +135,20 @@ describe('a partition that gets nowhere', () => {
     ],
   ] as const;
 
-  describe.each(['partition', 'key', 'none'] as const)('by %s', (by) => {
-    it.each(CAUSES)('shows in health, until it goes on: %s', async (_, provider, more, why) => {
-      await world.write('orders', ...keyed('a', 'b'));
+  describe.each(['partition', 'key', 'none'] as const)('with processing by %s', (by) => {
+    it.each(CAUSES)('degrades health until it continues: %s', async (_, provider, more, why) => {
+      await testBus.write('orders', ...keyed('a', 'b'));
       const properties = { processing: { by }, ...more };
-      const application = await world.startOrders([provider], properties);
-      await world.runtime.advance(600_000);
-      expect(await world.committed()).toBe(0);
-      expect(world.health(application).bindings).toMatchObject([
+      const application = await testBus.startOrders([provider], properties);
+      await testBus.runtime.advance(600_000);
+      expect(await testBus.committed()).toBe(0);
+      expect(testBus.health(application).bindings).toMatchObject([
         { status: 'DEGRADED', reasons: [`eventbus-orders: orders-0 waits (backoff)${why}`] },
       ]);
-      isHealed = true;
-      await world.runtime.advance(60_000);
-      expect(await world.committed()).toBe(2);
-      expect(world.health(application).bindings).toMatchObject([{ status: 'UP', reasons: [] }]);
+      isWorking = true;
+      await testBus.runtime.advance(60_000);
+      expect(await testBus.committed()).toBe(2);
+      expect(testBus.health(application).bindings).toMatchObject([{ status: 'UP', reasons: [] }]);
     });
   });
 });
@@ -158,17 +158,17 @@ describe('commit.strict', () => {
     [false, [0, 1]],
     [undefined, [0, 1]],
     [true, [0]],
-  ])('%s: what the next record waits for', async (strict, expected) => {
-    await world.write('orders', '1', '1');
-    const fault = world.broker.faults.refuse(
+  ])('%s decides whether the next record waits for the commit', async (strict, expected) => {
+    await testBus.write('orders', '1', '1');
+    const fault = testBus.broker.faults.refuse(
       { operation: 'commit' },
       'COORDINATOR_LOAD_IN_PROGRESS',
       { times: Infinity },
     );
-    await world.startOrders([Orders], { commit: { strict } });
+    await testBus.startOrders([Orders], { commit: { strict } });
     gates.get(0)?.resolve();
-    await world.runtime.advance(1_000);
-    expect(begun).toEqual(expected);
+    await testBus.runtime.advance(1_000);
+    expect(started).toEqual(expected);
     fault.lift();
   });
 });
@@ -177,65 +177,68 @@ describe('stuckHandlerMs', () => {
   it.each([
     ['20s', 20_000],
     [undefined, 300_000],
-  ])('%s: so long a handler may run without being reported', async (stuckHandlerMs, limitMs) => {
-    await world.write('orders', '1');
-    const application = await world.startOrders([Orders], { stuckHandlerMs });
-    const { mainContainer } = application.get(ContainerRegistry).require('orders');
-    const reports = () => world.said.warnings.filter((line) => line.includes('stuck'));
-    await world.runtime.advance(limitMs - 1_000);
-    expect([reports(), mainContainer.status.stuckHandlers]).toEqual([[], 0]);
-    await world.runtime.advance(1_500);
-    expect(reports()).toEqual([expect.stringContaining('"offset":0')]);
-    expect(mainContainer.status.stuckHandlers).toBe(1);
-    expect(world.health(application).bindings[0]).toMatchObject({
-      status: 'DEGRADED',
-      reasons: ['eventbus-orders: 1 handler(s) run for longer than stuckHandlerMs'],
-    });
-    await world.runtime.advance(limitMs / 2);
-    expect(reports()).toHaveLength(1);
-  });
+  ])(
+    '%s limits how long a handler may run before it is reported as stuck',
+    async (stuckHandlerMs, limitMs) => {
+      await testBus.write('orders', '1');
+      const application = await testBus.startOrders([Orders], { stuckHandlerMs });
+      const { mainContainer } = application.get(ContainerRegistry).require('orders');
+      const reports = () => testBus.log.warnings.filter((line) => line.includes('stuck'));
+      await testBus.runtime.advance(limitMs - 1_000);
+      expect([reports(), mainContainer.status.stuckHandlers]).toEqual([[], 0]);
+      await testBus.runtime.advance(1_500);
+      expect(reports()).toEqual([expect.stringContaining('"offset":0')]);
+      expect(mainContainer.status.stuckHandlers).toBe(1);
+      expect(testBus.health(application).bindings[0]).toMatchObject({
+        status: 'DEGRADED',
+        reasons: ['eventbus-orders: 1 handler(s) run for longer than stuckHandlerMs'],
+      });
+      await testBus.runtime.advance(limitMs / 2);
+      expect(reports()).toHaveLength(1);
+    },
+  );
 });
 
-describe('a handler that outlives its binding', () => {
-  it('keeps the records of its partition from the next start, until it ends', async () => {
-    await world.write('orders', '1', '2');
-    const application = await world.startOrders(
+describe('A handler that still runs after its binding was stopped', () => {
+  it('keeps the records of its partition from the restarted binding until it ends', async () => {
+    await testBus.write('orders', '1', '2');
+    const application = await testBus.startOrders(
       [Orders],
       { rebalance: { drainTimeoutMs: 0 } },
       { shutdown: { drainTimeoutMs: 1_000 } },
     );
     const lifecycle = application.get(LifecycleManager);
-    await world.done(lifecycle.stop('orders'));
+    await testBus.done(lifecycle.stop('orders'));
     const first = gates.get(0);
-    await world.done(lifecycle.start('orders'));
-    await world.runtime.advance(5_000);
-    expect(begun).toEqual([0]);
+    await testBus.done(lifecycle.start('orders'));
+    await testBus.runtime.advance(5_000);
+    expect(started).toEqual([0]);
     first?.resolve();
-    await world.runtime.advance(1_000);
-    expect(begun).toEqual([0, 0]);
+    await testBus.runtime.advance(1_000);
+    expect(started).toEqual([0, 0]);
     gates.get(0)?.resolve();
-    await endAllOf(2);
-    expect(begun).toEqual([0, 0, 1]);
+    await finishAll(2);
+    expect(started).toEqual([0, 0, 1]);
   });
 
-  it('keeps them from a binding, too, that is registered in its place', async () => {
-    await world.write('orders', '1');
-    const application = await world.startOrders(
+  it('keeps the records of its partition from a binding that is registered in its place', async () => {
+    await testBus.write('orders', '1');
+    const application = await testBus.startOrders(
       [Orders],
       { rebalance: { drainTimeoutMs: 0 } },
       { shutdown: { drainTimeoutMs: 1_000 } },
     );
     const connector = application.get(EventBusConnector);
-    await world.done(connector.unregister('orders'));
+    await testBus.done(connector.unregister('orders'));
     const again: string[] = [];
     const successor = { topic: 'orders', groupId: 'shop' };
-    await world.done(
+    await testBus.done(
       connector.register('successor', successor, ({ offset }) => void again.push(String(offset))),
     );
-    await world.runtime.advance(5_000);
+    await testBus.runtime.advance(5_000);
     expect(again).toEqual([]);
     gates.get(0)?.resolve();
-    await world.runtime.advance(1_000);
+    await testBus.runtime.advance(1_000);
     expect(again).toEqual(['0']);
   });
 });

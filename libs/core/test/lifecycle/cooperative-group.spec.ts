@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { EventHandler } from '../../src/discovery/decorators/event-handler.js';
-import { World } from '../support/application.spec-support.js';
+import { TestBus } from '../support/test-bus.spec-support.js';
 
 @Injectable()
 class Orders {
@@ -8,26 +8,26 @@ class Orders {
   handle(): void {}
 }
 
-let world: World;
+let testBus: TestBus;
 
 beforeEach(async () => {
-  world = new World();
-  await world.topic('orders', 4);
+  testBus = new TestBus();
+  await testBus.topic('orders', 4);
 });
 
-afterEach(() => world.end());
+afterEach(() => testBus.end());
 
-it('A member of a cooperative group is UP while another one joins: what stays with it is read on', async () => {
-  const quick = { sessionTimeoutMs: 6_000, heartbeatIntervalMs: 1_000 };
-  const first = await world.startOrders([Orders], quick);
+it('A member of a cooperative group stays UP while another member joins: it keeps reading the partitions it keeps', async () => {
+  const timeouts = { sessionTimeoutMs: 6_000, heartbeatIntervalMs: 1_000 };
+  const first = await testBus.startOrders([Orders], timeouts);
   const seen = new Set<string>();
-  const watch = world.runtime.setTimer(function look() {
-    seen.add(world.health(first).status);
-    world.runtime.setTimer(look, 10);
+  const watch = testBus.runtime.setTimer(function look() {
+    seen.add(testBus.health(first).status);
+    testBus.runtime.setTimer(look, 10);
   }, 10);
-  await world.startOrders([Orders], quick);
-  await world.runtime.advance(5_000);
+  await testBus.startOrders([Orders], timeouts);
+  await testBus.runtime.advance(5_000);
   watch.cancel();
-  expect(await world.members()).toHaveLength(2);
+  expect(await testBus.members()).toHaveLength(2);
   expect([...seen]).toEqual(['UP']);
 });

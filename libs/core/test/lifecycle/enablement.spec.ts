@@ -5,19 +5,19 @@ import { EventBusConnector } from '../../src/containers/lifecycle/event-bus-conn
 import { LifecycleManager } from '../../src/containers/lifecycle/lifecycle-manager.js';
 import { EventHandler } from '../../src/discovery/decorators/event-handler.js';
 import { EventPublisher } from '../../src/publisher/event-publisher.js';
-import { World, type Options } from '../support/application.spec-support.js';
+import { TestBus, type Options } from '../support/test-bus.spec-support.js';
 import { EventBusModule } from '../../src/nest/event-bus.module.js';
 
-let world: World;
+let testBus: TestBus;
 let handled: number;
 
 beforeEach(async () => {
-  world = new World();
+  testBus = new TestBus();
   handled = 0;
-  await world.topic('orders');
+  await testBus.topic('orders');
 });
 
-afterEach(() => world.end());
+afterEach(() => testBus.end());
 
 @Injectable()
 class Orders {
@@ -30,44 +30,44 @@ class Orders {
 const bindings = { orders: { topic: 'orders', groupId: 'shop' } };
 
 const start = (options: Options): Promise<TestingModule> =>
-  world.start({
-    imports: [EventBusModule.forRoot({ runtime: world.runtime, bindings, ...options })],
+  testBus.start({
+    imports: [EventBusModule.forRoot({ runtime: testBus.runtime, bindings, ...options })],
     providers: [Orders],
   });
 
-describe('a bus that is switched off', () => {
-  const ways: readonly (readonly [string, () => Options, number])[] = [
+describe('A bus that is switched off', () => {
+  const waysToSwitchOff: readonly (readonly [string, () => Options, number])[] = [
     ['enabled: false', () => ({ enabled: false }), 0],
-    ['enabled: false with a driver', () => ({ ...world.options(bindings), enabled: false }), 0],
+    ['enabled: false with a driver', () => ({ ...testBus.options(bindings), enabled: false }), 0],
     ["'if-configured' without brokers", () => ({ enabled: 'if-configured' }), 1],
     ["'if-configured' with blank ones", () => ({ enabled: 'if-configured', brokers: ' ' }), 1],
     ["the preset 'brokers' without brokers", () => ({ defaults: { preset: 'brokers' } }), 1],
   ];
 
-  describe.each(ways)('by %s', (_name, options, warnings) => {
+  describe.each(waysToSwitchOff)('by %s', (_name, options, warnings) => {
     let application: TestingModule;
     beforeEach(async () => {
       application = await start(options());
     });
 
-    it('says so as often as somebody has to know', () => {
-      const offs = world.said.warnings.filter((warning) => warning.includes('is off'));
+    it('logs it once, as a warning if it was not an explicit choice', () => {
+      const offs = testBus.log.warnings.filter((warning) => warning.includes('is off'));
       expect(offs).toHaveLength(warnings);
-      const infos = world.said.infos.filter((info) => info === 'The event bus is switched off.');
+      const infos = testBus.log.infos.filter((info) => info === 'The event bus is switched off.');
       expect(infos).toHaveLength(1 - warnings);
     });
 
-    it('is DISABLED, neither up nor down', () => {
-      expect(world.health(application)).toMatchObject({ status: 'DISABLED', bindings: [] });
+    it('has health DISABLED, neither UP nor DOWN', () => {
+      expect(testBus.health(application)).toMatchObject({ status: 'DISABLED', bindings: [] });
     });
 
     it('reads nothing', async () => {
-      await world.write('orders', '1');
+      await testBus.write('orders', '1');
       expect(handled).toBe(0);
-      expect(await world.groups()).toEqual([]);
+      expect(await testBus.groups()).toEqual([]);
     });
 
-    it('refuses to publish and to register, and says why', async () => {
+    it('rejects publish() and register() with the reason', async () => {
       const disabled = { code: 'EVENT_BUS_DISABLED', retriable: false };
       const publishing = application.get(EventPublisher).publish('orders', {});
       await expect(publishing).rejects.toMatchObject(disabled);
@@ -77,87 +77,87 @@ describe('a bus that is switched off', () => {
       await expect(registering).rejects.toMatchObject(disabled);
     });
 
-    it('knows no binding that could be commanded', async () => {
+    it('lists no bindings and accepts no commands', async () => {
       expect(application.get(EventBusConnector).listBindings()).toEqual([]);
       const command = application.get(LifecycleManager).start('orders');
       await expect(command).rejects.toMatchObject({ code: 'BINDING_NOT_FOUND' });
     });
 
     it('closes', async () => {
-      await expect(world.done(application.close())).resolves.toBeUndefined();
+      await expect(testBus.done(application.close())).resolves.toBeUndefined();
     });
   });
 
-  it('is still checked: wrong options stop the start', async () => {
+  it('still validates its options', async () => {
     const wrong = start({ enabled: false, bindings: { orders: { topic: 'orders' } as never } });
     await expect(wrong).rejects.toMatchObject({ code: 'CONFIGURATION_INVALID' });
   });
 });
 
-describe("'if-configured'", () => {
-  it('runs where a driver is given', async () => {
-    const application = await start({ ...world.options(bindings), enabled: 'if-configured' });
-    await world.write('orders', '1');
+describe("enabled: 'if-configured'", () => {
+  it('switches the bus on if a driver is given', async () => {
+    const application = await start({ ...testBus.options(bindings), enabled: 'if-configured' });
+    await testBus.write('orders', '1');
     expect(handled).toBe(1);
-    expect(world.health(application)).toMatchObject({ status: 'UP' });
-    expect(world.said.warnings.filter((warning) => warning.includes('is off'))).toEqual([]);
+    expect(testBus.health(application)).toMatchObject({ status: 'UP' });
+    expect(testBus.log.warnings.filter((warning) => warning.includes('is off'))).toEqual([]);
   });
 });
 
-describe('a broker that cannot be reached', () => {
-  it('does not stop the start: health is DOWN and says why, the bus recovers by itself', async () => {
-    const outage = world.broker.faults.unplug({ clientId: 'bus' });
-    const application = await start(world.options(bindings));
-    await world.write('orders', '1');
-    await world.runtime.advance(10_000);
+describe('An unreachable broker', () => {
+  it('does not stop the start: health is DOWN with the reason, and the bus recovers without help', async () => {
+    const outage = testBus.broker.faults.unplug({ clientId: 'bus' });
+    const application = await start(testBus.options(bindings));
+    await testBus.write('orders', '1');
+    await testBus.runtime.advance(10_000);
     const {
       status,
       bindings: [binding],
-    } = world.health(application);
+    } = testBus.health(application);
     expect(status).toBe('DOWN');
     expect(binding).toMatchObject({ binding: 'orders', state: 'RUNNING', status: 'DOWN' });
     expect(binding?.reasons.join()).not.toBe('');
     expect(handled).toBe(0);
 
     outage.lift();
-    await world.runtime.advance(60_000);
-    expect(world.health(application)).toMatchObject({ status: 'UP' });
+    await testBus.runtime.advance(60_000);
+    expect(testBus.health(application)).toMatchObject({ status: 'UP' });
     expect(handled).toBe(1);
   });
 
-  it('for a while is a reason to be DOWN for that while', async () => {
-    const application = await start(world.options(bindings));
-    expect(world.health(application)).toMatchObject({ status: 'UP' });
-    const outage = world.broker.faults.unplug({ clientId: 'bus' });
-    await world.runtime.advance(60_000);
-    expect(world.health(application)).toMatchObject({ status: 'DOWN' });
+  it('sets health to DOWN only while it is unreachable', async () => {
+    const application = await start(testBus.options(bindings));
+    expect(testBus.health(application)).toMatchObject({ status: 'UP' });
+    const outage = testBus.broker.faults.unplug({ clientId: 'bus' });
+    await testBus.runtime.advance(60_000);
+    expect(testBus.health(application)).toMatchObject({ status: 'DOWN' });
     outage.lift();
-    await world.runtime.advance(60_000);
-    await world.write('orders', '1');
-    expect(world.health(application)).toMatchObject({ status: 'UP' });
+    await testBus.runtime.advance(60_000);
+    await testBus.write('orders', '1');
+    expect(testBus.health(application)).toMatchObject({ status: 'UP' });
     expect(handled).toBe(1);
   });
 
-  it('does not hold up the close', async () => {
-    world.broker.faults.unplug({ clientId: 'bus' });
-    const application = await start(world.options(bindings));
-    await expect(world.done(application.close())).resolves.toBeUndefined();
+  it('does not delay the close', async () => {
+    testBus.broker.faults.unplug({ clientId: 'bus' });
+    const application = await start(testBus.options(bindings));
+    await expect(testBus.done(application.close())).resolves.toBeUndefined();
   });
 });
 
-describe('a topic that does not exist', () => {
-  it('is DOWN, and read from its beginning once it does', async () => {
+describe('A missing topic', () => {
+  it('sets health to DOWN, and is read from its beginning once it exists', async () => {
     const missing = { orders: { topic: 'not-yet', groupId: 'shop' } };
-    const driver = memory({ broker: world.broker, clientId: 'bus', metadataMaxAgeMs: 1_000 });
+    const driver = memory({ broker: testBus.broker, clientId: 'bus', metadataMaxAgeMs: 1_000 });
     const application = await start({ driver, bindings: missing });
-    await world.runtime.advance(5_000);
-    const { status, bindings: found } = world.health(application);
+    await testBus.runtime.advance(5_000);
+    const { status, bindings: found } = testBus.health(application);
     expect(status).toBe('DOWN');
     expect(found[0]?.reasons.join()).toContain('topic not-yet does not exist');
-    await world.topic('not-yet');
-    await world.write('not-yet', '1');
-    await world.runtime.advance(60_000);
-    expect(world.health(application)).toMatchObject({ status: 'UP' });
+    await testBus.topic('not-yet');
+    await testBus.write('not-yet', '1');
+    await testBus.runtime.advance(60_000);
+    expect(testBus.health(application)).toMatchObject({ status: 'UP' });
     expect(handled).toBe(1);
   });
 });

@@ -4,17 +4,17 @@ import { EventHandler } from '../../src/discovery/decorators/event-handler.js';
 import { Payload } from '../../src/discovery/decorators/parameters.js';
 import type { HandlerDiscoveryException } from '../../src/errors/handler-errors.js';
 import type { MessageHandler } from '../../src/model/extension-points/handler-interfaces.js';
-import { errorOf, World } from '../support/application.spec-support.js';
+import { errorOf, TestBus } from '../support/test-bus.spec-support.js';
 import { EventBusModule } from '../../src/nest/event-bus.module.js';
 import type { FeatureConsumer } from '../../src/nest/feature-consumer.js';
 
-let world: World;
+let testBus: TestBus;
 
 beforeEach(() => {
-  world = new World();
+  testBus = new TestBus();
 });
 
-afterEach(() => world.end());
+afterEach(() => testBus.end());
 
 class OrderMessage {
   @IsInt() id!: number;
@@ -39,7 +39,8 @@ const consumerOf = (handler: Type<MessageHandler<never>>): FeatureConsumer => ({
 const start = (
   feature: Parameters<typeof EventBusModule.forFeature>[0],
   providers: ModuleMetadata['providers'] = [],
-) => world.start({ imports: [world.bus({}), EventBusModule.forFeature(feature)], providers });
+) =>
+  testBus.start({ imports: [testBus.module({}), EventBusModule.forFeature(feature)], providers });
 
 const problemsOf = async (work: Promise<unknown>): Promise<readonly string[]> =>
   ((await errorOf(work)) as HandlerDiscoveryException).problems;
@@ -47,53 +48,57 @@ const problemsOf = async (work: Promise<unknown>): Promise<readonly string[]> =>
 const refused = (...consumers: readonly unknown[]): Promise<readonly string[]> =>
   problemsOf(start({ bindings: orders, consumers: consumers as FeatureConsumer[] }));
 
-describe('a consumer is refused', () => {
+describe('A consumer', () => {
   class Handleless {}
 
   it.each<[string, unknown, string]>([
     [
-      'that has no handle',
+      'its class has no method handle',
       { ...consumer, handler: Handleless },
       'Handleless has no method handle(message, metadata).',
     ],
-    ['that is no class', { ...consumer, handler: () => 1 }, 'its handler is not a class.'],
-    ['that is undefined', { ...consumer, handler: undefined }, 'in a circle?'],
-    ['that names no binding', { ...consumer, binding: '' }, 'it names no binding.'],
     [
-      'whose message is no type',
+      'its handler is not a class',
+      { ...consumer, handler: () => 1 },
+      'its handler is not a class.',
+    ],
+    ['its handler is undefined', { ...consumer, handler: undefined }, 'in a circle?'],
+    ['it names no binding', { ...consumer, binding: '' }, 'it names no binding.'],
+    [
+      'its message is not a class or schema',
       { ...consumer, message: {} },
       'its message is neither a class nor a Standard Schema.',
     ],
-    ['whose cluster is no name', { ...consumer, cluster: 1 }, 'its cluster is not a name.'],
+    ['its cluster is not a name', { ...consumer, cluster: 1 }, 'its cluster is not a name.'],
     [
-      'with an unknown key',
+      'it has an unknown key',
       { ...consumer, handlr: 1 },
       "it has an unknown key 'handlr'. Did you mean 'handler'?",
     ],
-    ['that is nothing', undefined, 'it is no { binding, message, handler }.'],
-  ])('%s', async (_name, given, problem) => {
+    ['it is undefined', undefined, 'it is not an object like { binding, message, handler }.'],
+  ])('is refused if %s', async (_name, given, problem) => {
     const problems = await refused(consumer, given);
     expect(problems).toEqual([expect.stringContaining(problem)]);
     expect(problems[0]).toMatch(/^EventBusModule\.forFeature, consumers\[1\]: /);
   });
 
-  it('where its list is none', async () => {
+  it('is refused if `consumers` is not a list', async () => {
     const consumers = consumer as unknown as FeatureConsumer[];
     const problems = await problemsOf(start({ bindings: orders, consumers }));
-    expect(problems).toEqual([expect.stringContaining('its consumers are no list')]);
+    expect(problems).toEqual([expect.stringContaining('its consumers are not a list')]);
   });
 
-  it('that is scoped and has no method in its class', async () => {
+  it('is refused if it is scoped and its handle is not a method of the class', async () => {
     @Injectable({ scope: Scope.TRANSIENT })
     class Scoped {
       handle = (): void => undefined;
     }
     expect(await refused(consumerOf(Scoped))).toEqual([
-      expect.stringContaining('Scoped has no method handle(message, metadata) in its class'),
+      expect.stringContaining('Scoped has no method handle(message, metadata) on its prototype'),
     ]);
   });
 
-  it('whose guard would be left out', async () => {
+  it('is refused if its method has guards, which would not run', async () => {
     class Guarded {
       @UseGuards({ canActivate: () => false })
       handle(): void {}
@@ -103,7 +108,7 @@ describe('a consumer is refused', () => {
     ]);
   });
 
-  it('whose guard would be left out, also where its handle is a property', async () => {
+  it('is refused if its class has guards, even if handle is a property', async () => {
     @UseGuards({ canActivate: () => false })
     class Guarded {
       handle = (): void => undefined;
@@ -113,7 +118,7 @@ describe('a consumer is refused', () => {
     ]);
   });
 
-  it('whose parameters ask for something else', async () => {
+  it('is refused if its parameters have decorators', async () => {
     class Asking {
       handle(@Payload() _message: unknown): void {}
     }
@@ -122,23 +127,23 @@ describe('a consumer is refused', () => {
     ]);
   });
 
-  it('whose binding wants global guards', async () => {
+  it("is refused if its binding has enhancers: 'all'", async () => {
     const bindings = { orders: { ...orders.orders, enhancers: 'all' as const } };
     expect(await problemsOf(start({ bindings, consumers: [consumer] }))).toEqual([
       expect.stringContaining(
-        "OrderMessageHandler.handle registered for 'orders': its binding says enhancers: 'all'",
+        "OrderMessageHandler.handle registered for 'orders': its binding has enhancers: 'all'",
       ),
     ]);
   });
 
-  it('whose binding nobody configured', async () => {
+  it('is refused if its binding is not configured', async () => {
     const consumers = [consumer, { ...consumer, binding: 'order' }];
     expect(await problemsOf(start({ bindings: orders, consumers }))).toEqual([
       "OrderMessageHandler.handle registered for 'order' handles binding 'order', which is not configured. Did you mean 'orders'?",
     ]);
   });
 
-  it('that takes what a method takes as well', async () => {
+  it('is refused if a method handles the same type', async () => {
     @Injectable()
     class Orders {
       @EventHandler('orders')
@@ -151,15 +156,18 @@ describe('a consumer is refused', () => {
     expect(problem).toContain("OrderMessageHandler.handle registered for 'orders'");
   });
 
-  it('that takes what a consumer of another feature takes', async () => {
+  it('is refused if a consumer of another feature handles the same type', async () => {
     const features = [{ bindings: orders, consumers: [consumer] }, { consumers: [consumer] }];
-    const imports = [world.bus({}), ...features.map((each) => EventBusModule.forFeature(each))];
-    expect(await problemsOf(world.start({ imports }))).toEqual([
+    const imports = [
+      testBus.module({}),
+      ...features.map((each) => EventBusModule.forFeature(each)),
+    ];
+    expect(await problemsOf(testBus.start({ imports }))).toEqual([
       expect.stringContaining("Binding 'orders' has 2 handlers"),
     ]);
   });
 
-  it('in one error with all other consumers', async () => {
+  it('is reported in one error with all other wrong consumers', async () => {
     const handleless = { ...consumer, handler: Handleless };
     expect(await refused(consumer, handleless, { ...consumer, message: {} }, consumer)).toEqual([
       expect.stringContaining('consumers[1]: Handleless has no method handle'),
@@ -168,7 +176,7 @@ describe('a consumer is refused', () => {
     ]);
   });
 
-  it('in one error with everything that is wrong with methods', async () => {
+  it('is reported in one error with wrong handler methods', async () => {
     @Injectable()
     class Nameless {
       @EventHandler('')
@@ -181,14 +189,17 @@ describe('a consumer is refused', () => {
     ]);
   });
 
-  it('where there is no bus', async () => {
+  it('is refused if no bus is imported', async () => {
     const imports = [EventBusModule.forFeature({ consumers: [consumer] })];
-    expect(await errorOf(world.start({ imports }))).toMatchObject({
+    expect(await errorOf(testBus.start({ imports }))).toMatchObject({
       code: 'CONFIGURATION_INVALID',
     });
   });
 
-  it.each([{}, { consumers: [] }])('no more than a feature that brings %o', async (nothing) => {
-    expect(await errorOf(start(nothing))).toMatchObject({ code: 'CONFIGURATION_INVALID' });
-  });
+  it.each([{}, { consumers: [] }])(
+    'is required in a feature without bindings: %o is refused',
+    async (nothing) => {
+      expect(await errorOf(start(nothing))).toMatchObject({ code: 'CONFIGURATION_INVALID' });
+    },
+  );
 });

@@ -8,9 +8,9 @@ import { ShutdownCoordinator } from '../../src/containers/shutdown/shutdown-coor
 import { EventHandler } from '../../src/discovery/decorators/event-handler.js';
 import type { EventRecord } from '../../src/model/records/event-record.js';
 import { EventPublisher } from '../../src/publisher/event-publisher.js';
-import { World } from '../support/application.spec-support.js';
+import { TestBus } from '../support/test-bus.spec-support.js';
 
-let world: World;
+let testBus: TestBus;
 let application: TestingModule;
 let handled: string[];
 
@@ -23,12 +23,12 @@ class Orders {
 }
 
 beforeEach(async () => {
-  world = new World();
+  testBus = new TestBus();
   handled = [];
-  for (const name of ['orders', 'tenants']) await world.topic(name);
+  for (const name of ['orders', 'tenants']) await testBus.topic(name);
 });
 
-afterEach(() => world.end());
+afterEach(() => testBus.end());
 
 const connector = (): EventBusConnector => application.get(EventBusConnector);
 const tenants = { topic: 'tenants', groupId: 'tenants' };
@@ -37,92 +37,92 @@ const register = async (
   name = 'tenants',
   properties: Parameters<EventBusConnector['register']>[1] = tenants,
 ) => {
-  const snapshot = await world.done(connector().register(name, properties, note));
-  await world.runtime.advance(500);
+  const snapshot = await testBus.done(connector().register(name, properties, note));
+  await testBus.runtime.advance(500);
   return snapshot;
 };
 
-describe('a binding that is registered while the application runs', () => {
+describe('A binding that is registered at run time', () => {
   beforeEach(async () => {
-    application = await world.startOrders([Orders]);
+    application = await testBus.startOrders([Orders]);
   });
 
-  it('is read, published to and commanded like any other', async () => {
+  it('is read, published to and controlled like any other', async () => {
     expect(await register()).toMatchObject({ binding: 'tenants', state: 'RUNNING' });
-    await world.done(application.get(EventPublisher).publish('tenants', 1));
-    await world.runtime.advance(500);
+    await testBus.done(application.get(EventPublisher).publish('tenants', 1));
+    await testBus.runtime.advance(500);
     expect(handled).toEqual(['tenants 1']);
-    expect(await world.committed('tenants')).toBe(1);
-    const paused = world.done(application.get(LifecycleManager).pause('tenants'));
+    expect(await testBus.committed('tenants')).toBe(1);
+    const paused = testBus.done(application.get(LifecycleManager).pause('tenants'));
     await expect(paused).resolves.toMatchObject({ state: 'PAUSED' });
   });
 
   it.each([{}, { cluster: 'default' }])(
-    'is refused with __proto__ among its properties, and told so: %j',
+    'is refused if its properties contain __proto__: %j',
     async (options) => {
       const properties: unknown = JSON.parse(
         '{ "topic": "tenants", "groupId": "tenants", "__proto__": { "concurrency": 9 } }',
       );
       const registering = connector().register('tenants', properties as never, note, options);
-      await expect(world.done(registering)).rejects.toMatchObject({
+      await expect(testBus.done(registering)).rejects.toMatchObject({
         violations: [{ rule: 'FORBIDDEN_KEY', path: 'bindings.tenants.__proto__' }],
       });
     },
   );
 
-  it('is told what of its properties has no effect', async () => {
+  it('is warned about options without effect', async () => {
     await register('tenants', {
       ...tenants,
       dlt: { replay: { maxReplays: 5 } },
       topics: { partitions: 3 },
     });
-    expect(world.said.warnings.filter((text) => text.includes('no effect'))).toEqual([
+    expect(testBus.log.warnings.filter((text) => text.includes('no effect'))).toEqual([
       'These options are accepted, but have no effect in this version: bindings.tenants.dlt.replay.maxReplays.',
       "bindings.tenants.topics.partitions (the registration) has no effect: provisioning is not 'create': no topic is created.",
     ]);
   });
 
-  it('does not disturb those that run', async () => {
-    const [before] = await world.members();
+  it('does not disturb running bindings', async () => {
+    const [before] = await testBus.members();
     await register();
-    await world.write('orders', '1');
+    await testBus.write('orders', '1');
     expect(handled).toEqual(['orders 1']);
-    expect((await world.members())[0]?.memberId).toBe(before?.memberId);
+    expect((await testBus.members())[0]?.memberId).toBe(before?.memberId);
   });
 
-  it('leaves its group when it is unregistered, and may come back', async () => {
+  it('leaves its group when it is unregistered, and can be registered again', async () => {
     await register();
-    await world.done(connector().unregister('tenants'));
-    expect(await world.members('tenants')).toEqual([]);
+    await testBus.done(connector().unregister('tenants'));
+    expect(await testBus.members('tenants')).toEqual([]);
     expect(
       connector()
         .listBindings()
         .map(({ binding }) => binding),
     ).toEqual(['orders']);
-    await world.write('tenants', '1');
+    await testBus.write('tenants', '1');
     expect(handled).toEqual([]);
     await register();
     expect(handled).toEqual(['tenants 1']);
   });
 
   it.each(PRESET_NAMES)(
-    'may have the preset %s; retry topics that do not exist do not hurt it',
+    'works with preset %s although its retry topics do not exist',
     async (preset) => {
       await register('tenants', { ...tenants, preset });
-      await world.write('tenants', '1');
-      await world.runtime.advance(60_000);
+      await testBus.write('tenants', '1');
+      await testBus.runtime.advance(60_000);
       expect(handled).toEqual(['tenants 1']);
-      expect(world.health(application)).toMatchObject({ status: 'UP' });
+      expect(testBus.health(application)).toMatchObject({ status: 'UP' });
     },
   );
 
-  it('may wait for its start', async () => {
+  it('may be started later', async () => {
     const snapshot = await register('tenants', { ...tenants, autoStartup: false });
     expect(snapshot).toMatchObject({ state: 'CREATED' });
-    expect(await world.groups()).toEqual(['shop']);
-    expect(world.health(application)).toMatchObject({ status: 'UP' });
-    await world.done(connector().start('tenants'));
-    await world.write('tenants', '1');
+    expect(await testBus.groups()).toEqual(['shop']);
+    expect(testBus.health(application)).toMatchObject({ status: 'UP' });
+    await testBus.done(connector().start('tenants'));
+    await testBus.write('tenants', '1');
     expect(handled).toEqual(['tenants 1']);
   });
 
@@ -139,17 +139,17 @@ describe('a binding that is registered while the application runs', () => {
   ])('is refused under the name "%s": %s', async (name, code) => {
     await expect(register(name)).rejects.toMatchObject({ code });
     expect(connector().listBindings()).toHaveLength(1);
-    expect(await world.groups()).toEqual(['shop']);
+    expect(await testBus.groups()).toEqual(['shop']);
   });
 
-  it('is refused for its name, too, where it is the very same binding', async () => {
+  it('is refused if a binding of this name exists, even with the same options', async () => {
     const again = register('orders', { topic: 'orders', groupId: 'shop' });
     await expect(again).rejects.toMatchObject({ code: 'BINDING_ALREADY_EXISTS' });
   });
 
   it.each<[string, object]>([
     ['a key that does not exist', { concurency: 2 }],
-    ['a value that cannot be', { concurrency: 0 }],
+    ['an invalid value', { concurrency: 0 }],
     ['no topic', { topic: undefined }],
     ['the topic and group of another binding', { topic: 'orders', groupId: 'shop' }],
   ])('is refused with %s', async (_name, properties) => {
@@ -158,7 +158,7 @@ describe('a binding that is registered while the application runs', () => {
     expect(connector().listBindings()).toHaveLength(1);
   });
 
-  it('is refused in words that fit: the bus has started long ago', async () => {
+  it('is refused with a message about the configuration, not about the start of the bus', async () => {
     const registering = register('tenants', { ...tenants, concurrency: 0 });
     await expect(registering).rejects.toThrow(
       /^1 thing is wrong in the configuration of the event bus:\n {2}- bindings\.tenants\.concurrency/,
@@ -171,8 +171,8 @@ describe('a binding that is registered while the application runs', () => {
     expect(connector().listBindings()).toHaveLength(1);
   });
 
-  it('is refused twice at the same time', async () => {
-    const results = await world.done(
+  it('is refused if the same name is being registered at the same time', async () => {
+    const results = await testBus.done(
       Promise.allSettled(
         ['tenants', 'tenants'].map((name) => connector().register(name, tenants, note)),
       ),
@@ -181,8 +181,8 @@ describe('a binding that is registered while the application runs', () => {
     expect(connector().listBindings()).toHaveLength(2);
   });
 
-  it('is refused with the topic and group of one that is registered at the same time', async () => {
-    const results = await world.done(
+  it('is refused if its topic and group are being registered at the same time', async () => {
+    const results = await testBus.done(
       Promise.allSettled(
         ['tenants', 'others'].map((name) => connector().register(name, tenants, note)),
       ),
@@ -194,11 +194,11 @@ describe('a binding that is registered while the application runs', () => {
     expect(connector().listBindings()).toHaveLength(2);
   });
 
-  it('is refused, like every way up, while the bus shuts down', async () => {
-    await world.done(application.get(LifecycleManager).stop('orders'));
+  it('is refused while the bus shuts down', async () => {
+    await testBus.done(application.get(LifecycleManager).stop('orders'));
     const draining = application.get(ShutdownCoordinator).drain();
     await expect(register()).rejects.toMatchObject({ code: 'EVENT_BUS_SHUTTING_DOWN' });
-    await world.done(draining);
+    await testBus.done(draining);
   });
 
   it('is drained with the others', async () => {
@@ -207,45 +207,45 @@ describe('a binding that is registered while the application runs', () => {
       await gate.promise;
       handled.push(`slow ${String(value)}`);
     };
-    await world.done(connector().register('tenants', tenants, slow));
-    await world.runtime.advance(500);
-    await world.write('tenants', '1');
+    await testBus.done(connector().register('tenants', tenants, slow));
+    await testBus.runtime.advance(500);
+    await testBus.write('tenants', '1');
     const closing = application.close();
-    await world.runtime.advance(1_000);
+    await testBus.runtime.advance(1_000);
     gate.resolve();
-    await world.done(closing);
+    await testBus.done(closing);
     expect(handled).toEqual(['slow 1']);
-    expect(await world.committed('tenants')).toBe(1);
+    expect(await testBus.committed('tenants')).toBe(1);
   });
 });
 
-describe('a binding with autoStartup: false', () => {
-  it('is CREATED and in no group until somebody starts it', async () => {
-    application = await world.startOrders([Orders], { autoStartup: false });
-    await world.write('orders', '1');
+describe('A binding with autoStartup: false', () => {
+  it('is CREATED and joins no group until it is started', async () => {
+    application = await testBus.startOrders([Orders], { autoStartup: false });
+    await testBus.write('orders', '1');
     expect(connector().getState('orders').state).toBe('CREATED');
-    expect(await world.groups()).toEqual([]);
-    await world.done(application.get(LifecycleManager).start('orders'));
-    await world.runtime.advance(500);
+    expect(await testBus.groups()).toEqual([]);
+    await testBus.done(application.get(LifecycleManager).start('orders'));
+    await testBus.runtime.advance(500);
     expect(handled).toEqual(['orders 1']);
   });
 });
 
-describe('a command', () => {
+describe('A lifecycle command', () => {
   type Command = 'start' | 'stop' | 'pause' | 'resume' | 'destroy';
   type Step = readonly [from: string, command: Command, to: string];
   const lifecycle = (): LifecycleManager => application.get(LifecycleManager);
-  const command = (name: Command) => world.done(lifecycle()[name]('orders', { by: 'anna' }));
-  const ways: Readonly<Record<string, readonly Command[]>> = {
+  const command = (name: Command) => testBus.done(lifecycle()[name]('orders', { by: 'anna' }));
+  const commandsTo: Readonly<Record<string, readonly Command[]>> = {
     CREATED: [],
     RUNNING: ['start'],
     PAUSED: ['start', 'pause'],
     STOPPED: ['start', 'stop'],
     DESTROYED: ['destroy'],
   };
-  const comeTo = async (state: string): Promise<void> => {
-    application = await world.startOrders([Orders], { autoStartup: false });
-    for (const each of ways[state] ?? []) await command(each);
+  const bringTo = async (state: string): Promise<void> => {
+    application = await testBus.startOrders([Orders], { autoStartup: false });
+    for (const each of commandsTo[state] ?? []) await command(each);
   };
 
   const legal: readonly Step[] = [
@@ -261,16 +261,19 @@ describe('a command', () => {
     ['STOPPED', 'destroy', 'DESTROYED'],
   ];
 
-  it.each(legal)('on %s: %s makes it %s, and says who asked', async (from, name, to) => {
-    await comeTo(from);
-    const lastCommand = { operation: name, by: 'anna', at: expect.any(Number) as number };
-    await expect(command(name)).resolves.toMatchObject({
-      binding: 'orders',
-      cluster: 'default',
-      state: to,
-      lastCommand,
-    });
-  });
+  it.each(legal)(
+    'on %s: %s changes the state to %s, and records who gave it',
+    async (from, name, to) => {
+      await bringTo(from);
+      const lastCommand = { operation: name, by: 'anna', at: expect.any(Number) as number };
+      await expect(command(name)).resolves.toMatchObject({
+        binding: 'orders',
+        cluster: 'default',
+        state: to,
+        lastCommand,
+      });
+    },
+  );
 
   const illegal: readonly Step[] = [
     ['CREATED', 'stop', 'RUNNING or PAUSED'],
@@ -285,17 +288,17 @@ describe('a command', () => {
     ['STOPPED', 'resume', 'PAUSED'],
   ];
 
-  it.each(illegal)('on %s: %s requires %s, and says so', async (from, name, required) => {
-    await comeTo(from);
+  it.each(illegal)('on %s: %s is refused, because it requires %s', async (from, name, required) => {
+    await bringTo(from);
     const message = `Cannot ${name} binding 'orders': current state is ${from}, ${name} requires ${required}`;
     await expect(command(name)).rejects.toMatchObject({ code: 'INVALID_CONTAINER_STATE', message });
     expect(connector().getState('orders').state).toBe(from);
   });
 
   it.each<Command>(['start', 'stop', 'pause', 'resume', 'destroy'])(
-    '%s on a binding that is gone names those that are there',
+    '%s on an unknown binding is refused with a list of the bindings',
     async (name) => {
-      await comeTo('DESTROYED');
+      await bringTo('DESTROYED');
       await expect(command(name)).rejects.toMatchObject({
         code: 'BINDING_NOT_FOUND',
         message: "There is no binding 'orders'. None is registered.",
@@ -303,53 +306,53 @@ describe('a command', () => {
     },
   );
 
-  it('resume goes on behind what was handled before', async () => {
-    await comeTo('RUNNING');
-    await world.write('orders', '1', '2');
+  it('resume continues behind the last handled record', async () => {
+    await bringTo('RUNNING');
+    await testBus.write('orders', '1', '2');
     await command('pause');
-    await world.write('orders', '3');
+    await testBus.write('orders', '3');
     expect(handled).toEqual(['orders 1', 'orders 2']);
     await command('resume');
-    await world.runtime.advance(6_000);
+    await testBus.runtime.advance(6_000);
     expect(handled).toEqual(['orders 1', 'orders 2', 'orders 3']);
   });
 
-  it('stop and start go on behind what was handled before', async () => {
-    await comeTo('RUNNING');
-    await world.write('orders', '1');
+  it('start after stop continues behind the last handled record', async () => {
+    await bringTo('RUNNING');
+    await testBus.write('orders', '1');
     await command('stop');
-    expect(await world.members()).toEqual([]);
-    await world.write('orders', '2');
+    expect(await testBus.members()).toEqual([]);
+    await testBus.write('orders', '2');
     await command('start');
-    await world.runtime.advance(1_000);
+    await testBus.runtime.advance(1_000);
     expect(handled).toEqual(['orders 1', 'orders 2']);
   });
 });
 
-describe('a handler that outlives its binding', () => {
-  let begun: number;
+describe('A handler that still runs after its binding was stopped', () => {
+  let started: number;
   let running: Deferred[];
 
-  /** Ends when the test says so, whatever its signal says. */
+  /** Runs until the test ends it; ignores its signal. */
   const slow = async (): Promise<void> => {
-    begun += 1;
+    started += 1;
     const gate = new Deferred();
     running.push(gate);
     await gate.promise;
   };
   const endOne = async (): Promise<void> => {
     running.shift()?.resolve();
-    await world.runtime.advance(10_000);
+    await testBus.runtime.advance(10_000);
   };
 
   beforeEach(async () => {
-    begun = 0;
+    started = 0;
     running = [];
-    application = await world.startOrders([Orders], {}, { shutdown: { drainTimeoutMs: 1_000 } });
-    await world.done(connector().register('tenants', tenants, slow));
-    await world.runtime.advance(500);
-    await world.write('tenants', '1');
-    expect(begun).toBe(1);
+    application = await testBus.startOrders([Orders], {}, { shutdown: { drainTimeoutMs: 1_000 } });
+    await testBus.done(connector().register('tenants', tenants, slow));
+    await testBus.runtime.advance(500);
+    await testBus.write('tenants', '1');
+    expect(started).toBe(1);
   });
 
   afterEach(() => running.forEach((gate) => gate.resolve()));
@@ -369,16 +372,16 @@ describe('a handler that outlives its binding', () => {
         await connector().register('tenants', tenants, slow);
       },
     ],
-  ])('is alone with its record after %s', async (_what, comeBack) => {
-    await world.done(comeBack());
-    await world.runtime.advance(30_000);
-    expect(await world.members('tenants')).toHaveLength(1);
-    expect([begun, running.length]).toEqual([1, 1]);
+  ])('keeps its record from a second handler after %s', async (_what, restart) => {
+    await testBus.done(restart());
+    await testBus.runtime.advance(30_000);
+    expect(await testBus.members('tenants')).toHaveLength(1);
+    expect([started, running.length]).toEqual([1, 1]);
     await endOne();
-    expect([begun, running.length]).toEqual([2, 1]);
-    expect(await world.committed('tenants')).toBe(0);
+    expect([started, running.length]).toEqual([2, 1]);
+    expect(await testBus.committed('tenants')).toBe(0);
     await endOne();
-    expect(begun).toBe(2);
-    expect(await world.committed('tenants')).toBe(1);
+    expect(started).toBe(2);
+    expect(await testBus.committed('tenants')).toBe(1);
   });
 });

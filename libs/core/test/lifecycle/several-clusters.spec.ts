@@ -9,10 +9,10 @@ import { EventHandler } from '../../src/discovery/decorators/event-handler.js';
 import type { EventContext } from '../../src/model/records/event-context.js';
 import type { EventRecord } from '../../src/model/records/event-record.js';
 import { EventPublisher } from '../../src/publisher/event-publisher.js';
-import { World, errorOf } from '../support/application.spec-support.js';
+import { TestBus, errorOf } from '../support/test-bus.spec-support.js';
 import { EventBusModule } from '../../src/nest/event-bus.module.js';
 
-let world: World;
+let testBus: TestBus;
 let asia: MemoryBroker;
 let application: TestingModule;
 let handled: string[];
@@ -40,56 +40,56 @@ class Shipments {
 const adminOf = (broker: MemoryBroker) => memory({ broker, clientId: 'outside' }).admin();
 
 beforeEach(async () => {
-  world = new World();
-  asia = new MemoryBroker({ runtime: world.runtime });
+  testBus = new TestBus();
+  asia = new MemoryBroker({ runtime: testBus.runtime });
   handled = [];
-  for (const broker of [world.broker, asia]) {
+  for (const broker of [testBus.broker, asia]) {
     const topics = ['orders', 'shipments', 'tenants'].map((name) => ({ name, partitions: 1 }));
-    await world.done(adminOf(broker).createTopics(topics));
+    await testBus.done(adminOf(broker).createTopics(topics));
   }
   const clusters = {
-    europe: { driver: memory({ broker: world.broker, clientId: 'bus' }) },
+    europe: { driver: memory({ broker: testBus.broker, clientId: 'bus' }) },
     asia: { driver: memory({ broker: asia, clientId: 'bus' }) },
   };
   const bindings = {
     orders: { topic: 'orders', groupId: 'shop', cluster: 'europe' },
     shipments: { topic: 'shipments', groupId: 'shop', cluster: 'asia' },
   };
-  const bus = EventBusModule.forRoot({ runtime: world.runtime, clusters, bindings });
-  application = await world.start({ imports: [bus], providers: [Orders, Shipments] });
+  const bus = EventBusModule.forRoot({ runtime: testBus.runtime, clusters, bindings });
+  application = await testBus.start({ imports: [bus], providers: [Orders, Shipments] });
 });
 
-afterEach(() => world.end());
+afterEach(() => testBus.end());
 
 const connector = (): EventBusConnector => application.get(EventBusConnector);
 const publish = async (...args: Parameters<EventPublisher['publish']>): Promise<void> => {
-  await world.done(application.get(EventPublisher).publish(...args));
-  await world.runtime.advance(500);
+  await testBus.done(application.get(EventPublisher).publish(...args));
+  await testBus.runtime.advance(500);
 };
 const groupsOf = async (broker: MemoryBroker): Promise<readonly string[]> =>
-  (await world.done(adminOf(broker).groups())).map(({ groupId }) => groupId);
+  (await testBus.done(adminOf(broker).groups())).map(({ groupId }) => groupId);
 const lengthOf = async (broker: MemoryBroker, topic: string): Promise<number> =>
-  (await world.done(adminOf(broker).watermarks(topic)))[0]?.high ?? 0;
+  (await testBus.done(adminOf(broker).watermarks(topic)))[0]?.high ?? 0;
 
-describe('an application on two clusters', () => {
-  it('reads each binding from its own', async () => {
+describe('An application on two clusters', () => {
+  it('reads each binding from its cluster', async () => {
     await publish('orders', 1);
     await publish('shipments', 2);
     expect(handled).toEqual(['europe:orders orders 1', 'asia:shipments shipments 2']);
   });
 
-  it('publishes to the cluster of the binding, and to no other', async () => {
+  it('publishes only to the cluster of the binding', async () => {
     await publish('shipments', 2);
     expect(await lengthOf(asia, 'shipments')).toBe(1);
-    expect(await lengthOf(world.broker, 'shipments')).toBe(0);
+    expect(await lengthOf(testBus.broker, 'shipments')).toBe(0);
   });
 
-  it('loses one without losing the other', async () => {
+  it('keeps one cluster running while the other is unreachable', async () => {
     asia.faults.unplug({ clientId: 'bus' });
-    await world.runtime.advance(60_000);
+    await testBus.runtime.advance(60_000);
     await publish('orders', 1);
     expect(handled).toEqual(['europe:orders orders 1']);
-    const { status, bindings } = world.health(application);
+    const { status, bindings } = testBus.health(application);
     expect(status).toBe('DOWN');
     expect(bindings.map(({ cluster, status: one }) => `${cluster} ${one}`)).toEqual([
       'europe UP',
@@ -97,22 +97,22 @@ describe('an application on two clusters', () => {
     ]);
   });
 
-  it('refuses a binding of a cluster that it does not have', async () => {
+  it('refuses a binding of an unknown cluster', async () => {
     const bindings = { orders: { topic: 'orders', groupId: 'shop', cluster: 'asja' } };
     const driver = memory({ broker: asia });
     const bus = EventBusModule.forRoot({
-      runtime: world.runtime,
+      runtime: testBus.runtime,
       clusters: { asia: { driver } },
       bindings,
     });
-    const error = await errorOf(world.start({ imports: [bus], providers: [Orders] }));
+    const error = await errorOf(testBus.start({ imports: [bus], providers: [Orders] }));
     expect(error).toMatchObject({ code: 'CONFIGURATION_INVALID' });
     expect(String(error)).toContain('bindings.orders.cluster');
     expect(String(error)).toContain("'asia'");
   });
 });
 
-describe('a binding that its handler describes', () => {
+describe('A binding that its decorator describes', () => {
   const fresh = { topic: 'tenants', groupId: 'fresh' };
   const started = async (
     cluster: string,
@@ -126,71 +126,71 @@ describe('a binding that its handler describes', () => {
       }
     }
     const clusters = {
-      default: { driver: memory({ broker: world.broker, clientId: 'bus' }) },
+      default: { driver: memory({ broker: testBus.broker, clientId: 'bus' }) },
       asia: { driver: memory({ broker: asia, clientId: 'bus' }) },
     };
     const configured = options.topic === undefined && { bindings: { fresh } };
-    const bus = EventBusModule.forRoot({ runtime: world.runtime, clusters, ...configured });
+    const bus = EventBusModule.forRoot({ runtime: testBus.runtime, clusters, ...configured });
     return errorOf(
-      world
+      testBus
         .start({ imports: [bus], providers: [Fresh] })
         .then((starting) => (application = starting)),
     );
   };
 
-  it('is on the cluster that it names', async () => {
+  it('is on the cluster that the decorator names', async () => {
     expect(await started('asia', fresh)).toBeUndefined();
     await publish('fresh', 1);
     expect(handled).toEqual(['asia:fresh tenants 1']);
   });
 
-  it('is refused on one that does not exist', async () => {
+  it('is refused on an unknown cluster', async () => {
     expect(await started('asja', fresh)).toMatchObject({
       violations: [{ rule: 'UNKNOWN_CLUSTER', path: expect.stringContaining('cluster') as string }],
     });
   });
 
-  it('is not moved by a handler that only names a cluster', async () => {
+  it('is not moved by a decorator that only names a cluster', async () => {
     expect(await started('asia', {})).toMatchObject({
       problems: expect.arrayContaining([expect.stringContaining("but it is on 'default'")]),
     });
   });
 });
 
-describe('a binding that is registered while the application runs', () => {
+describe('A binding that is registered at run time', () => {
   const tenants = { topic: 'tenants', groupId: 'tenants' };
 
-  it('goes to the cluster that it names', async () => {
-    await world.done(connector().register('tenants', tenants, note, { cluster: 'asia' }));
-    await world.runtime.advance(500);
+  it('is on the cluster that the call names', async () => {
+    await testBus.done(connector().register('tenants', tenants, note, { cluster: 'asia' }));
+    await testBus.runtime.advance(500);
     expect(await groupsOf(asia)).toContain('tenants');
-    expect(await groupsOf(world.broker)).not.toContain('tenants');
+    expect(await groupsOf(testBus.broker)).not.toContain('tenants');
     await publish('tenants', 3);
     expect(handled).toEqual(['asia:tenants tenants 3']);
   });
 
-  it('may have the name of one on another cluster; both go on', async () => {
+  it('may have the name of a binding on another cluster; both run', async () => {
     const orders = { topic: 'orders', groupId: 'shop-of-asia' };
-    await world.done(connector().register('orders', orders, note, { cluster: 'asia' }));
-    await world.runtime.advance(500);
+    await testBus.done(connector().register('orders', orders, note, { cluster: 'asia' }));
+    await testBus.runtime.advance(500);
     await publish({ cluster: 'asia', name: 'orders' }, 1);
     await publish({ cluster: 'europe', name: 'orders' }, 2);
     expect(handled).toEqual(['asia:orders orders 1', 'europe:orders orders 2']);
   });
 
-  it('is refused on a cluster that does not exist', async () => {
+  it('is refused on an unknown cluster', async () => {
     const registering = connector().register('tenants', tenants, note, { cluster: 'africa' });
     await expect(registering).rejects.toThrow('africa');
     expect(connector().listBindings()).toHaveLength(2);
   });
 });
 
-describe('a name that two clusters have', () => {
+describe('A binding name that exists on two clusters', () => {
   const both = ['asia', 'europe'];
   beforeEach(async () => {
     const orders = { topic: 'orders', groupId: 'shop' };
-    await world.done(connector().register('orders', orders, note, { cluster: 'asia' }));
-    await world.runtime.advance(500);
+    await testBus.done(connector().register('orders', orders, note, { cluster: 'asia' }));
+    await testBus.runtime.advance(500);
   });
 
   const lifecycle = (): LifecycleManager => application.get(LifecycleManager);
@@ -220,28 +220,28 @@ describe('a name that two clusters have', () => {
   ];
   const using = async (use: Use, ref: Parameters<Use>[0]): Promise<unknown> => use(ref);
 
-  it.each(uses)('is ambiguous where it stands alone: %s', async (_name, use) => {
-    const error = await errorOf(world.done(using(use, 'orders')));
+  it.each(uses)('is ambiguous without a cluster: %s', async (_name, use) => {
+    const error = await errorOf(testBus.done(using(use, 'orders')));
     expect(error).toMatchObject({ code: 'AMBIGUOUS_BINDING' });
     expect((error as { clusters: string[] }).clusters.toSorted()).toEqual(both);
   });
 
-  it.each(uses)('is clear with its cluster: %s', async (_name, use) => {
+  it.each(uses)('is unique with its cluster: %s', async (_name, use) => {
     for (const cluster of both) {
       const ref = { cluster, name: 'orders' };
-      expect(await errorOf(world.done(using(use, ref)))).toBeUndefined();
+      expect(await errorOf(testBus.done(using(use, ref)))).toBeUndefined();
     }
   });
 
-  it('means one of them to a command, and leaves the other alone', async () => {
-    await world.done(lifecycle().pause({ cluster: 'asia', name: 'orders' }));
+  it('addresses one binding in a command and leaves the other unchanged', async () => {
+    await testBus.done(lifecycle().pause({ cluster: 'asia', name: 'orders' }));
     expect(connector().getState({ cluster: 'asia', name: 'orders' }).state).toBe('PAUSED');
     expect(connector().getState({ cluster: 'europe', name: 'orders' }).state).toBe('RUNNING');
   });
 });
 
-describe('dead letters of bindings that share a name', () => {
-  let told: string[] = [];
+describe('Alerts for bindings that share a name', () => {
+  let alerts: string[] = [];
   const fail = (): never => {
     throw new Error('no');
   };
@@ -254,43 +254,43 @@ describe('dead letters of bindings that share a name', () => {
     }
     @DltAlert('orders', { cluster: 'europe' })
     europe(): void {
-      told.push('europe');
+      alerts.push('europe');
     }
     @DltAlert('orders', { cluster: 'asia' })
     asia(): void {
-      told.push('asia');
+      alerts.push('asia');
     }
     @DltAlert('orders')
-    wherever(): void {
-      told.push('wherever');
+    onAnyCluster(): void {
+      alerts.push('onAnyCluster');
     }
     @DltAlert(undefined, { cluster: 'asia' })
     all(): void {
-      told.push('all of asia');
+      alerts.push('all of asia');
     }
   }
 
-  it('are told to those who name their cluster, or none', async () => {
+  it('are sent to methods that name their cluster or none', async () => {
     const letters = { strategy: 'ALERT_AND_STORE', topic: 'tenants' } as const;
     const retry = { tier0: { maxAttempts: 1 }, tiers: [] };
     const orders = { topic: 'orders', groupId: 'failing', retry, dlt: letters };
     const clusters = {
-      europe: { driver: memory({ broker: world.broker, clientId: 'bus' }) },
+      europe: { driver: memory({ broker: testBus.broker, clientId: 'bus' }) },
       asia: { driver: memory({ broker: asia, clientId: 'bus' }) },
     };
     const bindings = { orders: { ...orders, cluster: 'europe' } };
-    const bus = EventBusModule.forRoot({ runtime: world.runtime, clusters, bindings });
-    application = await world.start({ imports: [bus], providers: [Failing] });
-    await world.done(connector().register('orders', orders, fail, { cluster: 'asia' }));
-    await world.runtime.advance(500);
-    for (const [cluster, heard] of [
-      ['europe', ['europe', 'wherever']],
-      ['asia', ['all of asia', 'asia', 'wherever']],
+    const bus = EventBusModule.forRoot({ runtime: testBus.runtime, clusters, bindings });
+    application = await testBus.start({ imports: [bus], providers: [Failing] });
+    await testBus.done(connector().register('orders', orders, fail, { cluster: 'asia' }));
+    await testBus.runtime.advance(500);
+    for (const [cluster, expected] of [
+      ['europe', ['europe', 'onAnyCluster']],
+      ['asia', ['all of asia', 'asia', 'onAnyCluster']],
     ] as const) {
-      told = [];
+      alerts = [];
       await publish({ cluster, name: 'orders' }, 1);
-      expect(told.toSorted()).toEqual(heard);
+      expect(alerts.toSorted()).toEqual(expected);
     }
-    expect(world.said.warnings.join()).not.toContain('Nothing calls');
+    expect(testBus.log.warnings.join()).not.toContain('Nothing calls');
   });
 });

@@ -9,30 +9,30 @@ import type { EventContext } from '../../src/model/records/event-context.js';
 import type { EventRecord } from '../../src/model/records/event-record.js';
 import { EventBusMetrics } from '../../src/observability/event-bus-metrics.js';
 import type { MetricFamily } from '../../src/observability/metric-family.js';
-import { World } from '../support/application.spec-support.js';
+import { TestBus } from '../support/test-bus.spec-support.js';
 
-let world: World;
-let looks: number;
+let testBus: TestBus;
+let checks: number;
 let mostInFlight: number;
-let look: () => void;
+let checkMetrics: () => void;
 let isDown: boolean;
 
 beforeEach(() => {
-  world = new World();
-  looks = 0;
+  testBus = new TestBus();
+  checks = 0;
   mostInFlight = 0;
-  look = () => undefined;
+  checkMetrics = () => undefined;
   isDown = false;
 });
 
-afterEach(() => world.end());
+afterEach(() => testBus.end());
 
 const metricsOf = (application: INestApplicationContext): EventBusMetrics =>
   application.get(EventBusMetrics, { strict: false });
 
 type Labels = Readonly<Record<string, string>>;
 
-/** The sum of all samples that have these labels, whatever others they have. */
+/** Sums all samples that have these labels. */
 function total(families: readonly MetricFamily[], name: string, labels: Labels = {}): number {
   const family = families.find((each) => each.name === `eventbus.${name}`);
   return (family?.samples ?? [])
@@ -47,10 +47,10 @@ function expectReconciled(families: readonly MetricFamily[], binding: string): v
   const accounted = of('records.processed') + of('records.returned') + of('records.in.flight');
   expect(accounted).toBe(of('records.received'));
   mostInFlight = Math.max(mostInFlight, of('records.in.flight'));
-  looks++;
+  checks++;
 }
 
-const MISFORTUNES: Readonly<Record<number, (context: EventContext) => unknown>> = {
+const FAILURES: Readonly<Record<number, (context: EventContext) => unknown>> = {
   1: () => {
     throw new TypeError('a bug');
   },
@@ -67,13 +67,13 @@ class BusyOrders {
 
   @EventHandler('orders')
   async onOrder({ offset, topic }: EventRecord<number>, context: EventContext): Promise<void> {
-    look();
-    await sleep(world.runtime, Number(offset % 7n) * 10);
-    look();
+    checkMetrics();
+    await sleep(testBus.runtime, Number(offset % 7n) * 10);
+    checkMetrics();
     const kind = topic === 'orders' ? Number(offset % 11n) : 1;
     if (kind === 3 && this.#handedBack.has(offset)) return;
     if (kind === 3) this.#handedBack.add(offset);
-    MISFORTUNES[kind]?.(context);
+    FAILURES[kind]?.(context);
   }
 }
 
@@ -81,17 +81,17 @@ class BusyOrders {
 class BusyAudit {
   @EventHandler.Batch('audit')
   async onAudit(records: readonly EventRecord<number>[]): Promise<void> {
-    await sleep(world.runtime, 70);
-    look();
+    await sleep(testBus.runtime, 70);
+    checkMetrics();
     const failed = records.findIndex(({ value }) => value % 5 === 4);
     if (failed >= 0) throw new BatchProcessingException(failed, 'no', records);
   }
 }
 
-describe('The numbers of a busy application', () => {
-  it('reconcile at any moment: what was received has an outcome or is in flight', async () => {
+describe('Metrics of a busy application', () => {
+  it('are consistent at any moment: each received record has an outcome or is in flight', async () => {
     for (const name of ['orders', 'audit'])
-      for (const topic of [name, `${name}.retry-1`, `${name}.DLT`]) await world.topic(topic, 2);
+      for (const topic of [name, `${name}.retry-1`, `${name}.DLT`]) await testBus.topic(topic, 2);
     const retry = {
       tier0: { maxAttempts: 2, initialBackoffMs: 40 },
       tiers: [{ delayMs: 700, maxAttempts: 2 }],
@@ -106,10 +106,10 @@ describe('The numbers of a busy application', () => {
       },
       audit: { topic: 'audit', groupId: 'audit', retry, listenerType: 'BATCH' },
     } as const;
-    const imports = [world.bus({ bindings })];
-    const application = await world.start({ imports, providers: [BusyOrders, BusyAudit] });
+    const imports = [testBus.module({ bindings })];
+    const application = await testBus.start({ imports, providers: [BusyOrders, BusyAudit] });
     const metrics = metricsOf(application);
-    look = () => {
+    checkMetrics = () => {
       const families = metrics.collect();
       for (const binding of Object.keys(bindings)) expectReconciled(families, binding);
     };
@@ -120,30 +120,30 @@ describe('The numbers of a busy application', () => {
       value: `${id}`,
     }));
     for (const round of [1, 2, 3]) {
-      await Promise.all([world.write('orders', ...records), world.write('audit', ...records)]);
-      if (round === 2) await world.done(lifecycle.pause('orders'));
+      await Promise.all([testBus.write('orders', ...records), testBus.write('audit', ...records)]);
+      if (round === 2) await testBus.done(lifecycle.pause('orders'));
       for (let step = 0; step < 60; step++) {
-        await world.runtime.advance(7);
-        look();
+        await testBus.runtime.advance(7);
+        checkMetrics();
       }
-      if (round === 2) await world.done(lifecycle.resume('orders'));
+      if (round === 2) await testBus.done(lifecycle.resume('orders'));
     }
-    await world.runtime.advance(60_000);
-    look();
-    expect(looks).toBeGreaterThan(500);
+    await testBus.runtime.advance(60_000);
+    checkMetrics();
+    expect(checks).toBeGreaterThan(500);
     expect(mostInFlight).toBeGreaterThan(3);
 
     const end = metrics.collect();
     for (const binding of ['orders', 'audit']) {
       expect(total(end, 'records.in.flight', { binding })).toBe(0);
-      const letters = (await world.records(`${binding}.DLT`)).length;
+      const letters = (await testBus.records(`${binding}.DLT`)).length;
       expect(letters).toBeGreaterThan(0);
       expect(total(end, 'records.dlq', { binding })).toBe(letters);
       expect(total(end, 'records.processed', { binding, outcome: 'dead-lettered' })).toBe(letters);
-      const hops = (await world.records(`${binding}.retry-1`)).length;
+      const hops = (await testBus.records(`${binding}.retry-1`)).length;
       expect(total(end, 'records.retried', { binding, to: '1' })).toBe(hops);
       expect(total(end, 'records.processed', { binding, outcome: 'retried' })).toBe(hops);
-      // Every record of the main topic is done, and every hop in its tier.
+      // Records of the main topic are completed there, and retry records in their tier.
       expect(total(end, 'records.processed', { binding, tier: '0' })).toBe(180);
       expect(total(end, 'records.processed', { binding, tier: '1' })).toBe(hops);
     }
@@ -159,7 +159,7 @@ describe('The numbers of a busy application', () => {
 class Orders {
   @EventHandler('orders')
   async onOrder(): Promise<void> {
-    await sleep(world.runtime, 10);
+    await sleep(testBus.runtime, 10);
     if (isDown) throw Object.assign(new Error('down'), { code: 'ECONNREFUSED' });
   }
 }
@@ -172,59 +172,59 @@ const CIRCUIT = {
   waitDurationInOpenStateMs: 30_000,
 } as const;
 
-describe('A circuit that opens and recovers', () => {
-  it('is seen in its state, its transitions and the pause of the binding', async () => {
-    await world.topic('orders');
+describe('Metrics of a circuit', () => {
+  it('contain its state, its transitions and the pause of the binding', async () => {
+    await testBus.topic('orders');
     const retry = { tier0: { maxAttempts: 1 } };
-    const application = await world.startOrders([Orders], { retry, circuitBreaker: CIRCUIT });
+    const application = await testBus.startOrders([Orders], { retry, circuitBreaker: CIRCUIT });
     const metrics = metricsOf(application);
-    const now = (name: string, labels?: Labels) => total(metrics.collect(), name, labels);
+    const valueOf = (name: string, labels?: Labels) => total(metrics.collect(), name, labels);
     isDown = true;
-    await world.write('orders', '1', '2', '3', '4');
-    for (let tries = 0; tries < 200 && now('circuit.state') === 0; tries++)
-      await world.runtime.advance(50);
-    await world.runtime.advance(100);
-    expect(now('circuit.state')).toBe(1);
-    expect(now('container.state')).toBe(2);
-    expect(now('container.paused', { reason: 'circuit', tier: '0' })).toBe(1);
-    expect(now('circuit.transitions', { from: 'CLOSED', to: 'OPEN', cause: 'failure-rate' })).toBe(
-      1,
-    );
+    await testBus.write('orders', '1', '2', '3', '4');
+    for (let tries = 0; tries < 200 && valueOf('circuit.state') === 0; tries++)
+      await testBus.runtime.advance(50);
+    await testBus.runtime.advance(100);
+    expect(valueOf('circuit.state')).toBe(1);
+    expect(valueOf('container.state')).toBe(2);
+    expect(valueOf('container.paused', { reason: 'circuit', tier: '0' })).toBe(1);
+    expect(
+      valueOf('circuit.transitions', { from: 'CLOSED', to: 'OPEN', cause: 'failure-rate' }),
+    ).toBe(1);
     isDown = false;
-    await world.runtime.advance(40_000);
-    expect(now('circuit.state')).toBe(0);
-    expect(now('container.state')).toBe(1);
-    expect(now('container.paused')).toBe(0);
-    expect(now('circuit.transitions', { from: 'OPEN', to: 'HALF_OPEN' })).toBe(1);
-    expect(now('circuit.recovered')).toBe(1);
-    expect(now('records.processed', { outcome: 'succeeded' })).toBe(4);
+    await testBus.runtime.advance(40_000);
+    expect(valueOf('circuit.state')).toBe(0);
+    expect(valueOf('container.state')).toBe(1);
+    expect(valueOf('container.paused')).toBe(0);
+    expect(valueOf('circuit.transitions', { from: 'OPEN', to: 'HALF_OPEN' })).toBe(1);
+    expect(valueOf('circuit.recovered')).toBe(1);
+    expect(valueOf('records.processed', { outcome: 'succeeded' })).toBe(4);
   });
 });
 
-describe('A dead-letter topic that is missing', () => {
-  it('is named as long as it cannot be written to', async () => {
-    await world.topic('orders');
+describe('Metrics of a missing dead-letter topic', () => {
+  it('name the topic as long as it is not writable', async () => {
+    await testBus.topic('orders');
     const retry = { tier0: { maxAttempts: 1 }, tiers: [] };
-    const application = await world.startOrders([BusyOrders], { retry });
+    const application = await testBus.startOrders([BusyOrders], { retry });
     const metrics = metricsOf(application);
-    await world.write('orders', '0', '1');
-    await world.runtime.advance(60_000);
+    await testBus.write('orders', '0', '1');
+    await testBus.runtime.advance(60_000);
     const labels = { binding: 'orders', cluster: 'default', topic: 'orders.DLT' };
     expect(total(metrics.collect(), 'publish.troubles', labels)).toBe(1);
     const failures = (): number => total(metrics.collect(), 'records.failed');
     expect(failures()).toBe(1);
-    await world.topic('orders.DLT');
-    await world.runtime.advance(120_000);
+    await testBus.topic('orders.DLT');
+    await testBus.runtime.advance(120_000);
     expect(total(metrics.collect(), 'publish.troubles')).toBe(0);
     expect(total(metrics.collect(), 'records.dlq', { reason: 'RETRIES_EXHAUSTED' })).toBe(1);
     expect(failures()).toBe(1);
   });
 });
 
-describe('A binding that is registered at run time', () => {
-  it('has figures until it is unregistered, and begins anew when it comes again', async () => {
-    await world.topic('tenant');
-    const application = await world.start({ imports: [world.bus({})] });
+describe('Metrics of a binding that is registered at run time', () => {
+  it('exist until it is unregistered, and start at zero after another registration', async () => {
+    await testBus.topic('tenant');
+    const application = await testBus.start({ imports: [testBus.module({})] });
     const metrics = metricsOf(application);
     const connector = application.get(EventBusConnector);
     const seen = () => {
@@ -233,12 +233,12 @@ describe('A binding that is registered at run time', () => {
     };
     const labels = { binding: 'tenant', cluster: 'default', topic: 'tenant', tier: '0' };
     const register = () =>
-      world.done(connector.register('tenant', { topic: 'tenant', groupId: 'tenant' }, () => {}));
+      testBus.done(connector.register('tenant', { topic: 'tenant', groupId: 'tenant' }, () => {}));
     await register();
-    await world.runtime.advance(1_000);
-    await world.write('tenant', '1', '2');
+    await testBus.runtime.advance(1_000);
+    await testBus.write('tenant', '1', '2');
     expect(seen()).toEqual([{ labels, value: 2 }]);
-    await world.done(connector.unregister('tenant'));
+    await testBus.done(connector.unregister('tenant'));
     expect(seen()).toEqual([]);
     await register();
     expect(seen()).toEqual([{ labels, value: 0 }]);
@@ -249,9 +249,9 @@ describe('metrics.enabled', () => {
   const countsOf = (application: INestApplicationContext) =>
     application.get(ContainerRegistry).require('orders').counts;
 
-  it('is on without being asked for, and every container has figures', async () => {
-    await world.topic('orders');
-    const application = await world.startOrders([Orders], { circuitBreaker: { enabled: true } });
+  it('is true by default, and every container has metrics', async () => {
+    await testBus.topic('orders');
+    const application = await testBus.startOrders([Orders], { circuitBreaker: { enabled: true } });
     const families = metricsOf(application).collect();
     const tiersOf = (name: string) =>
       families
@@ -262,19 +262,19 @@ describe('metrics.enabled', () => {
     expect(countsOf(application)).toBeDefined();
   });
 
-  it('false: there is nothing to collect, nothing is counted, and the records are handled all the same', async () => {
-    for (const topic of ['orders', 'orders.DLT']) await world.topic(topic);
+  it('false collects nothing and counts nothing, and records are handled as before', async () => {
+    for (const topic of ['orders', 'orders.DLT']) await testBus.topic(topic);
     const retry = { tier0: { maxAttempts: 1 }, tiers: [] };
-    const application = await world.startOrders(
+    const application = await testBus.startOrders(
       [BusyOrders],
       { retry, circuitBreaker: { enabled: true } },
       { metrics: { enabled: false } },
     );
-    await world.write('orders', '0', '1', '2');
-    await world.runtime.advance(5_000);
+    await testBus.write('orders', '0', '1', '2');
+    await testBus.runtime.advance(5_000);
     expect(metricsOf(application).collect()).toEqual([]);
     expect(countsOf(application)).toBeUndefined();
-    expect(await world.records('orders.DLT')).toHaveLength(2);
-    expect(await world.committed()).toBe(3);
+    expect(await testBus.records('orders.DLT')).toHaveLength(2);
+    expect(await testBus.committed()).toBe(3);
   });
 });

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { EventBusConnector } from '../../src/containers/lifecycle/event-bus-connector.js';
 import { EventHandler } from '../../src/discovery/decorators/event-handler.js';
-import { World } from '../support/application.spec-support.js';
+import { TestBus } from '../support/test-bus.spec-support.js';
 
 const handled: unknown[] = [];
 
@@ -14,24 +14,24 @@ class Handlers {
 }
 
 describe("A binding with provisioning: 'create'", () => {
-  let world: World;
+  let testBus: TestBus;
   beforeEach(() => {
-    world = new World();
+    testBus = new TestBus();
     handled.splice(0);
   });
-  afterEach(() => world.end());
+  afterEach(() => testBus.end());
 
   const start = (properties: object = {}) =>
-    world.startOrders([Handlers], { provisioning: 'create', ...properties });
+    testBus.startOrders([Handlers], { provisioning: 'create', ...properties });
 
   const partitions = async (): Promise<Record<string, number>> => {
-    const topics = await world.done(world.outside.admin().topics());
+    const topics = await testBus.done(testBus.outside.admin().topics());
     return Object.fromEntries(topics.map((topic) => [topic.name, topic.partitions.length]));
   };
   const retention = async (topic: string) =>
-    (await world.done(world.outside.admin().topicConfig(topic)))['retention.ms'];
+    (await testBus.done(testBus.outside.admin().topicConfig(topic)))['retention.ms'];
 
-  it('gets its topic, its retry topics and its dead-letter topic', async () => {
+  it('gets its main topic, its retry topics and its dead-letter topic', async () => {
     await start({ topics: { partitions: 3 } });
     expect(await partitions()).toEqual({
       orders: 3,
@@ -42,33 +42,33 @@ describe("A binding with provisioning: 'create'", () => {
     });
   });
 
-  it('reads them', async () => {
+  it('reads the created topics', async () => {
     await start();
-    await world.runtime.advance(10_000);
-    await world.write('orders', '1');
-    await world.runtime.advance(10_000);
+    await testBus.runtime.advance(10_000);
+    await testBus.write('orders', '1');
+    await testBus.runtime.advance(10_000);
     expect(handled).toEqual([1]);
   });
 
-  it('that is only published to gets its topic, and none for failures', async () => {
+  it('gets only its main topic if it is only published to', async () => {
     const bindings = { invoices: { topic: 'invoices', groupId: 'shop', provisioning: 'create' } };
     const options = { bindings, bindingsWithoutHandler: 'allow', defaults: { concurrency: 9 } };
-    await world.start({ imports: [world.bus(options as never)] });
+    await testBus.start({ imports: [testBus.module(options as never)] });
     expect(await partitions()).toEqual({ invoices: 1 });
-    expect(world.said.warnings).toEqual([]);
+    expect(testBus.log.warnings).toEqual([]);
   });
 
-  it('has as many partitions behind a topic that exists as that has', async () => {
-    await world.topic('orders', 5);
+  it('gets retry and dead-letter topics with as many partitions as its existing main topic', async () => {
+    await testBus.topic('orders', 5);
     await start({ retry: { tiers: [] }, topics: { partitions: 2 } });
     expect(await partitions()).toEqual({ orders: 5, 'orders.DLT': 5 });
   });
 
-  it('has as many replicas as topics.replicationFactor says, of all kinds', async () => {
-    await world.end();
-    world = new World({ brokers: 3 });
+  it('gets topics with topics.replicationFactor replicas', async () => {
+    await testBus.end();
+    testBus = new TestBus({ brokers: 3 });
     await start({ topics: { replicationFactor: 2 }, retry: { tiers: [{ delayMs: 1_000 }] } });
-    const topics = await world.done(world.outside.admin().topics());
+    const topics = await testBus.done(testBus.outside.admin().topics());
     const replicas = topics.map(({ name, partitions }) => [name, partitions[0]?.replicas.length]);
     expect(Object.fromEntries(replicas)).toEqual({
       orders: 2,
@@ -77,7 +77,7 @@ describe("A binding with provisioning: 'create'", () => {
     });
   });
 
-  it('takes topics.retry and topics.dlt at their word', async () => {
+  it('gets topics as topics.retry and topics.dlt say', async () => {
     await start({
       retry: { tiers: [{ delayMs: 1_000 }] },
       topics: {
@@ -94,7 +94,7 @@ describe("A binding with provisioning: 'create'", () => {
     expect(await retention('orders.DLT')).toBe(String(30 * 86_400_000));
   });
 
-  it('has one retry topic for several tiers that share it', async () => {
+  it('gets one retry topic for tiers that share it', async () => {
     await start({
       preset: 'brokers',
       concurrency: 1,
@@ -107,107 +107,107 @@ describe("A binding with provisioning: 'create'", () => {
     ]);
   });
 
-  it('has the topics of preset brokers without saying so, as S3 creates them', async () => {
+  it("gets the topics of preset 'brokers'", async () => {
     const retry = { tiers: [{ delayMs: 1_000 }] };
-    await world.startOrders([Handlers], { preset: 'brokers', topics: { partitions: 3 }, retry });
+    await testBus.startOrders([Handlers], { preset: 'brokers', topics: { partitions: 3 }, retry });
     expect(await partitions()).toEqual({ orders: 3, 'orders-retry': 1, 'orders-dlq': 1 });
     expect(await retention('orders-retry')).toBe(String(86_400_000));
     expect(await retention('orders-dlq')).toBe(String(30 * 86_400_000));
-    expect(world.said.warnings).toEqual([]);
+    expect(testBus.log.warnings).toEqual([]);
   });
 
-  it('leaves what exists as it is', async () => {
-    await world.topic('orders.DLT', 7);
+  it('leaves existing topics unchanged', async () => {
+    await testBus.topic('orders.DLT', 7);
     await start({ topics: { dlt: { partitions: 1, retentionDays: 1 } } });
     expect((await partitions())['orders.DLT']).toBe(7);
   });
 
-  it('tries again for as long as the cluster does not let it', async () => {
-    const fault = world.broker.faults.refuse(
+  it('tries again until the cluster allows it', async () => {
+    const fault = testBus.broker.faults.refuse(
       { operation: 'create-topics' },
       'CLUSTER_AUTHORIZATION_FAILED',
     );
     await start();
     expect(await partitions()).toEqual({});
-    expect(world.said.warnings.join()).toContain('could not be created');
+    expect(testBus.log.warnings.join()).toContain('could not be created');
     fault.lift();
-    await world.runtime.advance(120_000);
+    await testBus.runtime.advance(120_000);
     expect(Object.keys(await partitions())).toHaveLength(5);
   });
 });
 
-describe('Bindings of which one may not have its topics', () => {
-  let world: World;
+describe('A binding whose topics are refused', () => {
+  let testBus: TestBus;
   beforeEach(async () => {
-    world = new World();
-    await world.topic('checked');
+    testBus = new TestBus();
+    await testBus.topic('checked');
   });
-  afterEach(() => world.end());
+  afterEach(() => testBus.end());
 
   const refused = () =>
-    world.said.warnings.filter((line) => line.includes('could not be created')).join();
+    testBus.log.warnings.filter((line) => line.includes('could not be created')).join();
   const read = (name: string, properties: object) => ({
     [name]: { topic: name, groupId: name, retry: { tiers: [] }, ...properties },
   });
-  const ASKS_FOR_TOO_MUCH = { provisioning: 'create', topics: { replicationFactor: 3 } };
+  const TOO_MANY_REPLICAS = { provisioning: 'create', topics: { replicationFactor: 3 } };
   const start = () => {
     const bindings = {
-      ...read('greedy', ASKS_FOR_TOO_MUCH),
+      ...read('greedy', TOO_MANY_REPLICAS),
       ...read('modest', { provisioning: 'create', topics: { replicationFactor: 1 } }),
       ...read('checked', { concurrency: 5 }),
     };
     @Injectable()
-    class All {
+    class AllHandlers {
       @EventHandler('greedy') greedy(): void {}
       @EventHandler('modest') modest(): void {}
       @EventHandler('checked') checked(): void {}
     }
-    return world.start({ imports: [world.bus({ bindings })], providers: [All] });
+    return testBus.start({ imports: [testBus.module({ bindings })], providers: [AllHandlers] });
   };
 
-  it('starve no other: it gets its topics, and is not blamed', async () => {
+  it('does not prevent or blame the topics of other bindings', async () => {
     await start();
-    expect((await world.topicNames()).toSorted()).toEqual(['checked', 'modest', 'modest.DLT']);
+    expect((await testBus.topicNames()).toSorted()).toEqual(['checked', 'modest', 'modest.DLT']);
     expect(refused()).toContain('greedy');
     expect(refused()).not.toContain('modest');
   });
 
-  it('keep no other from being warned', async () => {
+  it('does not prevent warnings about other bindings', async () => {
     await start();
-    expect(world.said.warnings.join()).toContain("Binding 'checked' has concurrency 5");
+    expect(testBus.log.warnings.join()).toContain("Binding 'checked' has concurrency 5");
   });
 
-  it('are asked for no more once the binding is gone', async () => {
+  it('requests no topics after it was unregistered', async () => {
     const application = await start();
-    await world.done(application.get(EventBusConnector).unregister('greedy'));
-    await world.runtime.advance(60_000);
+    await testBus.done(application.get(EventBusConnector).unregister('greedy'));
+    await testBus.runtime.advance(60_000);
     const before = refused();
-    await world.runtime.advance(600_000);
+    await testBus.runtime.advance(600_000);
     expect(refused()).toBe(before);
   });
 
-  it('are asked for once, however often the binding is started again', async () => {
+  it('requests its topics in one loop, however often it is started again', async () => {
     const application = await start();
     const connector = application.get(EventBusConnector);
     for (let times = 0; times < 3; times++) {
-      await world.done(connector.stop('greedy'));
-      await world.done(connector.start('greedy'));
+      await testBus.done(connector.stop('greedy'));
+      await testBus.done(connector.start('greedy'));
     }
-    await world.runtime.advance(600_000);
-    const before = world.said.warnings.length;
-    await world.runtime.advance(600_000);
-    // A wait is half a minute at the least: three more loops would tell it three times as often.
-    expect(world.said.warnings.length - before).toBeLessThanOrEqual(20);
+    await testBus.runtime.advance(600_000);
+    const before = testBus.log.warnings.length;
+    await testBus.runtime.advance(600_000);
+    // A wait is at least half a minute; three more loops would log three times as many warnings.
+    expect(testBus.log.warnings.length - before).toBeLessThanOrEqual(20);
   });
 
-  it('may have some of them: those are created', async () => {
-    world.broker.faults.refuse(
+  it('still gets those topics that are allowed', async () => {
+    testBus.broker.faults.refuse(
       { operation: 'create-topics', topic: 'orders.retry-1' },
       'TOPIC_AUTHORIZATION_FAILED',
     );
     const retry = { tiers: [{ delayMs: 1_000 }, { delayMs: 2_000 }] };
-    await world.startOrders([Handlers], { provisioning: 'create', retry });
-    expect((await world.topicNames()).toSorted()).toEqual([
+    await testBus.startOrders([Handlers], { provisioning: 'create', retry });
+    expect((await testBus.topicNames()).toSorted()).toEqual([
       'checked',
       'orders',
       'orders.DLT',
@@ -216,28 +216,28 @@ describe('Bindings of which one may not have its topics', () => {
   });
 });
 
-describe('A binding whose topics are missing', () => {
-  let world: World;
+describe('A binding with missing topics', () => {
+  let testBus: TestBus;
   beforeEach(async () => {
-    world = new World();
-    await world.topic('orders');
+    testBus = new TestBus();
+    await testBus.topic('orders');
   });
-  afterEach(() => world.end());
+  afterEach(() => testBus.end());
 
   it.each([
     ['verify', 4],
     ['none', 0],
-  ])("is warned of each with provisioning: '%s': %i times", async (provisioning, times) => {
-    await world.startOrders([Handlers], { provisioning });
-    const warnings = world.said.warnings.filter((line) => line.includes('does not exist'));
+  ])("causes a warning for each with provisioning '%s': %i times", async (provisioning, times) => {
+    await testBus.startOrders([Handlers], { provisioning });
+    const warnings = testBus.log.warnings.filter((line) => line.includes('does not exist'));
     expect(warnings).toHaveLength(times);
-    expect(await world.topicNames()).toEqual(['orders']);
+    expect(await testBus.topicNames()).toEqual(['orders']);
   });
 
-  it('is told what to do', async () => {
-    await world.startOrders([Handlers], { retry: { tiers: [] } });
-    expect(world.said.warnings).toContain(
-      "The dead-letter topic 'orders.DLT' of binding 'orders' does not exist: a record that fails would wait in its place, and its partition with it. Create it, set provisioning: 'create', or correct dlt.topic or dlt.topicSuffix.",
+  it('causes a warning that says what to do', async () => {
+    await testBus.startOrders([Handlers], { retry: { tiers: [] } });
+    expect(testBus.log.warnings).toContain(
+      "The dead-letter topic 'orders.DLT' of binding 'orders' does not exist: a record that fails would block its partition. Create it, set provisioning: 'create', or correct dlt.topic or dlt.topicSuffix.",
     );
   });
 });

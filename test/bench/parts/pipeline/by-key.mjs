@@ -6,11 +6,14 @@ import { fillTopic } from '../../support/fill-topic.mjs';
 const RECORDS = 10_000;
 const KEYS = 1_000;
 const LONGEST_MS = 5;
-/** One of ours lasts a fifth of a second, one of theirs half a minute: ours would be measured cold. */
+/**
+ * A run of ours takes a fifth of a second, one of theirs half a minute. A single run of ours would be
+ * measured cold.
+ */
 const RUNS_OF_OURS = 5;
 let groups = 0;
 
-/** One partition whose handlers wait 0 to 5 ms: 200 keys at a time against one record after the other. */
+/** Uses one partition with handlers of 0 to 5 ms: 200 keys in parallel compared with one record after the other. */
 export async function byKeyBench({ brokers, driver, admin, raw, table }) {
   const keyOf = (index) => `key-${index % KEYS}`;
   const topic = await fillTopic({ driver, admin }, 'bench-by-key', {
@@ -39,7 +42,7 @@ async function severalTimes(run) {
   return median(rates);
 }
 
-/** The same for each record on both sides, and in every run. */
+/** The same delay for each record on both sides, and in every run. */
 function work(id) {
   return new Promise((resolve) => setTimeout(resolve, id % (LONGEST_MS + 1)));
 }

@@ -4,11 +4,11 @@ import { compareRates } from '../../support/compare.mjs';
 import { fillTopic } from '../../support/fill-topic.mjs';
 
 const RECORDS = 200_000;
-/** The broker answers a commit after 5 ms or more: with all of them it would take a quarter of an hour. */
+/** The broker answers a commit after 5 ms or more, so all records would take a quarter of an hour. */
 const RAW_RECORDS = 600;
 let groups = 0;
 
-/** MANUAL_IMMEDIATE against a commit that is awaited after each record. */
+/** Compares MANUAL_IMMEDIATE with a commit that is awaited after each record. */
 export async function immediateBench({ brokers, driver, admin, raw, table }) {
   const topic = await fillTopic({ driver, admin }, 'bench-immediate', { records: RECORDS });
   const binding = { admin, brokers, topic, records: RECORDS, ...EVERYTHING_ON };

@@ -1,7 +1,7 @@
 import { EVERYTHING_ON, startBus } from '../../support/bus.mjs';
 import { compareLatencies } from '../latency.mjs';
 
-/** From send to a handler of a binding with everything on, and with its default acknowledgement. */
+/** Measures from send to a handler of a binding with all features enabled and the default acknowledgement. */
 export async function pipelineLatencyBench({ brokers, driver, ...rest }) {
   const ourSide = (topic) => busSide(brokers, driver, topic);
   await compareLatencies({ ...rest, ours: 'event bus', ourSide });

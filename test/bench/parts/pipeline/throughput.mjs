@@ -20,7 +20,7 @@ const orderSchema = z.object({
   note: z.string(),
 });
 
-/** MANUAL, one commit per slice: handlers that do nothing, so that all the time is the road to them and back. */
+/** MANUAL with one commit per slice. Handlers do nothing, so that only the path to them and back is measured. */
 export async function throughputBench({ brokers, driver, admin, raw, table }) {
   const topic = await fillTopic({ driver, admin }, 'bench-pipeline', { records: RECORDS });
   const binding = { admin, brokers, topic, records: RECORDS, ackMode: 'MANUAL', ...EVERYTHING_ON };
@@ -69,7 +69,7 @@ export async function throughputBench({ brokers, driver, admin, raw, table }) {
   );
 }
 
-/** What costs something only when it is asked for. */
+/** Reads the properties that cost something only when they are read. */
 async function readAll({ key, headers }, { signal, attempt, log, dedupKey }) {
   signal.throwIfAborted();
   headers.get('x-header-1');

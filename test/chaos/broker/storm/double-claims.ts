@@ -1,15 +1,15 @@
-import type { MemberStory } from '../support/tenures.js';
+import type { MemberHistory } from '../support/ownership-periods.js';
 
-/** Two members that said in one generation that a partition is theirs. */
+/** Two members that owned the same partition in one generation. */
 export interface DoubleClaim {
   readonly generation: number;
   readonly partition: number;
   readonly members: readonly string[];
 }
 
-export function doubleClaims(stories: readonly MemberStory[]): DoubleClaim[] {
+export function doubleClaims(histories: readonly MemberHistory[]): DoubleClaim[] {
   const claims = new Map<string, DoubleClaim>();
-  for (const { name, events } of stories)
+  for (const { name, events } of histories)
     for (const event of events) {
       if (event.kind !== 'owns') continue;
       const { generation } = event;

@@ -1,6 +1,6 @@
-import type { MemberStory } from '../support/tenures.js';
+import type { MemberHistory } from '../support/ownership-periods.js';
 
-/** A commit that passed over a record which nobody had handled by then. */
+/** A commit beyond a record that no member had handled at that time. */
 export interface EarlyCommit {
   readonly partition: number;
   readonly offset: number;
@@ -8,11 +8,11 @@ export interface EarlyCommit {
 }
 
 export function earlyCommits(
-  stories: readonly MemberStory[],
+  histories: readonly MemberHistory[],
   written: readonly (readonly number[])[],
 ): EarlyCommit[] {
-  const handledAt = firstHandlings(stories);
-  const events = stories.flatMap((story) => story.events);
+  const handledAt = firstHandlings(histories);
+  const events = histories.flatMap((history) => history.events);
   const commits = events.filter((event) => event.kind === 'committed');
   return written.flatMap((offsets, partition) => {
     const latest = latestBefore(offsets, handledAt[partition] ?? new Map());
@@ -29,17 +29,17 @@ export function earlyCommits(
   });
 }
 
-interface Moment {
-  /** The last record that the moments are of. */
+interface HandledLast {
+  /** The last record that the entry covers. */
   readonly below: number;
-  /** Which of them all was handled last, and when. */
+  /** Offset of the record that was handled last, and the time. */
   readonly offset: number;
   readonly at: number;
 }
 
-function firstHandlings(stories: readonly MemberStory[]): Map<number, number>[] {
+function firstHandlings(histories: readonly MemberHistory[]): Map<number, number>[] {
   const handledAt: Map<number, number>[] = [];
-  for (const { events } of stories)
+  for (const { events } of histories)
     for (const event of events) {
       if (event.kind !== 'handled') continue;
       for (const { partition, offset } of event.records) {
@@ -50,11 +50,11 @@ function firstHandlings(stories: readonly MemberStory[]): Map<number, number>[] 
   return handledAt;
 }
 
-/** For each record: which one of it and those before was handled last. */
+/** Returns, for each record, which record up to it was handled last. */
 function latestBefore(
   offsets: readonly number[],
   handledAt: ReadonlyMap<number, number>,
-): Moment[] {
+): HandledLast[] {
   let latest = { offset: -1, at: -Infinity };
   return offsets.map((offset) => {
     const at = handledAt.get(offset) ?? Infinity;
@@ -63,7 +63,7 @@ function latestBefore(
   });
 }
 
-function lastBelow(moments: readonly Moment[], offset: number): Moment | undefined {
+function lastBelow(moments: readonly HandledLast[], offset: number): HandledLast | undefined {
   let [from, to] = [0, moments.length];
   while (from < to) {
     const middle = (from + to) >> 1;

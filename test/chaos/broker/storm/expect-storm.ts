@@ -1,6 +1,6 @@
 import type { StormReport } from './storm-report.js';
 
-/** What every storm must leave behind, whatever its seed. */
+/** Expectations for every storm, whatever its seed. */
 export function expectUnharmed(report: StormReport, records: number): void {
   expect(report.failures).toEqual([]);
   expect(report.acknowledged).toBeGreaterThanOrEqual(records);
@@ -12,7 +12,7 @@ export function expectUnharmed(report: StormReport, records: number): void {
   expect(report.doubleClaims).toEqual([]);
   expect(report.takenBeforeHandedBack).toEqual([]);
   expect(report.commitsAfterTakeover).toEqual([]);
-  expect(report.broken).toEqual([]);
+  expect(report.violations).toEqual([]);
 }
 
 export function printStorm(scenario: string, { figures }: StormReport): void {

@@ -1,19 +1,19 @@
 export interface OutputFaults {
-  /** Inputs that have no output. */
-  readonly without: readonly string[];
-  /** Outputs that a read-committed reader sees once more. */
-  readonly doubled: readonly string[];
-  /** Outputs of no input. */
-  readonly foreign: readonly string[];
+  /** Inputs without an output. */
+  readonly missing: readonly string[];
+  /** Outputs that a read_committed consumer sees more than once. */
+  readonly duplicated: readonly string[];
+  /** Outputs without an input. */
+  readonly unexpected: readonly string[];
 }
 
-/** Whether each input has exactly one output, and each output an input. */
+/** Compares inputs and outputs: each input must have exactly one output, and each output an input. */
 export function outputFaults(inputs: readonly string[], outputs: readonly string[]): OutputFaults {
   const written = new Set(inputs);
   const seen = new Set<string>();
   return {
-    doubled: outputs.filter((output) => seen.size === seen.add(output).size),
-    foreign: outputs.filter((output) => !written.has(output)),
-    without: inputs.filter((input) => !seen.has(input)),
+    duplicated: outputs.filter((output) => seen.size === seen.add(output).size),
+    unexpected: outputs.filter((output) => !written.has(output)),
+    missing: inputs.filter((input) => !seen.has(input)),
   };
 }

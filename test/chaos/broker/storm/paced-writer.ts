@@ -2,7 +2,7 @@ import type { BrokerDriver, ProducerSession, WrittenRecord } from '@nest-event-b
 import { realRuntime, sleep } from '@nest-event-bus/broker/runtime';
 
 const EVERY_MS = 25;
-/** Calls that wait for their answer at once. */
+/** Maximum number of calls that wait for their answer. */
 const MOST_CALLS = 400;
 
 export interface PacedWriterOptions {
@@ -12,17 +12,17 @@ export interface PacedWriterOptions {
   readonly perSecond: number;
 }
 
-/** What a call of `send` was told: the numbers from `first` on stand at these offsets, by partition. */
+/** Result of a call of `send`: the numbers from `first` on have these offsets, by partition. */
 export interface Acknowledged {
   readonly partition: number;
   readonly number: number;
-  /** -1 where the broker did not know any more. */
+  /** -1 if the broker did not know the offset any more. */
   readonly offset: number;
 }
 
 /**
- * Writes 0, 1, 2, … to each partition at a steady pace, whatever becomes of the calls before: what
- * was called earlier must stand earlier in the log.
+ * Writes 0, 1, 2, … to each partition at a steady pace, whether or not earlier calls have ended. Records of
+ * an earlier call must have lower offsets.
  */
 export class PacedWriter {
   readonly acknowledged: Acknowledged[] = [];
@@ -31,7 +31,7 @@ export class PacedWriter {
   readonly #producer: ProducerSession;
   readonly #calls = new Set<Promise<void>>();
   readonly #running: Promise<void>;
-  /** The next number, which is the same for each partition. */
+  /** The next number; it is the same for each partition. */
   #next = 0;
   #slowestMs = 0;
 
@@ -42,7 +42,7 @@ export class PacedWriter {
     this.#running.catch(() => undefined);
   }
 
-  /** How many records were given to `send`. */
+  /** Number of records that were passed to `send`. */
   get called(): number {
     return this.#next * this.#options.partitions;
   }
@@ -51,12 +51,12 @@ export class PacedWriter {
     return this.called >= this.#options.records;
   }
 
-  /** From the call to its answer. */
+  /** Time from a call to its answer. */
   get slowestMs(): number {
     return Math.round(this.#slowestMs);
   }
 
-  /** Resolves once all records are written and answered. */
+  /** Resolves when all records are written and acknowledged. */
   async done(): Promise<void> {
     await this.#running;
     await this.#producer.close();
@@ -102,7 +102,7 @@ export class PacedWriter {
   }
 }
 
-/** The key tells the partition to whoever meets the record elsewhere. */
+/** The key contains the partition, because readers of other topics need it. */
 function recordOf({ partition, number }: Omit<Acknowledged, 'offset'>) {
   return { partition, key: String(partition), value: String(number) };
 }

@@ -2,18 +2,18 @@ import { realRuntime, sleep } from '@nest-event-bus/broker/runtime';
 import type { TcpProxy } from '@nest-event-bus/testing';
 import type { MemberProcess } from '../support/member-process.js';
 import type { SeededRandom } from '../support/seeded-random.js';
-import { harmConnections } from './harm-connections.js';
-import type { TormentedBrokers } from './tormented-brokers.js';
+import { disturbConnections } from './disturb-connections.js';
+import type { FailingBrokers } from './failing-brokers.js';
 
-/** What a scenario may lay hands on. */
-export interface StormField {
+/** Resources that a scenario may disturb. */
+export interface StormAccess {
   readonly random: SeededRandom;
   readonly sessionTimeoutMs: number;
   readonly proxies: readonly TcpProxy[];
-  readonly brokers: TormentedBrokers;
-  /** Those that are in the group now. */
+  readonly brokers: FailingBrokers;
+  /** Members that are in the group now. */
   readonly members: readonly MemberProcess[];
-  /** Of one of the topic's partitions. */
+  /** Leader of a random partition of the topic. */
   leader(): Promise<number>;
   coordinator(): Promise<number>;
   join(): void;
@@ -21,10 +21,10 @@ export interface StormField {
 }
 
 export interface Scenario {
-  /** Clients reach the brokers through the proxies. */
+  /** Clients connect to the brokers through the proxies. */
   readonly proxied?: boolean;
-  /** One incident; it is over when the next may come. So many there were before. */
-  happen(field: StormField, before: number): Promise<void>;
+  /** Runs one incident; it resolves when the next may start. `before` counts the earlier incidents. */
+  happen(field: StormAccess, before: number): Promise<void>;
 }
 
 const CHANGE_EVERY_MS = 2_000;
@@ -56,7 +56,7 @@ const plain = {
     async happen(field) {
       const { random } = field;
       const proxy = oneOf(field, field.proxies);
-      if (proxy) await harmConnections(proxy, random);
+      if (proxy) await disturbConnections(proxy, random);
       await sleep(realRuntime, random.between(50, 400));
     },
   },
@@ -72,7 +72,7 @@ const plain = {
 
 const each: readonly Scenario[] = Object.values(plain);
 
-/** Not to be widened to a string where a scenario is passed on. */
+/** A constant type, so that functions that take a scenario keep the literal type. */
 export const ALL_IN_TURN = 'all of it in turn' as const;
 
 export const scenarios = {
@@ -89,10 +89,10 @@ export type ScenarioName = keyof typeof scenarios;
 
 export const scenarioNames = Object.keys(scenarios) as ScenarioName[];
 
-function longerThanSession({ random, sessionTimeoutMs }: StormField): number {
+function longerThanSession({ random, sessionTimeoutMs }: StormAccess): number {
   return sessionTimeoutMs + random.between(500, 2_000);
 }
 
-function oneOf<T>({ random }: StormField, items: readonly T[]): T | undefined {
+function oneOf<T>({ random }: StormAccess, items: readonly T[]): T | undefined {
   return items[random.between(0, items.length - 1)];
 }

@@ -3,23 +3,23 @@ import type { Regression } from '../support/committed-watch.js';
 import type { Position } from '../support/member-messages.js';
 
 export const OFFSETS_TOPIC = '__consumer_offsets';
-/** Keys of commits; those of 2 and above are something else. */
+/** Highest key version of offset commits; keys of later versions hold other data. */
 const NEWEST_COMMIT_KEY = 1;
 
-/** Which partition of an internal topic is the group's or the producer's: its leader is the coordinator. */
+/** Partition of an internal topic that belongs to the group or producer: its leader is the coordinator. */
 export async function coordinationPartition(
   admin: AdminSession,
   id: string,
   topic: string,
 ): Promise<number> {
   const [description] = await admin.topics([topic]);
-  if (!description) throw new Error(`The cluster has no ${topic} yet.`);
+  if (!description) throw new Error(`The cluster has no topic ${topic} yet.`);
   return Math.abs(javaHashCode(id)) % description.partitions.length;
 }
 
 /**
- * Every commit of the group that the cluster has stored, in the order of storing. Looking at the
- * group's offsets from outside shows some of them, and a broker that has just thawed shows old ones.
+ * Returns all commits of the group that the cluster has stored, in order. Reading the group's offsets from outside
+ * shows only some of them, and a broker that was frozen answers with old ones.
  */
 export async function storedCommits(admin: AdminSession, groupId: string): Promise<Position[]> {
   const partition = await coordinationPartition(admin, groupId, OFFSETS_TOPIC);
@@ -42,7 +42,7 @@ export function regressionsOf(commits: readonly Position[]): Regression[] {
   });
 }
 
-/** version, group, topic, partition */
+/** Fields: version, group, topic, partition. */
 function commitKey(key: Buffer): { groupId: string; partition: number } | undefined {
   if (key.readInt16BE(0) > NEWEST_COMMIT_KEY) return undefined;
   const groupLength = key.readInt16BE(2);

@@ -4,26 +4,26 @@ import type { MemberEvent, Position } from '../support/member-messages.js';
 import {
   commitsAfterTakeover,
   takenBeforeHandedBack,
-  tenuresOf,
-  type MemberStory,
+  ownershipPeriodsOf,
+  type MemberHistory,
   type Overlap,
-} from '../support/tenures.js';
+} from '../support/ownership-periods.js';
 import { doubleClaims, type DoubleClaim } from './double-claims.js';
 import { earlyCommits, type EarlyCommit } from './early-commits.js';
 import type { PacedWriter } from './paced-writer.js';
 import { regressionsOf } from './stored-commits.js';
 import type { StormSettings } from './storm.js';
-import { logFaults, offsetsOf, type LogFaults, type Standing } from './written-log.js';
+import { logFaults, offsetsOf, type LogFaults, type StoredRecord } from './written-log.js';
 
 export interface StormFindings {
   readonly settings: StormSettings;
   readonly incidents: number;
   readonly recoveryMs: number;
   readonly tookMs: number;
-  readonly stories: readonly MemberStory[];
+  readonly histories: readonly MemberHistory[];
   readonly writer: Pick<PacedWriter, 'acknowledged' | 'failures' | 'called' | 'slowestMs'>;
-  readonly logs: readonly (readonly Standing[])[];
-  /** As the cluster stored them. */
+  readonly logs: readonly (readonly StoredRecord[])[];
+  /** In the order in which the cluster stored them. */
   readonly stored: readonly Position[];
   readonly completeness: Completeness;
   readonly readAfterwards: readonly Handled[];
@@ -40,13 +40,13 @@ export interface StormReport {
   readonly doubleClaims: readonly DoubleClaim[];
   readonly takenBeforeHandedBack: readonly Overlap[];
   readonly commitsAfterTakeover: readonly MemberEvent[];
-  readonly broken: readonly string[];
+  readonly violations: readonly string[];
 }
 
 export function stormReport(findings: StormFindings): StormReport {
-  const { settings, stories, writer, logs, stored, completeness } = findings;
-  const tenures = tenuresOf(stories);
-  const events = stories.flatMap((story) => story.events);
+  const { settings, histories, writer, logs, stored, completeness } = findings;
+  const ownershipPeriods = ownershipPeriodsOf(histories);
+  const events = histories.flatMap((history) => history.events);
   const count = (kind: MemberEvent['kind']): number =>
     events.filter((event) => event.kind === kind).length;
   const regressions = regressionsOf(stored);
@@ -77,17 +77,17 @@ export function stormReport(findings: StormFindings): StormReport {
     log: logFaults(logs, writer.acknowledged),
     completeness,
     regressions,
-    earlyCommits: earlyCommits(stories, offsetsOf(logs)),
-    doubleClaims: doubleClaims(stories),
-    takenBeforeHandedBack: takenBeforeHandedBack(tenures),
-    commitsAfterTakeover: commitsAfterTakeover(stories, tenures),
-    broken: stories.flatMap(({ name, events: said }) =>
-      said.flatMap((event) => (event.kind === 'broke' ? `${name}: ${event.error}` : [])),
+    earlyCommits: earlyCommits(histories, offsetsOf(logs)),
+    doubleClaims: doubleClaims(histories),
+    takenBeforeHandedBack: takenBeforeHandedBack(ownershipPeriods),
+    commitsAfterTakeover: commitsAfterTakeover(histories, ownershipPeriods),
+    violations: histories.flatMap(({ name, events: reported }) =>
+      reported.flatMap((event) => (event.kind === 'broke' ? `${name}: ${event.error}` : [])),
     ),
   };
 }
 
-/** From one that any member tells of to the next. */
+/** Longest time between two events of this kind. */
 function longestPause(events: readonly MemberEvent[], kind: MemberEvent['kind']): number {
   const times = events.flatMap((event) => (event.kind === kind ? event.at : [])).sort(ascending);
   return times.reduce((longest, at, index) => Math.max(longest, at - (times[index - 1] ?? at)), 0);

@@ -7,12 +7,12 @@ import { MemberProcess } from '../support/member-process.js';
 import type { MembershipName } from '../support/memberships.js';
 import { readFromCommitted } from '../support/read-from-committed.js';
 import type { SeededRandom } from '../support/seeded-random.js';
-import { HandledTally } from './handled-tally.js';
+import { HandledCount } from './handled-count.js';
 import { PacedWriter } from './paced-writer.js';
-import { scenarios, type Scenario, type ScenarioName, type StormField } from './scenarios.js';
+import { scenarios, type Scenario, type ScenarioName, type StormAccess } from './scenarios.js';
 import { coordinationPartition, OFFSETS_TOPIC, storedCommits } from './stored-commits.js';
 import { stormReport, type StormReport } from './storm-report.js';
-import { TormentedBrokers } from './tormented-brokers.js';
+import { FailingBrokers } from './failing-brokers.js';
 import { offsetsOf, readLog } from './written-log.js';
 
 export interface StormSettings {
@@ -30,23 +30,22 @@ const MEMBERS = 3;
 const SESSION_TIMEOUT_MS = 2_000;
 const HEARTBEAT_MS = 300;
 const REBALANCE_TIMEOUT_MS = 5_000;
-/** After the last incident; a busy machine may take this much longer than the protocol needs. */
-const PATIENCE_MS = 60_000;
+/** Time limit after the last incident; a busy machine may need this much longer than the protocol. */
+const CATCH_UP_TIMEOUT_MS = 60_000;
 
 /**
- * One producer and a group of three on three brokers, while incidents of one kind follow each other
- * until all records are written. Then the group must catch up; every member is killed, a session of
- * another process goes on from what they had committed, and the logs are compared with what
- * everybody said.
+ * A producer and a group of three members on three brokers. Incidents of one kind follow each other until
+ * all records are written. Then the group must catch up and every member is killed. A session of another
+ * process continues from the committed offsets, and the logs are compared with the events of all members.
  */
-export class Storm implements StormField {
+export class Storm implements StormAccess {
   readonly sessionTimeoutMs = SESSION_TIMEOUT_MS;
-  readonly brokers: TormentedBrokers;
+  readonly brokers: FailingBrokers;
   readonly #settings: StormSettings;
   readonly #topic = unique('storm');
   readonly #groupId = unique('storm');
-  readonly #everybody: MemberProcess[] = [];
-  /** Unproxied: it looks on. */
+  readonly #allMembers: MemberProcess[] = [];
+  /** Connects without a proxy, because it only observes. */
   readonly #driver: BrokerDriver;
   readonly #admin: AdminSession;
 
@@ -54,7 +53,7 @@ export class Storm implements StormField {
     this.#settings = settings;
     this.#driver = kafkajs({ brokers: settings.cluster.brokers, clientId: 'storm' });
     this.#admin = this.#driver.admin();
-    this.brokers = new TormentedBrokers(settings.cluster, this.#admin, settings.random);
+    this.brokers = new FailingBrokers(settings.cluster, this.#admin, settings.random);
   }
 
   get random(): SeededRandom {
@@ -66,7 +65,7 @@ export class Storm implements StormField {
   }
 
   get members(): readonly MemberProcess[] {
-    return this.#everybody.filter(({ endedAt }) => endedAt === undefined);
+    return this.#allMembers.filter(({ endedAt }) => endedAt === undefined);
   }
 
   async run(): Promise<StormReport> {
@@ -74,7 +73,7 @@ export class Storm implements StormField {
     try {
       return await this.#run(writing);
     } finally {
-      await Promise.all(this.#everybody.map((member) => member.kill()));
+      await Promise.all(this.#allMembers.map((member) => member.kill()));
       await writing.close();
       await this.#driver.close();
     }
@@ -90,9 +89,9 @@ export class Storm implements StormField {
   }
 
   join(): void {
-    this.#everybody.push(
+    this.#allMembers.push(
       new MemberProcess({
-        name: `member-${this.#everybody.length}`,
+        name: `member-${this.#allMembers.length}`,
         brokers: this.#brokers,
         groupId: this.#groupId,
         topic: this.#topic,
@@ -113,7 +112,7 @@ export class Storm implements StormField {
     const startedAt = realRuntime.monotonic();
     await this.#admin.createTopics([{ name: this.#topic, partitions: PARTITIONS }]);
     for (let count = 0; count < MEMBERS; count++) this.join();
-    await this.#atRest();
+    await this.#isStable();
     const writer = new PacedWriter(writing, {
       topic: this.#topic,
       partitions: PARTITIONS,
@@ -121,10 +120,10 @@ export class Storm implements StormField {
       perSecond,
     });
     const incidents = await this.#makeIncidents(writer);
-    const calmAt = realRuntime.monotonic();
+    const lastIncidentAt = realRuntime.monotonic();
     await writer.done();
     await this.#caughtUp(writer.acknowledged.length);
-    const recoveryMs = Math.round(realRuntime.monotonic() - calmAt);
+    const recoveryMs = Math.round(realRuntime.monotonic() - lastIncidentAt);
     await Promise.all(this.members.map((member) => member.kill()));
     const logs = await readLog(this.#admin, this.#topic);
     const committed = await this.#admin.groupOffsets(this.#groupId, [this.#topic]);
@@ -135,7 +134,7 @@ export class Storm implements StormField {
       incidents,
       recoveryMs,
       tookMs: Math.round(realRuntime.monotonic() - startedAt),
-      stories: this.#everybody,
+      histories: this.#allMembers,
       writer,
       logs,
       stored: await storedCommits(this.#admin, this.#groupId),
@@ -155,8 +154,8 @@ export class Storm implements StormField {
     return incidents;
   }
 
-  /** Every member has partitions. */
-  async #atRest(): Promise<void> {
+  /** Waits until every member has partitions. */
+  async #isStable(): Promise<void> {
     await eventually(
       () =>
         this.members.every(
@@ -164,15 +163,15 @@ export class Storm implements StormField {
             events.findLast(({ kind }) => kind === 'owns') !== undefined &&
             events.some((event) => event.kind === 'assigned' && event.positions.length > 0),
         ),
-      { description: 'every member to own something', timeoutMs: PATIENCE_MS },
+      { description: 'every member to own something', timeoutMs: CATCH_UP_TIMEOUT_MS },
     );
   }
 
   async #caughtUp(records: number): Promise<void> {
-    const tally = new HandledTally();
-    await eventually(() => tally.countOf(this.#everybody) >= records, {
+    const handledCount = new HandledCount();
+    await eventually(() => handledCount.countOf(this.#allMembers) >= records, {
       description: `the group to have handled ${records} records`,
-      timeoutMs: PATIENCE_MS,
+      timeoutMs: CATCH_UP_TIMEOUT_MS,
       intervalMs: 200,
     });
   }
@@ -187,7 +186,7 @@ export class Storm implements StormField {
   }
 
   #handled(): Handled[] {
-    return this.#everybody.flatMap(({ events }) =>
+    return this.#allMembers.flatMap(({ events }) =>
       events.flatMap((event) => (event.kind === 'handled' ? event.records : [])),
     );
   }

@@ -6,7 +6,7 @@ import type { WorkerReport } from '../../../integration/kafkajs/exactly-once-wor
 import type { Regression } from '../support/committed-watch.js';
 import type { MembershipName } from '../support/memberships.js';
 import type { SeededRandom } from '../support/seeded-random.js';
-import { harmConnections } from './harm-connections.js';
+import { disturbConnections } from './disturb-connections.js';
 import { outputFaults, type OutputFaults } from './output-faults.js';
 import { PacedWriter } from './paced-writer.js';
 import {
@@ -15,7 +15,7 @@ import {
   regressionsOf,
   storedCommits,
 } from './stored-commits.js';
-import { TormentedBrokers } from './tormented-brokers.js';
+import { FailingBrokers } from './failing-brokers.js';
 import { WorkerProcess } from './worker-process.js';
 
 export interface TransactionStormSettings {
@@ -24,9 +24,9 @@ export interface TransactionStormSettings {
   readonly random: SeededRandom;
   readonly records: number;
   readonly perSecond: number;
-  /** At most so many make one transaction. */
+  /** Maximum number of records in one transaction. */
   readonly recordsAtOnce: number;
-  /** Left out: each kind at least once. */
+  /** Left out: each kind of incident at least once. */
   readonly leastIncidents?: number;
 }
 
@@ -41,14 +41,14 @@ const TRANSACTIONS_TOPIC = '__transaction_state';
 const PARTITIONS = 6;
 const WORKERS = 3;
 const SESSION_TIMEOUT_MS = 2_000;
-const PATIENCE_MS = 120_000;
+const CATCH_UP_TIMEOUT_MS = 120_000;
 const CHANGE_EVERY_MS = 2_000;
-/** Connections that are harmed one after the other are one incident. */
-const HARMS = 10;
+/** Disturbed connections per incident. */
+const DISTURBANCES = 10;
 
 /**
- * Consume, transform, produce, on three brokers: three workers, while brokers and workers are killed
- * and frozen, workers leave and come back, and their connections are cut.
+ * Consume, transform, produce on three brokers with three workers, while brokers and workers are killed and
+ * frozen, workers leave and return, and connections are cut.
  */
 export class TransactionStorm {
   readonly #settings: TransactionStormSettings;
@@ -57,7 +57,7 @@ export class TransactionStorm {
   readonly #groupId = unique('transformers');
   readonly #driver: BrokerDriver;
   readonly #admin: AdminSession;
-  readonly #brokers: TormentedBrokers;
+  readonly #brokers: FailingBrokers;
   readonly #workers: WorkerProcess[] = [];
 
   constructor(settings: TransactionStormSettings) {
@@ -65,7 +65,7 @@ export class TransactionStorm {
     const { cluster, random } = settings;
     this.#driver = kafkajs({ brokers: cluster.brokers, clientId: 'transaction-storm' });
     this.#admin = this.#driver.admin();
-    this.#brokers = new TormentedBrokers(cluster, this.#admin, random);
+    this.#brokers = new FailingBrokers(cluster, this.#admin, random);
   }
 
   async run(): Promise<TransactionStormReport> {
@@ -121,7 +121,7 @@ export class TransactionStorm {
         incidents: incidents.join(' + '),
         inputs: inputs.length,
         outputs: outputs.length,
-        doubled: faults.doubled.length,
+        doubled: faults.duplicated.length,
         'connections of workers': this.#connections - connectedBefore,
         'transactions committed': sum('committed'),
         aborted: sum('aborted'),
@@ -165,23 +165,23 @@ export class TransactionStorm {
         brokers.kill(await this.#transactionCoordinator()),
       'transaction coordinator frozen': async () =>
         brokers.freeze(await this.#transactionCoordinator(), frozenMs()),
-      'connections cut and replies swallowed': () => this.#harmConnections(),
+      'connections cut and replies swallowed': () => this.#disturbConnections(),
       'worker left and came back': async () => {
-        const worker = this.#aWorker();
+        const worker = this.#randomWorker();
         await worker.leave();
         await sleep(realRuntime, CHANGE_EVERY_MS);
-        worker.startAgain();
+        worker.restart();
         await sleep(realRuntime, CHANGE_EVERY_MS);
       },
       'worker killed': async () => {
-        const worker = this.#aWorker();
+        const worker = this.#randomWorker();
         await worker.kill();
         await sleep(realRuntime, this.#settings.random.between(0, 2_000));
-        worker.startAgain();
+        worker.restart();
         await sleep(realRuntime, SESSION_TIMEOUT_MS);
       },
       'worker frozen': async () => {
-        const worker = this.#aWorker();
+        const worker = this.#randomWorker();
         worker.freeze();
         await sleep(realRuntime, frozenMs());
         worker.thaw();
@@ -190,18 +190,18 @@ export class TransactionStorm {
     };
   }
 
-  /** Of a partition that is read, or of one that is written. */
+  /** Leader of a random partition of the source or target topic. */
   #leader(): Promise<number> {
     const { random } = this.#settings;
     const topic = random.oneOf([this.#source, this.#target]);
     return this.#brokers.leaderOf(topic, random.between(0, PARTITIONS - 1));
   }
 
-  async #harmConnections(): Promise<void> {
+  async #disturbConnections(): Promise<void> {
     const { cluster, random } = this.#settings;
-    for (let harms = 0; harms < HARMS; harms++) {
+    for (let disturbances = 0; disturbances < DISTURBANCES; disturbances++) {
       const [proxy] = random.shuffled(cluster.proxies);
-      if (proxy) await harmConnections(proxy, random);
+      if (proxy) await disturbConnections(proxy, random);
       await sleep(realRuntime, random.between(50, 400));
     }
   }
@@ -217,16 +217,16 @@ export class TransactionStorm {
   }
 
   async #transactionCoordinator(): Promise<number> {
-    const { transactionalId } = this.#aWorker();
+    const { transactionalId } = this.#randomWorker();
     const partition = await coordinationPartition(this.#admin, transactionalId, TRANSACTIONS_TOPIC);
     return this.#brokers.leaderOf(TRANSACTIONS_TOPIC, partition);
   }
 
-  #aWorker(): WorkerProcess {
+  #randomWorker(): WorkerProcess {
     return this.#settings.random.oneOf(this.#workers as [WorkerProcess, ...WorkerProcess[]]);
   }
 
-  /** Every offset before it counts, and its output with it. */
+  /** Waits until all records are committed; their outputs are committed with them. */
   async #untilCommitted(records: number): Promise<void> {
     await eventually(
       async () => {
@@ -235,13 +235,13 @@ export class TransactionStorm {
       },
       {
         description: `${records} inputs to be transformed`,
-        timeoutMs: PATIENCE_MS,
+        timeoutMs: CATCH_UP_TIMEOUT_MS,
         intervalMs: 200,
       },
     );
   }
 
-  /** As a read-committed reader sees it. */
+  /** Values that a read_committed consumer sees. */
   async #read(topic: string): Promise<string[]> {
     const values: string[] = [];
     for (const { partition } of await this.#admin.watermarks(topic)) {

@@ -25,9 +25,9 @@ async function reportNowAndThen(): Promise<never> {
   }
 }
 
-// Nobody listens any more: the test run is gone.
+// Exits when the test run has ended.
 process.stdin.on('close', () => process.exit(0));
-// The only order there is: to leave.
+// Any input is the command to leave.
 process.stdin.on('data', () => worker.stop());
 void reportNowAndThen();
 void worker.run().then(() => report(() => process.exit(0)));

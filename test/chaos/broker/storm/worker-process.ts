@@ -20,10 +20,10 @@ export interface WorkerProcessSettings {
   readonly recordsAtOnce: number;
 }
 
-/** A worker of transactions in a process of its own, which can be killed and frozen, and started again. */
+/** A transaction worker in a process of its own, which can be killed, frozen and restarted. */
 export class WorkerProcess {
   readonly #settings: WorkerProcessSettings;
-  readonly #past: WorkerReport[] = [];
+  readonly #earlierReports: WorkerReport[] = [];
   #child: ChildProcess;
   #report: WorkerReport | undefined;
 
@@ -36,12 +36,12 @@ export class WorkerProcess {
     return this.#settings.transactionalId;
   }
 
-  /** Of all its lives, up to what each has said last. */
+  /** Reports of all its processes, each as of its last report. */
   get reports(): readonly WorkerReport[] {
-    return this.#report ? [...this.#past, this.#report] : this.#past;
+    return this.#report ? [...this.#earlierReports, this.#report] : this.#earlierReports;
   }
 
-  /** As at a rolling restart: what it has begun is finished, and its group is told. */
+  /** Leaves as in a rolling restart: finishes its transaction and leaves its group. */
   async leave(): Promise<void> {
     const child = this.#child;
     const closed = once(child, 'close');
@@ -57,9 +57,9 @@ export class WorkerProcess {
     await closed;
   }
 
-  /** As a supervisor would: the same id, another process. */
-  startAgain(): void {
-    if (this.#report) this.#past.push(this.#report);
+  /** Starts another process with the same id, as a supervisor would. */
+  restart(): void {
+    if (this.#report) this.#earlierReports.push(this.#report);
     this.#report = undefined;
     this.#child = this.#spawn();
   }

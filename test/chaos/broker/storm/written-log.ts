@@ -2,29 +2,29 @@ import type { AdminSession } from '@nest-event-bus/broker';
 import type { Position } from '../support/member-messages.js';
 import type { Acknowledged } from './paced-writer.js';
 
-/** A record as it stands in the log. */
-export interface Standing extends Position {
+/** A record as the log contains it. */
+export interface StoredRecord extends Position {
   readonly number: number;
 }
 
-/** What is wrong with a log into which somebody wrote 0, 1, 2, … in this order, each once. */
+/** Faults of a log that should contain 0, 1, 2, … in this order, each once. */
 export interface LogFaults {
-  /** Acknowledged, but not in the log, or not where it was said to be. */
+  /** Acknowledged, but missing in the log or at another offset. */
   readonly lost: readonly Acknowledged[];
-  /** The number stands in the log a second time. */
-  readonly duplicates: readonly Standing[];
-  /** A later call stands before it. */
-  readonly disordered: readonly Standing[];
+  /** The log contains the number a second time. */
+  readonly duplicates: readonly StoredRecord[];
+  /** The log contains the record of a later call before this one. */
+  readonly disordered: readonly StoredRecord[];
 }
 
-/** By partition. */
+/** Reads the log of each partition. */
 export async function readLog(
   admin: AdminSession,
   topic: string,
-): Promise<readonly (readonly Standing[])[]> {
-  const logs: Standing[][] = [];
+): Promise<readonly (readonly StoredRecord[])[]> {
+  const logs: StoredRecord[][] = [];
   for (const { partition } of await admin.watermarks(topic)) {
-    const log: Standing[] = [];
+    const log: StoredRecord[] = [];
     for await (const { offset, value } of admin.readRange(
       topic,
       partition,
@@ -38,11 +38,11 @@ export async function readLog(
 }
 
 export function logFaults(
-  logs: readonly (readonly Standing[])[],
+  logs: readonly (readonly StoredRecord[])[],
   acknowledged: readonly Acknowledged[],
 ): LogFaults {
-  const duplicates: Standing[] = [];
-  const disordered: Standing[] = [];
+  const duplicates: StoredRecord[] = [];
+  const disordered: StoredRecord[] = [];
   const places = logs.map((log) => {
     const offsets = new Map<number, number>();
     let highest = -1;
@@ -61,8 +61,8 @@ export function logFaults(
   return { lost, duplicates, disordered };
 }
 
-/** The offset of each number, by partition. */
-export function offsetsOf(logs: readonly (readonly Standing[])[]): number[][] {
+/** Offset of each number, by partition. */
+export function offsetsOf(logs: readonly (readonly StoredRecord[])[]): number[][] {
   return logs.map((log) => {
     const offsets: number[] = [];
     for (const { number, offset } of log) offsets[number] ??= offset;

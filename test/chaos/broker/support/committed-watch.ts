@@ -4,8 +4,8 @@ import type { Position } from './member-messages.js';
 
 const EVERY_MS = 100;
 
-/** From a moment to a later one, by the wall clock, which all processes share. */
-export interface Stretch {
+/** A time span by the wall clock, which all processes share. */
+export interface TimeSpan {
   readonly from: number;
   readonly to: number;
 }
@@ -16,10 +16,10 @@ export interface Regression {
   readonly to: number;
 }
 
-/** Looks at the group's offsets from outside, all the time. */
+/** Polls the group's committed offsets from outside. */
 export class CommittedWatch {
   readonly regressions: Regression[] = [];
-  readonly looks: Stretch[] = [];
+  readonly polls: TimeSpan[] = [];
   readonly #admin: AdminSession;
   readonly #groupId: string;
   readonly #topic: string;
@@ -35,26 +35,26 @@ export class CommittedWatch {
     this.#running.catch(() => undefined);
   }
 
-  /** Looks once more and gives what the group has committed at the end. */
+  /** Polls once more, and returns the final committed offsets. */
   async stop(): Promise<readonly Position[]> {
     this.#stop.abort();
     await this.#running;
-    await this.#look();
+    await this.#poll();
     return [...this.#last].map(([partition, offset]) => ({ partition, offset }));
   }
 
   async #run(): Promise<void> {
     while (!this.#stop.signal.aborted) {
-      await this.#look();
+      await this.#poll();
       await sleep(realRuntime, EVERY_MS, this.#stop.signal).catch(() => undefined);
     }
   }
 
-  async #look(): Promise<void> {
+  async #poll(): Promise<void> {
     const from = realRuntime.now();
     const committed = await this.#admin.groupOffsets(this.#groupId, [this.#topic]);
-    // Before the group's first commit the broker may still be making the place where offsets are kept.
-    if (committed.length > 0) this.looks.push({ from, to: realRuntime.now() });
+    // Before the group's first commit the broker may still be creating the offsets topic.
+    if (committed.length > 0) this.polls.push({ from, to: realRuntime.now() });
     for (const { partition, offset } of committed) {
       const before = this.#last.get(partition) ?? 0;
       if (offset < before) this.regressions.push({ partition, from: before, to: offset });

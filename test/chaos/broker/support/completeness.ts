@@ -5,17 +5,17 @@ export interface Handled extends Position {
 }
 
 export interface Completeness {
-  /** Written, but neither handled before the committed offset nor read from it on. */
+  /** Written, but neither handled before the committed offset nor read from there. */
   readonly missing: readonly Position[];
-  /** Handled more than once while the group was at work: the price of a hard end. */
+  /** Handled more than once while the group was running, which a kill may cause. */
   readonly duplicates: number;
-  /** A record whose number stands at another offset than where it was written. */
+  /** A record with another offset than the one at which its number was written. */
   readonly misplaced: readonly Handled[];
 }
 
 /**
- * Whether a group that starts again from its committed offsets leaves nothing behind: what lies
- * before a committed offset must have been handled, what lies behind it must come now.
+ * Checks that a group that restarts from its committed offsets loses nothing: records before a committed
+ * offset must have been handled, and records behind it must be delivered now.
  */
 export function completenessOf(
   written: readonly (readonly number[])[],

@@ -1,7 +1,7 @@
 import { LONG_REVOCATION_MS } from './ownership-round.js';
 import type { OwnershipReport } from './ownership-report.js';
 
-/** What every round must show, whatever its seed. */
+/** Expectations for every round, whatever its seed. */
 export function expectOwnership(report: OwnershipReport, sessionTimeoutMs: number): void {
   const { completeness, disturbedForMs } = report;
   expect(completeness.missing).toEqual([]);
@@ -11,10 +11,11 @@ export function expectOwnership(report: OwnershipReport, sessionTimeoutMs: numbe
   expect(report.sharedInOneGeneration).toEqual([]);
   expect(report.takenBeforeHandedBack).toEqual([]);
   expect(report.commitsAfterTakeover).toEqual([]);
-  expect(report.broken).toEqual([]);
+  expect(report.violations).toEqual([]);
   expect(report.commitsInRevocations).toBeGreaterThan(0);
   expect(report.slowCommits).toEqual([]);
-  // A machine that stops everybody for most of a session makes members lose it: no fault of theirs.
+  // If the machine stops all processes for most of a session, members lose their membership through no fault
+  // of their own.
   if (disturbedForMs > sessionTimeoutMs / 3) return;
   expect(report.lostByOthers).toEqual([]);
   expect(report.failedInRevocations).toEqual([]);

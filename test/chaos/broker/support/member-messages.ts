@@ -1,7 +1,7 @@
 import type { TopicPartition } from '@nest-event-bus/broker';
 import type { MembershipName } from './memberships.js';
 
-/** What the test tells a member when it starts it. */
+/** Settings of a member process. */
 export interface MemberSettings {
   readonly name: string;
   readonly brokers: readonly string[];
@@ -13,7 +13,7 @@ export interface MemberSettings {
   readonly rebalanceTimeoutMs: number;
 }
 
-/** What the test tells a member that runs; each of the first two counts for the next revocation only. */
+/** Commands to a running member; the first two apply to the next revocation only. */
 export type MemberOrder =
   | { readonly order: 'take-long-to-revoke'; readonly milliseconds: number }
   | { readonly order: 'never-hand-back' }
@@ -28,7 +28,7 @@ interface InGeneration {
   readonly generation: number;
 }
 
-/** What a member says, one JSON line each, before it goes on: what it did not say it has not done. */
+/** Events of a member, one JSON line each, written before it continues: an unreported event has not happened. */
 export type MemberEvent = { readonly at: number } & (
   | { readonly kind: 'obeyed'; readonly order: MemberOrder['order'] }
   | ({
@@ -40,7 +40,7 @@ export type MemberEvent = { readonly at: number } & (
       readonly kind: 'revoking' | 'revoked' | 'lost';
       readonly partitions: number[];
     } & InGeneration)
-  /** All that is its own in a generation at rest. */
+  /** Its partitions in a stable generation. */
   | ({ readonly kind: 'owns'; readonly partitions: number[] } & InGeneration)
   | {
       readonly kind: 'handled';
@@ -58,14 +58,14 @@ export type MemberEvent = { readonly at: number } & (
       readonly error: string;
     }
   | { readonly kind: 'status'; readonly state: string; readonly error: string | undefined }
-  /** The process did not get the processor for so long: what it missed meanwhile is not the driver's doing. */
+  /** The process did not get the processor for this long, so delays in that time are not caused by the driver. */
   | { readonly kind: 'starved'; readonly milliseconds: number }
   | { readonly kind: 'left' }
   | { readonly kind: 'broke'; readonly error: string }
 );
 
-/** An event as it is written, before it gets its time. */
-export type Said = MemberEvent extends infer Event
+/** An event before its time is added. */
+export type MemberEventBody = MemberEvent extends infer Event
   ? Event extends MemberEvent
     ? Omit<Event, 'at'>
     : never

@@ -9,7 +9,7 @@ import type { MemberEvent, MemberOrder, MemberSettings } from './member-messages
 const LOADER = join(__dirname, '../../../integration/support/run-typescript.mjs');
 const PROGRAM = join(__dirname, 'group-member.ts');
 
-/** A member of the group in a process of its own, which can be killed. */
+/** A group member in a process of its own, which can be killed. */
 export class MemberProcess {
   readonly events: MemberEvent[] = [];
   readonly #child: ChildProcess;
@@ -24,7 +24,7 @@ export class MemberProcess {
     createInterface({ input: child.stdout }).on('line', (line) =>
       this.events.push(JSON.parse(line) as MemberEvent),
     );
-    // 'close' comes after the last line, 'exit' may come before it.
+    // 'close' follows the last line of output; 'exit' may precede it.
     this.#closed = once(child, 'close').then(() => (this.#endedAt ??= realRuntime.now()));
   }
 
@@ -32,26 +32,26 @@ export class MemberProcess {
     return this.settings.name;
   }
 
-  /** Undefined while the process lives. */
+  /** Undefined while the process runs. */
   get endedAt(): number | undefined {
     return this.#endedAt;
   }
 
-  async obey(order: MemberOrder): Promise<void> {
+  async send(order: MemberOrder): Promise<void> {
     const before = this.events.length;
     this.#child.stdin?.write(`${JSON.stringify(order)}\n`);
     await eventually(
       () => this.events.slice(before).some(({ kind }) => kind === 'obeyed' || kind === 'left'),
-      { description: `${this.name} to obey "${order.order}"` },
+      { description: `${this.name} to execute "${order.order}"` },
     );
   }
 
   async leave(): Promise<void> {
-    await this.obey({ order: 'leave' });
+    await this.send({ order: 'leave' });
     await this.#closed;
   }
 
-  /** SIGSTOP: its connections stay open, and it says nothing. */
+  /** Freezes the process with SIGSTOP: its connections stay open but it does not respond. */
   freeze(): void {
     this.#child.kill('SIGSTOP');
   }

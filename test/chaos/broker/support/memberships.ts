@@ -1,6 +1,6 @@
 import type { ConsumerOptions } from '@nest-event-bus/broker';
 
-/** The ways in which a group shares its partitions: each suite runs with each. */
+/** Group protocols; each suite runs with each. */
 export const memberships = {
   eager: { assignors: ['sticky'] },
   cooperative: { assignors: ['cooperative-sticky'] },

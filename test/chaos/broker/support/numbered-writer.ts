@@ -3,9 +3,9 @@ import { realRuntime, sleep } from '@nest-event-bus/broker/runtime';
 
 const EVERY_MS = 25;
 
-/** Writes 0, 1, 2, … to each partition, all the time, and remembers at which offset each number stands. */
+/** Writes 0, 1, 2, … to each partition without pause, and remembers the offset of each number. */
 export class NumberedWriter {
-  /** By partition: the offset of each number. */
+  /** Offset of each number, by partition. */
   readonly offsets: readonly number[][];
   readonly #stop = new AbortController();
   readonly #running: Promise<void>;
@@ -24,7 +24,7 @@ export class NumberedWriter {
     return this.offsets.reduce((sum, numbers) => sum + numbers.length, 0);
   }
 
-  /** Rejects when a record could not be written. */
+  /** Rejects if a record could not be written. */
   async stop(): Promise<void> {
     this.#stop.abort();
     await this.#running;

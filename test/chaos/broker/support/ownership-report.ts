@@ -1,31 +1,31 @@
 import type { CommittedWatch, Regression } from './committed-watch.js';
 import type { Completeness, Handled } from './completeness.js';
 import type { MemberEvent, Position } from './member-messages.js';
-import { Disturbances } from './disturbances.js';
+import { MachineDelays } from './machine-delays.js';
 import type { RoundSettings } from './round-settings.js';
 import {
   commitsAfterTakeover,
   sharedInOneGeneration,
   slowestToNotice,
   takenBeforeHandedBack,
-  tenuresOf,
-  type MemberStory,
+  ownershipPeriodsOf,
+  type MemberHistory,
   type Overlap,
-} from './tenures.js';
+} from './ownership-periods.js';
 
 const SLOWEST_COMMIT_MS = 100;
 
 export interface OwnershipReport {
   readonly figures: Readonly<Record<string, number | string>>;
   readonly commitsInRevocations: number;
-  /** In a revocation, beyond the bound, and at a time when the machine kept pace. */
+  /** Slow commits in revocations, at times when the machine was fast enough. */
   readonly slowCommits: readonly string[];
-  /** The longest time for which the machine kept somebody waiting. */
+  /** Longest time for which the machine delayed a process. */
   readonly disturbedForMs: number;
   readonly failedInRevocations: readonly string[];
   readonly longestRevocationMs: number;
   readonly lostByOthers: readonly string[];
-  readonly broken: readonly string[];
+  readonly violations: readonly string[];
   readonly sharedInOneGeneration: readonly Overlap[];
   readonly takenBeforeHandedBack: readonly Overlap[];
   readonly commitsAfterTakeover: readonly MemberEvent[];
@@ -39,8 +39,8 @@ export interface RoundFindings {
   readonly settings: RoundSettings;
   readonly order: readonly string[];
   readonly takeoverMs: number;
-  readonly stories: readonly MemberStory[];
-  /** The member that never hands back: it is the only one that may lose what it has. */
+  readonly histories: readonly MemberHistory[];
+  /** The member that never hands over partitions: only this member may lose its partitions. */
   readonly stuck: string;
   readonly watch: CommittedWatch;
   readonly written: number;
@@ -50,20 +50,20 @@ export interface RoundFindings {
 }
 
 export function ownershipReport(findings: RoundFindings): OwnershipReport {
-  const { settings, stories, stuck, watch, completeness } = findings;
-  const tenures = tenuresOf(stories);
-  const events = stories.flatMap((story) => story.events);
+  const { settings, histories, stuck, watch, completeness } = findings;
+  const ownershipPeriods = ownershipPeriodsOf(histories);
+  const events = histories.flatMap((history) => history.events);
   const commits = events.filter((event) => event.kind === 'committed');
   const inside = commits.filter(({ insideRevocation }) => insideRevocation);
   const outside = commits.filter(({ insideRevocation }) => !insideRevocation);
-  const disturbances = new Disturbances(watch.looks, events);
-  const others = stories.filter(({ name }) => name !== stuck);
+  const disturbances = new MachineDelays(watch.polls, events);
+  const others = histories.filter(({ name }) => name !== stuck);
   const longestRevocationMs = Math.max(0, ...others.flatMap(revocationsOf));
   return {
     figures: {
       seed: settings.seed,
       incidents: findings.order.join(', '),
-      'session time-out ms': settings.sessionTimeoutMs,
+      'session timeout ms': settings.sessionTimeoutMs,
       written: findings.written,
       'read after the restart': findings.readAfterwards.length,
       duplicates: completeness.duplicates,
@@ -74,9 +74,9 @@ export function ownershipReport(findings: RoundFindings): OwnershipReport {
       'slowest elsewhere ms': Math.max(0, ...outside.map(tookMs)),
       'longest revocation ms': longestRevocationMs,
       'takeover from the stuck member ms': findings.takeoverMs,
-      'loss noticed late by ms': slowestToNotice(tenures),
-      'looks at the offsets': watch.looks.length,
-      'machine kept somebody waiting for ms': disturbances.longestMs,
+      'longest ownership after a loss in ms': slowestToNotice(ownershipPeriods),
+      'offset polls': watch.polls.length,
+      'longest delay by the machine in ms': disturbances.longestMs,
     },
     commitsInRevocations: inside.length,
     slowCommits: inside
@@ -84,15 +84,15 @@ export function ownershipReport(findings: RoundFindings): OwnershipReport {
       .filter(({ startedAt, at }) => !disturbances.during({ from: startedAt, to: at }))
       .map((commit) => `${tookMs(commit)} ms at ${commit.startedAt}`),
     disturbedForMs: disturbances.longestMs,
-    failedInRevocations: others.flatMap((story) => failuresInRevocations(story)),
+    failedInRevocations: others.flatMap((history) => failuresInRevocations(history)),
     longestRevocationMs,
     lostByOthers: others.flatMap(lossesOf),
-    broken: stories.flatMap(({ name, events: said }) =>
-      said.flatMap((event) => (event.kind === 'broke' ? `${name}: ${event.error}` : [])),
+    violations: histories.flatMap(({ name, events: reported }) =>
+      reported.flatMap((event) => (event.kind === 'broke' ? `${name}: ${event.error}` : [])),
     ),
-    sharedInOneGeneration: sharedInOneGeneration(tenures),
-    takenBeforeHandedBack: takenBeforeHandedBack(tenures),
-    commitsAfterTakeover: commitsAfterTakeover(stories, tenures),
+    sharedInOneGeneration: sharedInOneGeneration(ownershipPeriods),
+    takenBeforeHandedBack: takenBeforeHandedBack(ownershipPeriods),
+    commitsAfterTakeover: commitsAfterTakeover(histories, ownershipPeriods),
     regressions: watch.regressions,
     completeness,
     startedElsewhere: startedElsewhere(findings),
@@ -103,7 +103,7 @@ function tookMs({ at, startedAt }: { readonly at: number; readonly startedAt: nu
   return at - startedAt;
 }
 
-function revocationsOf({ events }: MemberStory): number[] {
+function revocationsOf({ events }: MemberHistory): number[] {
   return events.flatMap((event, index) => {
     if (event.kind !== 'revoked') return [];
     const begun = events.slice(0, index).findLast(({ kind }) => kind === 'revoking');
@@ -111,13 +111,13 @@ function revocationsOf({ events }: MemberStory): number[] {
   });
 }
 
-function failuresInRevocations({ name, events }: MemberStory): string[] {
+function failuresInRevocations({ name, events }: MemberHistory): string[] {
   return events.flatMap((event) =>
     event.kind === 'commit-failed' && event.insideRevocation ? `${name}: ${event.error}` : [],
   );
 }
 
-function lossesOf({ name, events }: MemberStory): string[] {
+function lossesOf({ name, events }: MemberHistory): string[] {
   return events.flatMap((event) =>
     event.kind === 'lost' ? `${name} lost ${event.partitions.join()} at ${event.at}` : [],
   );

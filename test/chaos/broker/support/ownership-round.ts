@@ -11,35 +11,34 @@ import { readFromCommitted } from './read-from-committed.js';
 import { ownershipReport, type OwnershipReport } from './ownership-report.js';
 import type { RoundSettings } from './round-settings.js';
 import { SeededRandom } from './seeded-random.js';
-import { ownersOf, tenuresOf } from './tenures.js';
+import { ownersOf, ownershipPeriodsOf } from './ownership-periods.js';
 
-type Incident = 'newcomer' | 'kill' | 'leave';
+type Incident = 'join' | 'kill' | 'leave';
 
 const PARTITIONS = 6;
 const HEARTBEAT_MS = 300;
 export const REBALANCE_TIMEOUT_MS = 5_000;
 export const LONG_REVOCATION_MS = 3_000;
-/** A busy machine may take this much longer than the protocol needs. */
-const PATIENCE_MS = 20_000;
+/** A busy machine may need this much longer than the protocol. */
+const REBALANCE_EXTRA_MS = 20_000;
 
-/** The newcomer finds three members, or two: one that never hands back and one that takes long. */
+/** The new member finds three members, or two: one never hands over its partitions, and one is slow. */
 const ORDERS: readonly [readonly Incident[], ...(readonly Incident[])[]] = [
-  ['newcomer', 'kill', 'leave'],
-  ['newcomer', 'leave', 'kill'],
-  ['kill', 'newcomer', 'leave'],
-  ['leave', 'newcomer', 'kill'],
+  ['join', 'kill', 'leave'],
+  ['join', 'leave', 'kill'],
+  ['kill', 'join', 'leave'],
+  ['leave', 'join', 'kill'],
 ];
 
 /**
- * One group through what can happen to its members: a kill -9, a clean leave, a newcomer whose
- * rebalance one member takes 3 s to allow and another one never does. Numbered records flow all
- * the time. At the end every member is killed, and a session of another process goes on from what
- * they had committed.
+ * A group and typical incidents: a kill -9, a clean leave, and a new member whose rebalance one member
+ * delays by 3 s and another never allows. Numbered records are written all the time. At the end every member
+ * is killed, and a session of another process continues from the committed offsets.
  */
 export class OwnershipRound {
   readonly members: MemberProcess[] = [];
   readonly order: readonly Incident[];
-  /** From the refusal to hand back until every partition had one owner again. */
+  /** Time from the refused revocation until every partition has one owner again. */
   takeoverMs = -1;
   readonly #settings: RoundSettings;
   readonly #random: SeededRandom;
@@ -74,7 +73,7 @@ export class OwnershipRound {
     for (const name of ['first', 'second', 'third']) this.#join(name);
     await this.#settled();
     for (const incident of this.order) {
-      await sleep(realRuntime, this.#random.between(0, this.#settings.mostQuietMs));
+      await sleep(realRuntime, this.#random.between(0, this.#settings.longestPauseMs));
       await this.#happen(incident);
       await this.#settled();
     }
@@ -86,7 +85,7 @@ export class OwnershipRound {
       settings: this.#settings,
       order: this.order,
       takeoverMs: this.takeoverMs,
-      stories: this.members,
+      histories: this.members,
       stuck: this.#member(this.#roles.stuck).name,
       watch,
       written: writer.written,
@@ -98,8 +97,8 @@ export class OwnershipRound {
 
   async #happen(incident: Incident): Promise<void> {
     switch (incident) {
-      case 'newcomer':
-        return this.#newcomer();
+      case 'join':
+        return this.#newMember();
       case 'kill':
         return this.#member(this.#roles.killed).kill();
       case 'leave':
@@ -107,20 +106,20 @@ export class OwnershipRound {
     }
   }
 
-  async #newcomer(): Promise<void> {
+  async #newMember(): Promise<void> {
     const { killed, leaver, stuck } = this.#roles;
     const slow = [killed, leaver].find((role) => this.#member(role).endedAt === undefined);
     const never = this.#member(stuck);
-    await never.obey({ order: 'never-hand-back' });
-    await this.#member(slow ?? leaver).obey({
+    await never.send({ order: 'never-hand-back' });
+    await this.#member(slow ?? leaver).send({
       order: 'take-long-to-revoke',
       milliseconds: LONG_REVOCATION_MS,
     });
     const before = never.events.length;
-    this.#join('newcomer');
+    this.#join('join');
     await eventually(() => never.events.slice(before).some(({ kind }) => kind === 'revoking'), {
-      description: 'the newcomer to cause a rebalance',
-      timeoutMs: PATIENCE_MS,
+      description: 'the new member to cause a rebalance',
+      timeoutMs: REBALANCE_EXTRA_MS,
     });
     const refusedAt = realRuntime.monotonic();
     await this.#settled();
@@ -133,7 +132,7 @@ export class OwnershipRound {
       brokers: this.#settings.brokers,
       groupId: this.#groupId,
       topic: this.#topic,
-      // What is measured here are the rebalances of an eager group.
+      // The suite measures rebalances of an eager group.
       membership: 'eager',
       sessionTimeoutMs: this.#settings.sessionTimeoutMs,
       heartbeatIntervalMs: HEARTBEAT_MS,
@@ -142,17 +141,19 @@ export class OwnershipRound {
     this.members.push(new MemberProcess(settings));
   }
 
-  /** Every partition has one owner, and every member that was started has been heard of. */
+  /** Waits until every partition has one owner and every started member has reported. */
   #settled(): Promise<unknown> {
     return eventually(
       () => {
-        const tenures = tenuresOf(this.members);
-        const owners = Array.from({ length: PARTITIONS }, (_, each) => ownersOf(each, tenures));
+        const ownershipPeriods = ownershipPeriodsOf(this.members);
+        const owners = Array.from({ length: PARTITIONS }, (_, each) =>
+          ownersOf(each, ownershipPeriods),
+        );
         return owners.every(({ length }) => length === 1) && this.members.every(hasJoined);
       },
-      { description: 'every partition to have one owner', timeoutMs: PATIENCE_MS },
+      { description: 'every partition to have one owner', timeoutMs: REBALANCE_EXTRA_MS },
     ).catch((error: unknown) => {
-      for (const member of this.members) process.stderr.write(`${lastWordsOf(member)}\n`);
+      for (const member of this.members) process.stderr.write(`${lastEventsOf(member)}\n`);
       throw error;
     });
   }
@@ -182,9 +183,11 @@ export class OwnershipRound {
 const hasJoined = ({ events }: MemberProcess): boolean =>
   events.some(({ kind }) => kind === 'assigned');
 
-/** What a member has said last of its membership. */
-function lastWordsOf({ name, events, endedAt }: MemberProcess): string {
-  const said = events.filter(({ kind }) => kind !== 'handled' && kind !== 'committed').slice(-12);
-  const lines = said.map((event) => `\n    ${JSON.stringify(event)}`);
+/** The last membership events of a member. */
+function lastEventsOf({ name, events, endedAt }: MemberProcess): string {
+  const reported = events
+    .filter(({ kind }) => kind !== 'handled' && kind !== 'committed')
+    .slice(-12);
+  const lines = reported.map((event) => `\n    ${JSON.stringify(event)}`);
   return `  ${name}${endedAt === undefined ? '' : `, ended at ${endedAt}`}:${lines.join('')}`;
 }

@@ -3,10 +3,10 @@ import { realRuntime } from '@nest-event-bus/broker/runtime';
 import type { Handled } from './completeness.js';
 import type { Position } from './member-messages.js';
 
-/** A busy machine may take this long to give what there is. */
-const PATIENCE_MS = 20_000;
+/** A busy machine may need this long. */
+const READ_TIMEOUT_MS = 20_000;
 
-/** A group whose members have all ended goes on in another process: what it reads there. */
+/** Reads all records behind the committed offsets in another process, after all members have ended. */
 export async function readFromCommitted(
   session: ConsumerSession,
   committed: readonly Position[],
@@ -19,7 +19,7 @@ export async function readFromCommitted(
   const givenUp = new AbortController();
   const read: Handled[] = [];
   await session.start({ onAssigned() {}, onRevoked() {}, onLost() {} });
-  const timer = realRuntime.setTimer(() => givenUp.abort(), PATIENCE_MS);
+  const timer = realRuntime.setTimer(() => givenUp.abort(), READ_TIMEOUT_MS);
   while (read.length < outstanding && !givenUp.signal.aborted) {
     const records = await session.poll(500, givenUp.signal).catch(() => []);
     for (const { partition, offset, value } of records)

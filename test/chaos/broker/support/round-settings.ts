@@ -2,6 +2,6 @@ export interface RoundSettings {
   readonly brokers: readonly string[];
   readonly seed: number;
   readonly sessionTimeoutMs: number;
-  /** The longest quiet time between two incidents. */
-  readonly mostQuietMs: number;
+  /** Longest time between two incidents. */
+  readonly longestPauseMs: number;
 }

@@ -1,4 +1,4 @@
-/** Chance that can be repeated (mulberry32). */
+/** Reproducible random numbers (mulberry32). */
 export class SeededRandom {
   #state: number;
 
@@ -6,7 +6,7 @@ export class SeededRandom {
     this.#state = seed >>> 0;
   }
 
-  /** 0 <= x < 1 */
+  /** Returns 0 <= x < 1. */
   next(): number {
     this.#state = (this.#state + 0x6d2b79f5) >>> 0;
     let mixed = Math.imul(this.#state ^ (this.#state >>> 15), this.#state | 1);

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { KafkaServer, KafkaStartError, KafkaUnavailableError } from '@nest-event-bus/testing';
 
-/** Starts a server with the options given as JSON, says on one line how that went, and stops when nobody listens to it. */
+/** Starts a server with the options given as JSON, prints the outcome on one line, and stops when its input ends. */
 try {
   const { freeze, ...options } = JSON.parse(process.argv[2] ?? '{}');
   await using kafka = await KafkaServer.start(options);

@@ -1,6 +1,6 @@
 import { register } from 'node:module';
 
-/** As on a machine where the optional package was not installed. */
+/** Simulates a machine without the optional package. */
 const hooks = `export async function resolve(name, context, next) {
   if (name === '@testcontainers/kafka') throw new Error("Cannot find package '" + name + "'");
   return next(name, context);

@@ -14,7 +14,7 @@ import { EventBusHealthIndicator } from '@nest-event-bus/core/terminus';
 import * as testing from '@nest-event-bus/testing';
 import type { DynamicModule } from '@nestjs/common';
 
-/** Compiled, not run: the declarations of every entry point are found and consistent. */
+/** Compiled but not run: the declarations of every entry point are found and consistent. */
 export const driver: BrokerDriver = memory();
 export const runtime: Runtime = new VirtualRuntime();
 export const error: BrokerError = new ClosedError('closed');
@@ -27,8 +27,7 @@ export const health = (connector: EventBusConnector): EventBusHealth => connecto
 export const indicated = (indicator: EventBusHealthIndicator) => indicator.isHealthy('eventbus');
 export const everything = { contract, kafkajs, testing, fromEnvironment };
 
-// Were the declarations not found, everything would be `any` and these would compile.
-// @ts-expect-error: no such method
+// If the declarations were not found, everything would be `any`, and these lines would compile.
 driver.missing();
 // @ts-expect-error: no such option
 export const misspelt: EventBusModuleOptions = { bindngs: {} };

@@ -1,6 +1,6 @@
 const assert = require('node:assert/strict');
 
-/** Uses the libraries as they were loaded: `load` is import or require. */
+/** Uses the libraries as they were loaded; `load` is import or require. */
 exports.check = async (entryPoints, load) => {
   for (const entryPoint of entryPoints) {
     const names = Object.keys(await load(entryPoint));

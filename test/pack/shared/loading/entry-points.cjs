@@ -1,4 +1,4 @@
-/** The entry points that the installed packages themselves declare. */
+/** Entry points that the installed packages declare. */
 exports.entryPoints = ['broker', 'core', 'testing'].flatMap((library) => {
   const name = `@nest-event-bus/${library}`;
   return Object.keys(require(`${name}/package.json`).exports)

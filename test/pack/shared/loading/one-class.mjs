@@ -4,7 +4,7 @@ import { entryPoints } from './entry-points.cjs';
 
 const require = createRequire(import.meta.url);
 
-/** Two copies of a class would make `instanceof` lie, and give Nest two tokens. */
+/** A second copy of a class would make `instanceof` fail, and Nest would have two tokens. */
 for (const entryPoint of entryPoints) {
   const imported = await import(entryPoint);
   const required = require(entryPoint);

@@ -32,20 +32,20 @@ class Greeter implements OnModuleDestroy {
 @Module({ providers: [{ provide: DRIVER, useFactory: () => memory() }, Greeter] })
 class GreeterModule {}
 
-describe('the installed packages in a Nest application', () => {
-  it('a record goes through the memory driver', async () => {
+describe('The installed packages in a Nest application', () => {
+  it('send a record through the memory driver and receive it', async () => {
     const module = await Test.createTestingModule({ imports: [GreeterModule] }).compile();
     await expect(module.get(Greeter).greet('Nest')).resolves.toBe('hello Nest');
     await module.close();
   });
 
-  it('every entry point exports something', () => {
+  it('export something from every entry point', () => {
     for (const entryPoint of [contract, kafkajs, runtime, testing]) {
       expect(Object.keys(entryPoint)).not.toEqual([]);
     }
   });
 
-  it('an error of ours is recognised by its class', () => {
+  it('throw errors that are instances of the exported classes', () => {
     expect(new ClosedError('closed')).toBeInstanceOf(BrokerError);
   });
 });

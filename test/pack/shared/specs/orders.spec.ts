@@ -33,7 +33,7 @@ class Shelf {
   }
 }
 
-// Vitest and its like write no types for Nest to inject by: say what is wanted.
+// Vitest and similar runners emit no type metadata for injection, so @Inject names each dependency.
 @Injectable()
 class OrderHandlers {
   constructor(@Inject(Shelf) private readonly shelf: Shelf) {}
@@ -60,7 +60,7 @@ class OrderHandlers {
 })
 class OrdersModule {}
 
-describe('an application with the event bus', () => {
+describe('An application with the event bus', () => {
   it('reads what it publishes, and is healthy', async () => {
     const testing = await Test.createTestingModule({ imports: [OrdersModule] }).compile();
     const app = await testing.init();
@@ -80,7 +80,7 @@ describe('an application with the event bus', () => {
     await app.close();
   });
 
-  it('refuses to start when a handler has no binding', async () => {
+  it('refuses to start if a handler has no binding', async () => {
     const root = EventBusModule.forRoot({ driver: memory(), bindings: {} });
     const testing = await Test.createTestingModule({
       imports: [root],

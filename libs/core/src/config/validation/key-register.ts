@@ -32,13 +32,15 @@ const CLUSTER_DEFAULTS = 'config/resolving/resolve-clusters.spec.ts';
 const BINDING_OPTIONS = '../test/configuration/binding-options.spec.ts';
 const CLUSTERS = '../../../test/integration/core/clusters/clusters.spec.ts';
 const PRODUCERS = 'assembly/clusters.spec.ts';
-const ROUTING = '../test/failures/retries-and-dead-letters.spec.ts';
+const RETRY_TOPICS = '../test/failures/retry-sequence.spec.ts';
+const ROUTING = '../test/failures/failure-routing.spec.ts';
+const DEAD_LETTERS = '../test/failures/dead-letter-topic.spec.ts';
+const BATCH_FAILURES = '../test/failures/batch-failures.spec.ts';
 const CLASSIFIER = 'failures/classification/default-exception-classifier.spec.ts';
 const IDEMPOTENCY = '../test/handlers/idempotency.spec.ts';
 const PROVISIONING = '../test/topics/topic-provisioner.spec.ts';
 const FORMATS = 'config/properties/format-properties.spec.ts';
 const LANES = '../test/handlers/lanes.spec.ts';
-const TRANSACTIONS = '../test/transactions/transactions.spec.ts';
 const STATIC = 'containers/lifecycle/static-members.spec.ts';
 const PENDING = 'pending';
 
@@ -68,12 +70,12 @@ export const KEY_REGISTER: readonly RegisteredKey[] = deepFreeze([
   root('driver', '../test/lifecycle/several-clusters.spec.ts'),
   root(
     'errorTypes',
-    '../test/failures/resilience.spec.ts',
+    '../test/failures/retries-in-memory.spec.ts',
     'config/error-matching/error-types.spec.ts',
   ),
   root('runtime', BINDING_OPTIONS),
   root('loaders', '../test/configuration/wrong-configuration.spec.ts'),
-  root('bindingsWithoutHandler', '../test/configuration/wrong-configuration.spec.ts'),
+  root('bindingsWithoutHandler', '../test/configuration/unmatched-handlers.spec.ts'),
   root('shutdown.drainTimeoutMs', '../test/configuration/binding-options.spec.ts'),
   root('startup.concurrency', 'containers/lifecycle/start-bindings.spec.ts'),
   root('intake.bufferBytes', BINDING_OPTIONS),
@@ -114,8 +116,8 @@ export const KEY_REGISTER: readonly RegisteredKey[] = deepFreeze([
   binding('groupProtocol', BINDING_OPTIONS),
   binding('offsetReset', BINDING_OPTIONS),
   binding('assignmentStrategy', BINDING_OPTIONS),
-  binding('unknownType', '../test/handlers/handlers-on-the-bus.spec.ts'),
-  binding('typeFrom', '../test/handlers/handlers-on-the-bus.spec.ts'),
+  binding('unknownType', '../test/handlers/handler-methods.spec.ts'),
+  binding('typeFrom', '../test/handlers/handler-methods.spec.ts'),
   format('deserializer', '../test/formats/payload-formats.spec.ts'),
   format('serializer', '../test/formats/payload-formats.spec.ts'),
   format('typedJson.types', '../test/formats/payload-formats.spec.ts'),
@@ -128,7 +130,7 @@ export const KEY_REGISTER: readonly RegisteredKey[] = deepFreeze([
   format('schemaRegistry.cacheSize', 'pipeline/decoding/avro-schemas.spec.ts'),
   format('schemaVersion.from', '../test/formats/payload-formats.spec.ts'),
   format('schemaVersion.supported', '../test/formats/payload-formats.spec.ts'),
-  binding('enhancers', '../test/handlers/enhancers-of-the-bus.spec.ts'),
+  binding('enhancers', '../test/handlers/enhancers.spec.ts'),
   binding('rebalance.drainTimeoutMs', BINDING_OPTIONS),
   binding('idempotency.store', IDEMPOTENCY),
   binding('idempotency.key', IDEMPOTENCY),
@@ -136,8 +138,8 @@ export const KEY_REGISTER: readonly RegisteredKey[] = deepFreeze([
   binding('idempotency.leaseMs', IDEMPOTENCY),
   binding('idempotency.timeoutMs', IDEMPOTENCY),
   binding('idempotency.onStoreFailure', IDEMPOTENCY),
-  binding('transactions.enabled', TRANSACTIONS),
-  binding('transactions.idPrefix', TRANSACTIONS),
+  binding('transactions.enabled', '../test/transactions/transactional-outputs.spec.ts'),
+  binding('transactions.idPrefix', '../test/transactions/transactional-producers.spec.ts'),
   binding('expectedProcessingMs', 'config/validation/rules/timing-rules.spec.ts'),
   binding('retry.mode', 'pipeline/resilience/retry-decision.spec.ts'),
   binding('retry.tier0.maxAttempts', 'pipeline/resilience/retry-decision.spec.ts'),
@@ -145,19 +147,19 @@ export const KEY_REGISTER: readonly RegisteredKey[] = deepFreeze([
   binding('retry.tier0.multiplier', 'pipeline/resilience/retry-decision.spec.ts'),
   binding('retry.tier0.maxBackoffMs', 'pipeline/resilience/retry-decision.spec.ts'),
   binding('retry.tier0.jitter', 'pipeline/resilience/retry-decision.spec.ts'),
-  binding('retry.tiers[].delayMs', ROUTING),
+  binding('retry.tiers[].delayMs', RETRY_TOPICS),
   binding('retry.tiers[].multiplier', 'failures/retry-topics/retry-topic-filter.spec.ts'),
   binding('retry.tiers[].maxDelayMs', 'failures/retry-topics/retry-topic-filter.spec.ts'),
-  binding('retry.tiers[].maxAttempts', ROUTING),
-  binding('retry.tiers[].topicSuffix', ROUTING),
-  binding('retry.tiers[].concurrency', ROUTING),
+  binding('retry.tiers[].maxAttempts', RETRY_TOPICS),
+  binding('retry.tiers[].topicSuffix', RETRY_TOPICS),
+  binding('retry.tiers[].concurrency', RETRY_TOPICS),
   binding('retry.onBudgetExceeded', ROUTING),
   binding('retry.poisonAfter', ROUTING),
-  binding('retry.retryableExceptions', '../test/failures/resilience.spec.ts'),
-  binding('retry.nonRetryableExceptions', '../test/failures/resilience.spec.ts'),
+  binding('retry.retryableExceptions', '../test/failures/retries-in-memory.spec.ts'),
+  binding('retry.nonRetryableExceptions', '../test/failures/retries-in-memory.spec.ts'),
   binding('retry.skipToTierMapping[].match', ROUTING),
   binding('retry.skipToTierMapping[].tier', ROUTING),
-  binding('circuitBreaker.enabled', '../test/failures/resilience.spec.ts'),
+  binding('circuitBreaker.enabled', '../test/failures/circuit-breaker.spec.ts'),
   binding(
     'circuitBreaker.failureRateThreshold',
     'pipeline/resilience/sliding-circuit-breaker.spec.ts',
@@ -166,14 +168,14 @@ export const KEY_REGISTER: readonly RegisteredKey[] = deepFreeze([
     'circuitBreaker.slowCallRateThreshold',
     'pipeline/resilience/sliding-circuit-breaker.spec.ts',
   ),
-  binding('circuitBreaker.slowCallDurationMs', 'pipeline/resilience/resilience-decorator.spec.ts'),
+  binding('circuitBreaker.slowCallDurationMs', 'pipeline/resilience/breaker-around-retries.spec.ts'),
   binding(
     'circuitBreaker.waitDurationInOpenStateMs',
     'pipeline/resilience/sliding-circuit-breaker.spec.ts',
   ),
   binding(
     'circuitBreaker.slidingWindowSize',
-    'pipeline/resilience/sliding-circuit-breaker.spec.ts',
+    'pipeline/resilience/sliding-circuit-breaker-model.spec.ts',
   ),
   binding(
     'circuitBreaker.minimumNumberOfCalls',
@@ -183,14 +185,14 @@ export const KEY_REGISTER: readonly RegisteredKey[] = deepFreeze([
     'circuitBreaker.permittedNumberOfCallsInHalfOpenState',
     'pipeline/resilience/sliding-circuit-breaker.spec.ts',
   ),
-  binding('circuitBreaker.automaticPauseOnOpen', '../test/failures/resilience.spec.ts'),
-  binding('dlt.topic', ROUTING),
-  binding('dlt.topicSuffix', ROUTING),
-  binding('dlt.strategy', ROUTING, DltStrategy.SCHEDULED_REPLAY),
+  binding('circuitBreaker.automaticPauseOnOpen', '../test/failures/circuit-breaker.spec.ts'),
+  binding('dlt.topic', DEAD_LETTERS),
+  binding('dlt.topicSuffix', DEAD_LETTERS),
+  binding('dlt.strategy', DEAD_LETTERS, DltStrategy.SCHEDULED_REPLAY),
   binding('dlt.replay.maxReplays', PENDING),
   binding('dlt.replay.cooldownMs', PENDING),
   binding('dlt.replay.batchSize', PENDING),
-  binding('dlt.headerProfile', ROUTING),
+  binding('dlt.headerProfile', DEAD_LETTERS),
   binding('dlt.exceptionDetail', 'failures/report/describe-error.spec.ts'),
   binding('dlt.redact', 'failures/report/describe-error.spec.ts'),
   binding('dlt.publishTimeoutMs', 'failures/publishing/dlt-publisher.spec.ts'),
@@ -209,8 +211,8 @@ export const KEY_REGISTER: readonly RegisteredKey[] = deepFreeze([
   binding('topics.retry.retentionDays', PROVISIONING),
   binding('topics.dlt.partitions', PROVISIONING),
   binding('topics.dlt.retentionDays', PROVISIONING),
-  binding('batchFailureStrategy', ROUTING),
-  binding('batchRedeliveries', ROUTING),
+  binding('batchFailureStrategy', BATCH_FAILURES),
+  binding('batchRedeliveries', BATCH_FAILURES),
   binding('orderingMode', ROUTING),
   binding('strictExhaustion', ROUTING),
 ]);

@@ -1,0 +1,142 @@
+import {
+  EventBusModule,
+  EventHandler,
+  EventPublisher,
+  LifecycleManager,
+  type EventRecord,
+} from '@nest-event-bus/core';
+import { EventBusHealthIndicator, EventBusHealthModule } from '@nest-event-bus/core/terminus';
+import { kafkajs } from '@nest-event-bus/broker/kafkajs';
+import type { AdminSession } from '@nest-event-bus/broker';
+import { TcpProxy, eventually } from '@nest-event-bus/testing';
+import { Injectable, type INestApplicationContext } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { describeWithKafka } from '../../support/index.js';
+
+const handled: string[] = [];
+let delayMs = 0;
+
+@Injectable()
+class Handlers {
+  @EventHandler('orders')
+  async handle({ partition, offset }: EventRecord): Promise<void> {
+    handled.push(`${partition}/${offset}`);
+    if (delayMs > 0) await new Promise((resolve) => setTimeout(resolve, delayMs));
+  }
+}
+
+interface TopicAndGroup {
+  readonly brokers: readonly string[];
+  readonly topic: string;
+  readonly groupId: string;
+}
+
+/** A session timeout that is short enough for a test to wait longer. */
+const QUICK = { sessionTimeoutMs: '1500ms', heartbeatIntervalMs: '300ms' } as const;
+
+async function startApplication({
+  brokers,
+  topic,
+  groupId,
+}: TopicAndGroup): Promise<INestApplicationContext> {
+  class App {}
+  return NestFactory.createApplicationContext(
+    {
+      module: App,
+      imports: [
+        EventBusModule.forRoot({ brokers, bindings: { orders: { topic, groupId, ...QUICK } } }),
+        EventBusHealthModule,
+      ],
+      providers: [Handlers],
+    },
+    { logger: ['error'], abortOnError: false },
+  );
+}
+
+describeWithKafka('An application on a real Kafka', (kafka) => {
+  const applications: INestApplicationContext[] = [];
+  const start = async (binding: TopicAndGroup): Promise<INestApplicationContext> => {
+    const application = await startApplication(binding);
+    applications.push(application);
+    return application;
+  };
+  const driver = kafkajs({ brokers: kafka.brokers });
+  let admin: AdminSession;
+  const createTopicAndGroup = async (partitions: number): Promise<TopicAndGroup> => {
+    const topic = kafka.unique('orders');
+    await admin.createTopics([{ name: topic, partitions }]);
+    return { brokers: kafka.brokers, topic, groupId: kafka.unique('shop') };
+  };
+  const write = (topic: string, count: number): Promise<unknown> =>
+    driver.producer().send(
+      Array.from({ length: count }, (_, id) => ({
+        topic,
+        partition: id % 2,
+        value: `{"id":${id}}`,
+      })),
+    );
+
+  beforeAll(() => {
+    admin = driver.admin();
+  });
+  beforeEach(() => {
+    handled.length = 0;
+    delayMs = 0;
+  });
+  afterEach(async () => {
+    for (const application of applications.splice(0)) await application.close();
+  });
+  afterAll(() => driver.close());
+
+  it('handles the record that it publishes', async () => {
+    const application = await start(await createTopicAndGroup(1));
+    await application.get(EventPublisher).publish('orders', { id: 1 }, { key: 'a' });
+    await eventually(() => handled.includes('0/0'));
+  });
+
+  it('stays in its group while it is paused for longer than the session timeout, and continues at the committed offset', async () => {
+    const binding = await createTopicAndGroup(2);
+    const application = await start(binding);
+    const lifecycle = application.get(LifecycleManager);
+    delayMs = 20;
+    await write(binding.topic, 100);
+    await eventually(() => handled.length > 5);
+
+    await lifecycle.pause('orders');
+    const before = handled.length;
+    const memberIds = async (): Promise<unknown> =>
+      (await admin.describeGroup(binding.groupId)).members.map(({ memberId }) => memberId);
+    const members = await memberIds();
+    await new Promise((resolve) => setTimeout(resolve, 3_000));
+    expect(handled).toHaveLength(before);
+    expect(await memberIds()).toEqual(members);
+    expect((await admin.describeGroup(binding.groupId)).state).toBe('Stable');
+    const committed = (await admin.groupOffsets(binding.groupId)).reduce(
+      (sum, { offset }) => sum + offset,
+      0,
+    );
+    expect(committed).toBe(before);
+
+    delayMs = 0;
+    await expect(lifecycle.resume('orders')).resolves.toMatchObject({ state: 'RUNNING' });
+    await eventually(() => handled.length >= 100);
+    expect(new Set(handled).size).toBe(100);
+    expect(handled).toHaveLength(100);
+  }, 30_000);
+
+  it('is not ready if it starts without its broker, and recovers when the broker is back', async () => {
+    const binding = await createTopicAndGroup(1);
+    const [broker = ''] = kafka.brokers;
+    await using proxy = await TcpProxy.listen({ target: broker });
+    await proxy.refuse();
+    const application = await start({ ...binding, brokers: [proxy.address] });
+    const health = application.get(EventBusHealthIndicator);
+    const status = (): string => health.isHealthy('eventbus').eventbus.status;
+    expect(status()).toBe('down');
+    await write(binding.topic, 1);
+
+    await proxy.accept();
+    await eventually(() => handled.length === 1, { timeoutMs: 20_000 });
+    await eventually(() => status() === 'up');
+  }, 30_000);
+});
