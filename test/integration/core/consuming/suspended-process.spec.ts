@@ -23,7 +23,8 @@ const SUSPENSION_MS = 8_000;
 const classic = { groupProtocol: 'classic', sessionTimeoutMs: '3s', heartbeatIntervalMs: '300ms' };
 const consumer = { groupProtocol: 'consumer' };
 const byKey = { processing: { by: 'key', maxConcurrency: 4 } };
-const inBatches = { listenerType: 'BATCH', maxPollRecords: 3 };
+// With MANUAL, the next slice does not wait for the commit of the last one.
+const inBatches = { listenerType: 'BATCH', ackMode: 'MANUAL', maxPollRecords: 3 };
 const withTier = { retry: { tier0: { maxAttempts: 1 }, tiers: [{ delayMs: 100 }] } };
 
 describeWithKafka('A process that was suspended for longer than its session', ({ brokers }) => {
