@@ -102,6 +102,7 @@ export class ClassicMemberState {
   }
 
   stopHeartbeat(): void {
+    this.#leaseUntil = -Infinity;
     this.#heartbeat?.stop();
   }
 
