@@ -19,6 +19,8 @@ const pagesIn = (folder: string): readonly string[] =>
 
 export const PAGES: readonly Page[] = [
   'README.md',
+  'ARCHITECTURE.md',
+  'CONTRIBUTING.md',
   ...namesIn('libs').map((name) => `libs/${name}/README.md`),
   'examples/README.md',
   'test/bench/README.md',

@@ -131,7 +131,7 @@ describe('The examples of the documentation', () => {
 
   it('are marked as TypeScript in a way that has a check', () => {
     const fences = [...new Set(PAGES.flatMap(fencesOf))].sort();
-    expect(fences).toEqual(['bash', 'json', 'text', 'ts', 'ts alone', 'ts run']);
+    expect(fences).toEqual(['bash', 'json', 'mermaid', 'text', 'ts', 'ts alone', 'ts run']);
   });
 
   describe('that run', () => {

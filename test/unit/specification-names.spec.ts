@@ -3,10 +3,10 @@ import { join } from 'node:path';
 
 const root = join(__dirname, '../..');
 const sources = join(root, 'libs/core/src');
-const architecture = readFileSync(join(root, 'ARCHITECTURE.md'), 'utf8');
+const page = readFileSync(join(root, 'docs/reference/specification-names.md'), 'utf8');
 
 const rows = [
-  ...architecture.matchAll(/^\| ([A-Za-z_]+) \| (?:`([^`]+)`(?:, as (\w+))?|(not yet)) \|$/gm),
+  ...page.matchAll(/^\| ([A-Za-z_]+) \| (?:`([^`]+)`(?:, as (\w+))?|(not yet)) \|$/gm),
 ];
 
 /** The names of the specification, S0-11-01 to S0-11-18, in its order. */

@@ -69,6 +69,22 @@ describe('A binding with a circuit breaker', () => {
     expect(testBus.log.warnings.join()).toContain("The circuit of binding 'orders' opened");
   });
 
+  it.each([
+    { slowCallDurationMs: 100, state: 'PAUSED' },
+    { slowCallDurationMs: 201, state: 'RUNNING' },
+  ])(
+    'is $state after calls of 200 ms with slowCallDurationMs $slowCallDurationMs',
+    async ({ slowCallDurationMs, state }) => {
+      testBus.isDown = false;
+      testBus.handlerMs = 200;
+      const circuitBreaker = { ...CIRCUIT, slowCallDurationMs };
+      const application = await testBus.startHandler({ ...GUARDED, circuitBreaker });
+      await testBus.writeOrders(10);
+      await testBus.runtime.advance(5_000);
+      expect(registrationOf(application).state).toBe(state);
+    },
+  );
+
   it('stays in its group while paused, longer than the session timeout and without a rebalance', async () => {
     const sessions: ConsumerSession[] = [];
     const driver = recordSessions(memory({ broker: testBus.broker, clientId: 'bus' }), sessions);

@@ -30,7 +30,7 @@ const LETTER = { reason: 'NON_RETRYABLE', cause: 'permanent-error' } as const;
 class Publishers {
   readonly driver: BrokerDriver;
   readonly warnings: Readonly<Record<string, unknown>>[] = [];
-  readonly trouble: PublishProblemTracker;
+  readonly publishProblems: PublishProblemTracker;
   readonly #logger: DriverLogger;
 
   constructor(private readonly kafka: SharedKafka) {
@@ -38,7 +38,7 @@ class Publishers {
     const quiet = (): void => undefined;
     const warn: DriverLogger['warn'] = (_, context = {}) => void this.warnings.push(context);
     this.#logger = { debug: quiet, info: quiet, warn, error: quiet };
-    this.trouble = new PublishProblemTracker('orders', 30_000, realRuntime, this.#logger);
+    this.publishProblems = new PublishProblemTracker('orders', 30_000, realRuntime, this.#logger);
   }
 
   async topic(maxMessageBytes?: number): Promise<string> {
@@ -55,14 +55,14 @@ class Publishers {
     return {
       binding: { name: 'orders', dlt: { ...common, ...dlt } as ResolvedDlt },
       producer: () => producer,
-      publishProblems: this.trouble,
+      publishProblems: this.publishProblems,
       runtime: realRuntime,
       logger: this.#logger,
     };
   }
 
-  publish(story: FailureReport, dlt: Partial<ResolvedDlt>): Promise<unknown> {
-    return new DltPublisher(this.parts(dlt)).publish(story, LETTER);
+  publish(report: FailureReport, dlt: Partial<ResolvedDlt>): Promise<unknown> {
+    return new DltPublisher(this.parts(dlt)).publish(report, LETTER);
   }
 
   async records(topic: string): Promise<readonly BrokerRecord[]> {
@@ -76,7 +76,7 @@ class Publishers {
 
 describeWithKafka('Dead letters on a real broker', (kafka) => {
   const publishers = new Publishers(kafka);
-  const told = {
+  const description = {
     className: 'OutOfStock',
     message: 'm'.repeat(1_000),
     stack: 's'.repeat(2_000),
@@ -88,7 +88,7 @@ describeWithKafka('Dead letters on a real broker', (kafka) => {
   it('are written with all headers, and read as they were written', async () => {
     const topic = await publishers.topic();
     const headerProfile = ['eventbus', 'spring', 'plain'] as const;
-    const letter = await publishers.publish(aFailureReport({ description: told }), {
+    const letter = await publishers.publish(aFailureReport({ description }), {
       topic,
       headerProfile,
     });
@@ -100,10 +100,10 @@ describeWithKafka('Dead letters on a real broker', (kafka) => {
   it('are written with fewer headers if the topic is too small for all of them', async () => {
     const topic = await publishers.topic(1_700);
     const value = Buffer.alloc(400, 255);
-    const story = aFailureReport({ record: recordOf({ value }), description: told });
-    await publishers.publish(story, { topic, headerProfile: ['eventbus', 'plain'] });
+    const report = aFailureReport({ record: recordOf({ value }), description });
+    await publishers.publish(report, { topic, headerProfile: ['eventbus', 'plain'] });
     const [record] = await publishers.records(topic);
-    expect(record).toMatchObject({ key: story.record.key, value });
+    expect(record).toMatchObject({ key: report.record.key, value });
     expect(shown(record!.headers)).toMatchObject({
       trace: 'a',
       'exception-message': '',
@@ -116,8 +116,8 @@ describeWithKafka('Dead letters on a real broker', (kafka) => {
   it('are written with the original headers only if nothing else fits', async () => {
     const topic = await publishers.topic(500);
     const value = Buffer.alloc(400, 1);
-    const story = aFailureReport({ record: recordOf({ value }), description: told });
-    await publishers.publish(story, { topic });
+    const report = aFailureReport({ record: recordOf({ value }), description });
+    await publishers.publish(report, { topic });
     const [record] = await publishers.records(topic);
     expect(record?.value).toEqual(value);
     expect(shown(record!.headers)).toEqual({ trace: 'a' });
@@ -125,20 +125,20 @@ describeWithKafka('Dead letters on a real broker', (kafka) => {
 
   it('are rejected only if the record itself is too large; then the topic is reported as unwritable', async () => {
     const topic = await publishers.topic(300);
-    const story = aFailureReport({ record: recordOf({ value: Buffer.alloc(400) }) });
-    await expect(publishers.publish(story, { topic })).rejects.toThrow(
+    const report = aFailureReport({ record: recordOf({ value: Buffer.alloc(400) }) });
+    await expect(publishers.publish(report, { topic })).rejects.toThrow(
       'It is too large even with the fewest headers. Raise max.message.bytes',
     );
-    expect(publishers.trouble.all).toMatchObject([{ topic }]);
+    expect(publishers.publishProblems.all).toMatchObject([{ topic }]);
     expect(await publishers.records(topic)).toEqual([]);
   });
 
   it('are rejected in time if the topic is missing', async () => {
     const topic = kafka.unique('missing');
     const startedAt = realRuntime.monotonic();
-    await expect(publishers.publish(aFailureReport(), { topic, publishTimeoutMs: 1_500 })).rejects.toThrow(
-      `could not be written to topic '${topic}'`,
-    );
+    await expect(
+      publishers.publish(aFailureReport(), { topic, publishTimeoutMs: 1_500 }),
+    ).rejects.toThrow(`could not be written to topic '${topic}'`);
     expect(realRuntime.monotonic() - startedAt).toBeLessThan(4_000);
   });
 
@@ -146,12 +146,12 @@ describeWithKafka('Dead letters on a real broker', (kafka) => {
     const topic = await publishers.topic(1_300);
     const small = await publishers.topic(400);
     const retries = new RetryPublisher(publishers.parts({ headerProfile: ['spring'] }));
-    const story = aFailureReport({ description: told });
-    await retries.publish(story, { kind: 'retry', tier: 1, topic, delivery: 1 });
+    const report = aFailureReport({ description });
+    await retries.publish(report, { kind: 'retry', tier: 1, topic, delivery: 1 });
     const [record] = await publishers.records(topic);
     expect(readRetryHistory(record!, 1)).toMatchObject({ totalAttempts: 3, delivery: 1 });
     await expect(
-      retries.publish(story, { kind: 'retry', tier: 1, topic: small, delivery: 1 }),
+      retries.publish(report, { kind: 'retry', tier: 1, topic: small, delivery: 1 }),
     ).rejects.toThrow(RecordTooLargeForRetryError);
   });
 });
@@ -182,8 +182,8 @@ describeWithKafka('Dead letters in header profile spring', (kafka) => {
 
     it('are readable for the program', async () => {
       const topic = await publishers.topic();
-      const story = aFailureReport({ originalPartition: 258, originalOffset: 2n ** 40n });
-      await publishers.publish(story, { topic, headerProfile: ['spring'] });
+      const report = aFailureReport({ originalPartition: 258, originalOffset: 2n ** 40n });
+      await publishers.publish(report, { topic, headerProfile: ['spring'] });
       expect(await java('read', topic)).toEqual([
         'kafka_dlt-exception-cause-fqcn=SqlError',
         'kafka_dlt-exception-fqcn=OutOfStock',

@@ -36,6 +36,7 @@ const RETRY_TOPICS = '../test/failures/retry-sequence.spec.ts';
 const ROUTING = '../test/failures/failure-routing.spec.ts';
 const DEAD_LETTERS = '../test/failures/dead-letter-topic.spec.ts';
 const BATCH_FAILURES = '../test/failures/batch-failures.spec.ts';
+const CIRCUIT = '../test/failures/circuit-breaker.spec.ts';
 const CLASSIFIER = 'failures/classification/default-exception-classifier.spec.ts';
 const IDEMPOTENCY = '../test/handlers/idempotency.spec.ts';
 const PROVISIONING = '../test/topics/topic-provisioner.spec.ts';
@@ -168,15 +169,12 @@ export const KEY_REGISTER: readonly RegisteredKey[] = deepFreeze([
     'circuitBreaker.slowCallRateThreshold',
     'pipeline/resilience/sliding-circuit-breaker.spec.ts',
   ),
-  binding('circuitBreaker.slowCallDurationMs', 'pipeline/resilience/breaker-around-retries.spec.ts'),
+  binding('circuitBreaker.slowCallDurationMs', CIRCUIT),
   binding(
     'circuitBreaker.waitDurationInOpenStateMs',
     'pipeline/resilience/sliding-circuit-breaker.spec.ts',
   ),
-  binding(
-    'circuitBreaker.slidingWindowSize',
-    'pipeline/resilience/sliding-circuit-breaker-model.spec.ts',
-  ),
+  binding('circuitBreaker.slidingWindowSize', CIRCUIT),
   binding(
     'circuitBreaker.minimumNumberOfCalls',
     'pipeline/resilience/sliding-circuit-breaker.spec.ts',

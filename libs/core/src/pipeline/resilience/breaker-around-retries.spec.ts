@@ -29,7 +29,7 @@ describe('The circuit breaker around the retries', () => {
     expect(breaker.figures).toEqual({ calls: 1, failures: 0, slow: 0 });
   });
 
-  it('counts the waits between calls as time of the call', async () => {
+  it('counts the waits between calls towards circuitBreaker.slowCallDurationMs', async () => {
     const slow = { ...circuit, slowCallDurationMs: 299 };
     const { process, breaker } = bindingUnderTest(failingTimes(2), { circuit: slow });
     await process();
