@@ -23,7 +23,7 @@ const CASES = (['classic', 'consumer'] as const).flatMap((groupProtocol) =>
 /** Handlers that end when the test says so. Each one begins at a time of the monotonic clock. */
 class GatedHandlers {
   readonly begun: { readonly offset: number; readonly at: number }[] = [];
-  #gate = new Deferred<void>();
+  #gate = new Deferred();
   isOpen = false;
 
   constructor(private readonly runtime: VirtualRuntime) {}

@@ -135,7 +135,10 @@ export class JoinAttempt {
     const { errorCode, memberAssignment } = synced.answer;
     if (errorCode !== 0) return this.#onRefused('sync', errorCode, synced.node, memberId, memberId);
     const partitions = decodeAssignment(memberAssignment ?? Buffer.alloc(0));
-    return { kind: 'joined', joined: { ...accepted, sentAt: syncSentAt, partitions, leaderAssignment } };
+    return {
+      kind: 'joined',
+      joined: { ...accepted, sentAt: syncSentAt, partitions, leaderAssignment },
+    };
   }
 
   #parameters(memberId: string, claim: MemberClaim): JoinParameters {
