@@ -236,7 +236,11 @@ describe('a waiting record while other records of its partition continue', () =>
       { reasons: ['backoff'], error: { message: 'no' } },
     ]);
     expect(keys.begun).toEqual([0, 1]);
-    expect(loggedLines(member).map((line) => (line as string[])[0])).toEqual(['warn', 'info', 'warn']);
+    expect(loggedLines(member).map((line) => (line as string[])[0])).toEqual([
+      'warn',
+      'info',
+      'warn',
+    ]);
     await keys.testBed.end();
   });
 

@@ -109,7 +109,7 @@ export class LaneDelivery implements Delivery {
 
   /** Returns whether no further step of the delivery may begin, because its waits were aborted. */
   get isCancelled(): boolean {
-    return this.#wait?.isAborted ?? false;
+    return this.#wait?.isAborted === true || this.assignment?.holdsLease === false;
   }
 
   whenEnded(): Promise<void> {

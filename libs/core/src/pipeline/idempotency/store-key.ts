@@ -1,4 +1,3 @@
-import type { BrokerRecord } from '@nest-event-bus/broker';
 import { isUtf8 } from 'node:buffer';
 import { createHash, type BinaryLike } from 'node:crypto';
 import type {

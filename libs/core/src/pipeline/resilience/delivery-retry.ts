@@ -73,7 +73,7 @@ export class DeliveryRetry extends DeliveryPolicy<IRetryContext> {
         });
       case 'call-again':
         await sleep(runtime, decision.waitMs, signal).catch(() => undefined);
-        if (signal.aborted) throw new StopRetrying(handedBack);
+        if (signal.aborted || delivery.isCancelled) throw new StopRetrying(handedBack);
     }
   }
 }

@@ -172,8 +172,9 @@ export class ResilienceDecorator implements PipelineStep {
    */
   async #callAgain(call: RecordCall, signal: AbortSignal): Promise<Outcome> {
     const prepared = await this.#preparation.prepare(call);
-    // A pause may have begun during the preparation, and then no record may reach a handler.
-    if (signal.aborted) throw new StopRetrying(handedBack);
+    // A pause may have begun, or the lease ended, during the preparation. Then no record may reach a
+    // handler.
+    if (signal.aborted || call.delivery.isCancelled) throw new StopRetrying(handedBack);
     if (prepared) throw new StopRetrying(withCalls(prepared, call.number - 1));
     let outcome: Outcome;
     try {

@@ -37,10 +37,9 @@ export class SharedTransactionStep implements PipelineStep {
   async #handle(slice: readonly RecordCall[]): Promise<readonly HandledRecord[]> {
     const handled: HandledRecord[] = [];
     const since = this.runtime.monotonic();
-    // All records of a slice are cancelled at the same time, so the first one is enough.
-    const cancelled = slice[0]?.delivery.waitSignal;
     while (handled.length < slice.length) {
-      if (cancelled?.aborted) break;
+      // All records of a slice are cancelled at the same time, so the first one is enough.
+      if (slice[0]?.delivery.isCancelled) break;
       const outcomes = await this.next.processSlice(slice.slice(handled.length));
       for (const outcome of outcomes)
         handled.push({ delivery: slice[handled.length]!.delivery, outcome });

@@ -96,6 +96,15 @@ export class ConsumerGroupMember {
     return this.#snapshot;
   }
 
+  /** Session timeout of the broker. */
+  get sessionMs(): number {
+    return this.#sessionDeadline.sessionMs;
+  }
+
+  get leaseUntil(): number {
+    return this.#isEnding ? -Infinity : this.#sessionDeadline.expiresAt;
+  }
+
   get hasJoined(): boolean {
     return this.#hasJoined;
   }
