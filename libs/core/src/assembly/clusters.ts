@@ -80,7 +80,9 @@ export class Clusters {
     return this.#open(alias).driver;
   }
 
-  /** Returns the producer for all events that are published to this cluster. Created at first use. */
+  /**
+   * Returns the producer for all events that are published to this cluster. Created at first use.
+   */
   producer(alias: string): ProducerSession {
     const cluster = this.#open(alias);
     cluster.producer ??= cluster.driver.producer(generalOptions(cluster.settings));

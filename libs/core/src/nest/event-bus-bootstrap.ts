@@ -102,7 +102,10 @@ export class EventBusBootstrap
     await this.kernel.closeClusters();
   }
 
-  /** Collects the errors of handlers, providers and options, so that one failed start reports all of them. */
+  /**
+   * Collects the errors of handlers, providers and options, so that one failed start reports all of
+   * them.
+   */
   #resolveOptions(discovered: Discovered): Resolved {
     const errors = new StartupErrors();
     errors.addProblems(discovered.problems);

@@ -129,7 +129,7 @@ describe('A cluster', () => {
       { clusters: { eu: { brokers: 'a:1' } }, bindings: { orders: binding } },
       "UNKNOWN_CLUSTER bindings.orders.cluster: there is no cluster 'default'. Known are: eu.",
     ],
-  ])('with a wrong option is refused with a remedy (case %#)', (options, message) => {
+  ])('is refused with a remedy if an option is wrong (case %#)', (options, message) => {
     expect(complaints(options)).toEqual([message]);
   });
 

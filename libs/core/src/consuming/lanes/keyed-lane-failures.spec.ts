@@ -56,7 +56,7 @@ describe("a failed record with processing.by 'key'", () => {
         throw new Error('escaped');
       },
     ],
-    ['gives nothing', () => 'nothing' as unknown as Outcome],
+    ['returns no outcome', () => 'nothing' as unknown as Outcome],
     ['rejects', () => Promise.reject(new Error('later'))],
   ])('is redelivered as failed if its handler %s', async (_, answer) => {
     let calls = 0;

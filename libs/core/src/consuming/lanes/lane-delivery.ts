@@ -88,7 +88,7 @@ export class LaneDelivery implements Delivery {
     this.#trouble = trouble;
   }
 
-  /** The error that delays the completion of the record, although its handler has returned. */
+  /** The error that delays the completion of the record after its handler has returned. */
   get trouble(): Error | undefined {
     return this.#trouble;
   }

@@ -29,7 +29,8 @@ import type { WaitingRecords } from './waiting-records.js';
 type Phase = 'open' | 'paused' | 'ended';
 
 /**
- * Lane of one partition in one assignment, from the records that were read to what is to be committed.
+ * Lane of one partition in one assignment, from the records that were read to what is to be
+ * committed.
  *
  *   enqueue ──► pending ──► running ──► progress ──► commit point
  *                 │            └── failed, handed back ──► handed out again, later

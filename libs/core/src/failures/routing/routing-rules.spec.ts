@@ -105,7 +105,7 @@ describe('A destination that the application chose for an error', () => {
 
   it.each([
     ['pauses its binding', pauseContainer(), [], ['Error']],
-    ['is its tier', skipToTier(2), ['tier 2.1 after 3'], []],
+    ['is the tier of SKIP_TO_TIER', skipToTier(2), ['tier 2.1 after 3'], []],
     ['is the next tier', nextTier(), ['tier 1.1 after 3'], []],
   ])('%s also beyond the retry budget', async (_, decision, sent, paused) => {
     choose(decision);

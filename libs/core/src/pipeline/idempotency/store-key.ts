@@ -76,7 +76,7 @@ function missingKey(
   cause?: unknown,
 ): IdempotencyKeyException {
   return new IdempotencyKeyException(
-    `${topic}-${partition}-${offset} cannot be told from a second delivery of the same: ${why}. Correct what its producer writes, or give binding '${binding}' another idempotency.key.`,
+    `${topic}-${partition}-${offset} cannot be distinguished from a second delivery of the same: ${why}. Correct what its producer writes, or give binding '${binding}' another idempotency.key.`,
     { cause },
   );
 }

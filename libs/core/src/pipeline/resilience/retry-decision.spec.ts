@@ -106,13 +106,17 @@ describe('decideRetry, after a failed call', () => {
   const end = (reason: string, rest: object = {}) => ({ kind: 'end', reason, ...rest });
 
   it.each<[string, Partial<FailedCall>, object]>([
-    ['the first of three', {}, again(100)],
-    ['the second of three', { call: 2 }, again(200)],
-    ['the last', { call: 3 }, end('retry-exhausted')],
+    ['after the first of three calls', {}, again(100)],
+    ['after the second of three calls', { call: 2 }, again(200)],
+    ['the third of three', { call: 3 }, end('retry-exhausted')],
     ['in a later delivery, whose calls count from 1 again', { failures: 5 }, again(100)],
     ['of a bad message', { judgement: 'permanent' }, end('bad-message')],
-    ['outside a whitelist', { judgement: 'not-retried' }, end('retry-exhausted')],
-    ['by a guard', { judgement: 'refused' }, end('retry-exhausted')],
+    [
+      'of an error that is not in retryableExceptions',
+      { judgement: 'not-retried' },
+      end('retry-exhausted'),
+    ],
+    ['of a record that a guard refused', { judgement: 'refused' }, end('retry-exhausted')],
   ])('allows or refuses a further call: %s', (_case, given, decision) => {
     expect(decideRetry(configOf(), failed(given))).toEqual(decision);
   });
@@ -122,11 +126,11 @@ describe('decideRetry, after a failed call', () => {
   });
 
   it.each<[string, Partial<FailedCall>, object]>([
-    ['the wait fits to the millisecond', { elapsedMs: 600 }, again(100)],
+    ['the wait ends exactly at the limit', { elapsedMs: 600 }, again(100)],
     ['the wait would end too late', { elapsedMs: 601 }, end('budget-exceeded')],
     ['a wait shortened by chance fits', { elapsedMs: 640, chance: 0.8 }, again(60)],
-    ['the time is over already', { elapsedMs: 5_000 }, end('budget-exceeded')],
-    ['it was the last anyway', { elapsedMs: 5_000, call: 3 }, end('retry-exhausted')],
+    ['the limit has passed already', { elapsedMs: 5_000 }, end('budget-exceeded')],
+    ['the call was the last one anyway', { elapsedMs: 5_000, call: 3 }, end('retry-exhausted')],
   ])(
     'does not exceed 70 %% of maxPollIntervalMs since the slice began: %s',
     (_case, given, decision) => {
@@ -156,11 +160,11 @@ describe('decideRetry, after a failed call', () => {
   it.each<[string, Partial<FailedCall>, object]>([
     ['the first', {}, end('redeliver', { delayMs: 100 })],
     ['the second', { failures: 1 }, end('redeliver', { delayMs: 200 })],
-    ['the third and last', { failures: 2 }, end('retry-exhausted')],
-    ['one beyond', { failures: 9 }, end('retry-exhausted')],
+    ['the third, which is the last', { failures: 2 }, end('retry-exhausted')],
+    ['a tenth', { failures: 9 }, end('retry-exhausted')],
     ['of a bad message', { judgement: 'permanent' }, end('bad-message')],
     [
-      'with the slice over its time, since nothing sleeps',
+      'after the time limit of the slice, because the pipeline does not wait',
       { elapsedMs: 9e9 },
       end('redeliver', { delayMs: 100 }),
     ],

@@ -4,7 +4,10 @@ import type { PipelineStep } from '../pipeline-step.js';
 import type { RecordCall } from '../record-call.js';
 import type { HandledRecord, SliceTransactions } from './slice-transactions.js';
 
-/** A transaction costs several requests to the brokers: quick handlers share one, a slow one has its own. */
+/**
+ * A transaction costs several requests to the brokers: quick handlers share one, a slow one has its
+ * own.
+ */
 const MAX_SHARED_MS = 100;
 
 /**

@@ -81,7 +81,7 @@ const GRACE_MS = 5_000;
 const ILLEGAL_GENERATION = 22;
 
 /**
- * One attempt to join the group: JoinGroup, the assignment if this member is the leader, and
+ * An attempt to join the group: JoinGroup, the assignment if this member is the leader, and
  * SyncGroup.
  */
 export class JoinAttempt {

@@ -40,7 +40,7 @@ export interface ConsumerGroupMemberOptions {
 }
 
 /**
- * One membership of the consumer protocol (KIP-848) under one member id, from the first heartbeat
+ * A membership of the consumer protocol (KIP-848) under one member id, from the first heartbeat
  * until all partitions are lost or revoked.
  */
 export class ConsumerGroupMember {

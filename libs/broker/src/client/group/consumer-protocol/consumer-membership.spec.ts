@@ -403,18 +403,15 @@ const codes = [...brokerCodes.values()]
 describe('ConsumerMembership, for each error code of the table', () => {
   const ENDS: Partial<Record<Reaction, string>> = { refuse: 'failed', 'fall-back': 'joining' };
 
-  it.each(codes)(
-    'either retries or fails visibly on code %i %s during the join',
-    async (errorCode) => {
-      const member = await new ConsumerMemberUnderTest().start(refusedHeartbeat(errorCode));
-      await member.runtime.advance(60_000);
-      const reaction = reactionTo('consumerJoin', errorCode);
-      const ended = ENDS[reaction] ?? (reaction.startsWith('lost') ? 'joining' : 'retrying');
-      expect(member.states.at(-1)).toBe(ended);
-      expect(member.heartbeats.length).toBeLessThan(80);
-      await member.close();
-    },
-  );
+  it.each(codes)('retries or fails visibly on code %i %s during the join', async (errorCode) => {
+    const member = await new ConsumerMemberUnderTest().start(refusedHeartbeat(errorCode));
+    await member.runtime.advance(60_000);
+    const reaction = reactionTo('consumerJoin', errorCode);
+    const ended = ENDS[reaction] ?? (reaction.startsWith('lost') ? 'joining' : 'retrying');
+    expect(member.states.at(-1)).toBe(ended);
+    expect(member.heartbeats.length).toBeLessThan(80);
+    await member.close();
+  });
 
   it.each(codes)(
     'keeps or loses its partitions, as the table of broker codes says, on code %i %s in one response',
