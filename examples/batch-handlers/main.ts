@@ -52,5 +52,5 @@ await Promise.all(
   [1, 2, 3, 4, 5].map((id) => publisher.publish('audit', { id }, { key: 'audit' })),
 );
 await until(() => stored.size === 5);
-console.log(`stored ${[...stored].sort().join(', ')} after ${failures} failure`);
+console.log(`stored ${[...stored].toSorted((a, b) => a - b).join(', ')} after ${failures} failure`);
 await app.close();

@@ -120,7 +120,7 @@ describeWithKafka('groupProtocol consumer on a real broker', ({ brokers, unique 
   });
   afterEach(() => scenario.end());
 
-  it('neither revokes nor reads again the kept partitions while other members join and leave', async () => {
+  it('keeps the other partitions without revoking or reading them again while members join and leave', async () => {
     const first = await scenario.startDriverMember('consumer');
     await waitUntilShared(first);
     const readAt: (readonly [record: string, at: number])[] = [];

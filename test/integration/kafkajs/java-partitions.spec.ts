@@ -29,7 +29,7 @@ const randomKeys = (): (Buffer | string)[] => [
 const base64 = (key: Buffer | string): string =>
   (typeof key === 'string' ? Buffer.from(key) : key).toString('base64');
 
-describeWithJava("Java's partitioner and ours", () =>
+describeWithJava("Java's partitioner and that of this library", () =>
   describeWithKafka('on one broker', ({ brokers, unique }) => {
     const driver = kafkajs({ brokers });
     afterAll(() => driver.close());

@@ -7,7 +7,7 @@ jest.setTimeout(120_000);
 
 const ROUNDS = 12;
 
-describeWithJava("Java's transactions and ours", () =>
+describeWithJava("Java's transactions and those of this library", () =>
   describeWithKafka('on one broker', ({ brokers, unique }) => {
     const driver = kafkajs({ brokers });
     afterAll(() => driver.close());
@@ -60,7 +60,7 @@ describeWithJava("Java's transactions and ours", () =>
       );
     });
 
-    it('return the same committed records of our interleaved transactions', async () => {
+    it('return the same committed records of interleaved transactions of this library', async () => {
       const topic = await newTopic();
       const producers = ['one', 'other'].map((name) =>
         driver.producer({ transactionalId: unique(name), lingerMs: 0 }),

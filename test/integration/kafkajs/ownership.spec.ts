@@ -55,7 +55,7 @@ describe('the ownership checks of this test', () => {
     startedAt,
     positions: [{ partition: 0, offset: 7 }],
   });
-  const story = (name: string, ...events: MemberEvent[]): MemberHistory => ({
+  const history = (name: string, ...events: MemberEvent[]): MemberHistory => ({
     name,
     events,
     endedAt: undefined,
@@ -63,8 +63,8 @@ describe('the ownership checks of this test', () => {
 
   it('report one partition with two members in one generation', () => {
     const tenures = ownershipPeriodsOf([
-      story('a', assigned(1, 1), ended('revoked', 2, 1)),
-      story('b', assigned(5, 1)),
+      history('a', assigned(1, 1), ended('revoked', 2, 1)),
+      history('b', assigned(5, 1)),
     ]);
     expect(sharedInOneGeneration(tenures)).toMatchObject([{ partition: 0 }]);
     expect(takenBeforeHandedBack(tenures)).toEqual([]);
@@ -72,8 +72,8 @@ describe('the ownership checks of this test', () => {
 
   it('report a partition that was assigned before its revocation ended', () => {
     const tenures = ownershipPeriodsOf([
-      story('a', assigned(1, 1), ended('revoked', 6, 1)),
-      story('b', assigned(5, 2)),
+      history('a', assigned(1, 1), ended('revoked', 6, 1)),
+      history('b', assigned(5, 2)),
     ]);
     expect(takenBeforeHandedBack(tenures)).toMatchObject([{ earlier: { member: 'a' } }]);
     expect(sharedInOneGeneration(tenures)).toEqual([]);
@@ -81,8 +81,8 @@ describe('the ownership checks of this test', () => {
 
   it('report how late a member noticed its loss, and its commits until then', () => {
     const stories = [
-      story('a', assigned(1, 1), committed(4, 1), committed(8, 1), ended('lost', 9, 1)),
-      story('b', assigned(5, 2)),
+      history('a', assigned(1, 1), committed(4, 1), committed(8, 1), ended('lost', 9, 1)),
+      history('b', assigned(5, 2)),
     ];
     const tenures = ownershipPeriodsOf(stories);
     expect(slowestToNotice(tenures)).toBe(4);
@@ -91,8 +91,8 @@ describe('the ownership checks of this test', () => {
   });
 
   it('return the current owner of a partition, without killed members', () => {
-    const dead = { ...story('a', assigned(1, 1)), endedAt: 3 };
-    expect(ownersOf(0, ownershipPeriodsOf([dead, story('b', assigned(5, 2))]))).toEqual(['b']);
+    const dead = { ...history('a', assigned(1, 1)), endedAt: 3 };
+    expect(ownersOf(0, ownershipPeriodsOf([dead, history('b', assigned(5, 2))]))).toEqual(['b']);
     expect(ownersOf(0, ownershipPeriodsOf([dead]))).toEqual([]);
   });
 

@@ -115,7 +115,7 @@ describe('assignors with 3,000 partitions and 450 members', () => {
     60_000,
   );
 
-  it('the sticky assignor takes partitions from a member that owned all 3,000 and leaves it its equal share', () => {
+  it('the sticky assignor leaves a member that owned all 3,000 partitions only its equal share', () => {
     const sticky = assignorNamed('sticky');
     const userData = sticky.userData({
       partitions: manyTopics.map((topic) => ({ topic, partition: 0 })),

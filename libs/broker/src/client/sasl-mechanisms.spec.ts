@@ -10,7 +10,7 @@ describe('validateSaslOptions()', () => {
   it.each<SaslOptions>([
     { mechanism: 'plain', username: 'u', password: SECRET },
     { mechanism: 'scram-sha-256', username: 'u', password: SECRET },
-    { mechanism: 'SCRAM-SHA-512', username: 'u', password: SECRET } as unknown as SaslOptions,
+    { mechanism: 'SCRAM-SHA-512', username: 'u', password: SECRET },
     { mechanism: 'oauthbearer', oauthBearerProvider: provider },
     { mechanism: 'x-token', authenticationProvider: provider },
     { mechanism: 'plain', authenticationProvider: provider },

@@ -1,17 +1,20 @@
 import { InvalidOptionError } from '../port/errors.js';
 import type { BearerToken } from '../wire/index.js';
 
+/** The name of a mechanism in lower or upper case, both of which kafkajs accepts. */
+type MechanismName<Name extends string> = Name | Uppercase<Name>;
+
 /**
  * The SASL credentials. A custom mechanism needs an `authenticationProvider` as kafkajs defines it.
  */
 export type SaslOptions =
   | {
-      readonly mechanism: 'plain' | 'scram-sha-256' | 'scram-sha-512';
+      readonly mechanism: MechanismName<'plain' | 'scram-sha-256' | 'scram-sha-512'>;
       readonly username: string;
       readonly password: string;
     }
   | {
-      readonly mechanism: 'oauthbearer';
+      readonly mechanism: MechanismName<'oauthbearer'>;
       /**
        * Called for each authentication. The provider should cache its token until the token
        * expires.

@@ -18,6 +18,7 @@ import { sendingContract } from './cases/producing/sending.contract.js';
 import { sharingContract } from './cases/groups/sharing.contract.js';
 import { startPolicyContract } from './cases/consuming/start-policy.contract.js';
 import { staticMembersContract } from './cases/groups/static-members.contract.js';
+import { leaseContract } from './cases/sessions/lease.contract.js';
 import { statusContract } from './cases/sessions/status.contract.js';
 import { takeoverContract } from './cases/groups/takeover.contract.js';
 import { transactionsContract } from './cases/producing/transactions.contract.js';
@@ -41,6 +42,7 @@ const sections: Readonly<Record<string, (suite: ContractSuite) => void>> = {
   'static members': staticMembersContract,
   'session expiry': takeoverContract,
   'session status': statusContract,
+  'session lease': leaseContract,
   sending: sendingContract,
   'choice of the partition': partitioningContract,
   'failed sends': sendFailuresContract,

@@ -192,6 +192,9 @@ export interface ConsumerSession {
   /**
    * Waits for records and returns at most `maxRecords`, grouped by partition and in offset order.
    * The record that reaches `maxBytes` (the size of keys, values and headers) is the last one.
+   * Returns no records if only offsets without records were read: aborted records, control records
+   * or compacted ones. `position` has then moved past them, and may be committed as soon as all
+   * earlier records are done.
    * Rejects with the signal's reason when it aborts, with ClosedError after `close`, and with the
    * session's error after a failure. Only one call at a time is allowed.
    */
@@ -241,6 +244,13 @@ export interface ConsumerSession {
   topicId(topic: string): string | null;
   readonly memberId: string;
   readonly generation: number;
+  /**
+   * Time of the monotonic clock until which the group cannot have given the partitions to another
+   * member. Each answer of the group extends it to a session timeout after its request. Later, as
+   * after a suspension of the process, no work may begin before the group has answered again.
+   * -Infinity while the session is not a member.
+   */
+  readonly leaseUntil: number;
 
   readonly status: SessionStatus;
   /** Adds a status listener. Returns the function that removes the listener. */

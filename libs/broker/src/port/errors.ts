@@ -121,8 +121,8 @@ export class InconsistentGroupProtocolError extends BrokerError {
 }
 
 /**
- * Another process with the same static member id took over the membership, so this member must
- * stop.
+ * The membership was taken over by another process with the same static member id, so this member
+ * must stop.
  */
 export class StaticMemberFencedError extends BrokerError {
   readonly code = 'STATIC_MEMBER_FENCED';

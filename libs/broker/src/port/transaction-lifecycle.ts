@@ -65,7 +65,7 @@ export class TransactionLifecycle implements Transaction {
   #isCommitUnknown = false;
 
   constructor(private readonly work: TransactionOperations) {
-    // Each step may add a listener, and Node.js reports more than ten listeners as a possible leak.
+    // Steps may add many listeners, and Node.js reports more than ten listeners as a possible leak.
     setMaxListeners(0, this.#aborted.signal);
   }
 

@@ -96,6 +96,14 @@ export class VirtualRuntime implements Runtime {
     this.#elapsed = until;
   }
 
+  /**
+   * Moves the clock without firing timers, as if the process had been suspended. Timers that became
+   * due fire with the next `advance`.
+   */
+  suspend(milliseconds: number): void {
+    this.#elapsed += milliseconds;
+  }
+
   /** Lets promises and deferred callbacks run several times, without moving the clock. */
   async settle(): Promise<void> {
     for (let turn = 0; turn < 5; turn++) {

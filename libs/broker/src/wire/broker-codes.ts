@@ -86,7 +86,7 @@ export type Reaction =
   | 'new-producer-id'
   /** A quick retry cannot help. Report the error in the status and retry slowly. */
   | 'slow-retry'
-  /** Another producer has taken over the transactional id. This producer must stop. */
+  /** The transactional id was taken over by another producer. This producer must stop. */
   | 'producer-fenced'
   /** The request of the caller is invalid or not allowed. */
   | 'refuse';

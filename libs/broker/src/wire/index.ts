@@ -1,4 +1,4 @@
-/** All network code that other folders use. Only this folder imports kafkajs. */
+/** The network code that other folders use. Only this folder imports kafkajs. */
 export * from './requests/admin-requests.js';
 export { type ApiRequest, kafkajsRequest, defineRequest } from './requests/api-request.js';
 export type { BearerToken } from './connection/oauth-bearer.js';

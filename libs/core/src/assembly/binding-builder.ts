@@ -80,7 +80,9 @@ export class BindingBuilder {
     });
   }
 
-  /** Pauses the binding without waiting, because the command waits for any other running command. */
+  /**
+   * Pauses the binding without waiting, because the command waits for any other running command.
+   */
   #pause({ name, cluster }: ResolvedBinding, exceptionClass: string): void {
     const note = { reason: `a record failed with ${exceptionClass}`, by: 'exception-routing' };
     this.lifecycle.addPause({ name, cluster }, 'routing', note).catch((failure: unknown) =>

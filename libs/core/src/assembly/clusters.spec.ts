@@ -14,7 +14,9 @@ import { Clusters } from './clusters.js';
 const quiet = (): void => undefined;
 const logger = { debug: quiet, info: quiet, warn: quiet, error: quiet };
 
-/** Creates the clusters of an application with one driver, and records the options of its producers. */
+/**
+ * Creates the clusters of an application with one driver, and records the options of its producers.
+ */
 function clustersWith(
   capabilities: Partial<BrokerDriver['capabilities']> = {},
   producer: Partial<ResolvedCluster['producer']> = {},

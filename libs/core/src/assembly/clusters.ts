@@ -7,7 +7,7 @@ import {
   type ProducerOptions,
   type ProducerSession,
 } from '@nest-event-bus/broker';
-import { kafkajs, type KafkajsOptions } from '@nest-event-bus/broker/kafkajs';
+import { kafkajs } from '@nest-event-bus/broker/kafkajs';
 import type { Runtime } from '@nest-event-bus/broker/runtime';
 import type { ResolvedCluster } from '../config/resolving/resolved-options.js';
 import { UnknownClusterException } from '../errors/container-errors.js';
@@ -89,7 +89,9 @@ export class Clusters {
     return this.#open(alias).driver;
   }
 
-  /** Returns the producer for all events that are published to this cluster. Created at first use. */
+  /**
+   * Returns the producer for all events that are published to this cluster. Created at first use.
+   */
   producer(alias: string): ProducerSession {
     const cluster = this.#open(alias);
     cluster.producer ??= cluster.driver.producer(generalOptions(cluster.settings));
@@ -162,7 +164,7 @@ export class Clusters {
       brokers: brokers ?? [],
       clientId,
       ssl,
-      sasl: sasl as KafkajsOptions['sasl'],
+      sasl,
       rackId,
       metadataMaxAgeMs,
       runtime: this.runtime,

@@ -176,7 +176,9 @@ export class EventBusKernel {
   }
 }
 
-/** Chooses a cluster for the error handler, because a record does not name the cluster it came from. */
+/**
+ * Chooses a cluster for the error handler, because a record does not name the cluster it came from.
+ */
 function clusterToWriteTo(aliases: readonly string[]): string {
   const [only = DEFAULT_CLUSTER, ...others] = aliases;
   if (others.length === 0) return only;

@@ -53,6 +53,7 @@ export const EVENTBUS_DEFAULTS = deepFreeze({
         initialBackoffMs: 100,
         multiplier: 2,
         maxBackoffMs: 2_000,
+        maxElapsedMs: 0,
         jitter: 'capped',
       },
       /** Default tiers, used only if no tiers are configured and the ordering is not STRICT. */

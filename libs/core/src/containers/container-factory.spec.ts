@@ -154,7 +154,9 @@ describe('the settings of a container', () => {
     'have the rebalance timeout %s',
     (_, sessionTimeoutMs, maxPollIntervalMs, heartbeatIntervalMs, drainTimeoutMs, expected) => {
       const configured = { sessionTimeoutMs, maxPollIntervalMs, heartbeatIntervalMs };
-      const options = mainConsumer(binding('orders', { ...configured, rebalance: { drainTimeoutMs } }));
+      const options = mainConsumer(
+        binding('orders', { ...configured, rebalance: { drainTimeoutMs } }),
+      );
       expect(options.rebalanceTimeoutMs).toBe(expected);
     },
   );

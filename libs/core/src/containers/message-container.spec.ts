@@ -70,7 +70,7 @@ describe('MessageContainer.start', () => {
     expect(sessions.all).toHaveLength(2);
   });
 
-  it('shows and logs a session that fails for good, although sessions never should', async () => {
+  it('shows and logs the error of a session whose start() rejects', async () => {
     const bus = containerWith(1, [{ joins: Promise.reject(new TypeError('a defect')) }]);
     await bus.container.start();
     await expect(bus.container.joined()).rejects.toThrow('a defect');

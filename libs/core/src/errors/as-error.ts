@@ -1,4 +1,7 @@
-/** Turns anything thrown into an Error. A proxy that throws when it is inspected counts as no Error, because the next reader would get its exception. */
+/**
+ * Turns anything thrown into an Error. A proxy that throws when it is inspected counts as no Error,
+ * because the next reader would get its exception.
+ */
 export function asError(thrown: unknown): Error {
   try {
     if (thrown instanceof Error) return thrown;

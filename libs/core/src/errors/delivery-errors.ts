@@ -25,7 +25,10 @@ export class DeliveryAbortedException extends EventBusException {
   }
 }
 
-/** The reason why a session leaves its group. The next owner of the partition delivers the record again. */
+/**
+ * The reason why a session leaves its group. The next owner of the partition delivers the record
+ * again.
+ */
 export class HandlerOverdueException extends EventBusException {
   readonly code = 'HANDLER_OVERDUE';
   readonly retriable = true;

@@ -29,7 +29,9 @@ interface DeserializationDetails extends ExceptionOptions {
   readonly reason?: string;
 }
 
-/** The bytes of a record do not have the format that the binding expects. Trying again cannot help. */
+/**
+ * The bytes of a record do not have the format that the binding expects. Trying again cannot help.
+ */
 export class DeserializationException extends EventBusException {
   readonly code = 'DESERIALIZATION';
   readonly retriable = false;

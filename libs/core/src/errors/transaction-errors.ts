@@ -1,6 +1,8 @@
 import { EventBusException, type ExceptionOptions } from './event-bus-exception.js';
 
-/** The records of a handler's transaction were not written, and the handled record is not committed. */
+/**
+ * The records of a handler's transaction were not written, and the handled record is not committed.
+ */
 export class TransactionException extends EventBusException {
   readonly code = 'TRANSACTION';
 

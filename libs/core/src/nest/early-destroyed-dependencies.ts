@@ -85,7 +85,7 @@ function destroyOrder(modules: readonly ModulePlace[]): ReadonlyMap<ModulePlace,
   return new Map(order.map((module, index) => [module, index]));
 }
 
-/** Places transient instances after the rest of their module, as Nest 11 destroys them. */
+/** Places transient instances after the other components of their module, as Nest 11 destroys them. */
 function stageOf(component: Component, order: ReadonlyMap<ModulePlace, number>): Stage {
   const { host, hierarchyLevel, isTransient } = component;
   const place = (host && order.get(host)) ?? Infinity;

@@ -102,7 +102,10 @@ export class EventBusBootstrap
     await this.kernel.closeClusters();
   }
 
-  /** Collects the errors of handlers, providers and options, so that one failed start reports all of them. */
+  /**
+   * Collects the errors of handlers, providers and options, so that one failed start reports all of
+   * them.
+   */
   #resolveOptions(discovered: Discovered): Resolved {
     const errors = new StartupErrors();
     errors.addProblems(discovered.problems);
@@ -115,11 +118,11 @@ export class EventBusBootstrap
     return { options: options!, parts };
   }
 
-  #resolve({ handlers }: Discovered, { naming }: OptionalProviders): ResolvedOptions {
+  #resolve({ handlers }: Discovered, { naming, classifier }: OptionalProviders): ResolvedOptions {
     const features = this.#instancesOf(FeatureBindings);
     for (const feature of features) feature.claim();
     return resolveOptions(this.options, {
-      ...(naming && { loaders: [{ defaults: { naming } }] }),
+      loaders: [{ defaults: { naming, classifier } }],
       features: features.map(({ options }) => ({ source: 'EventBusModule.forFeature', options })),
       handlers: handlers.map(({ binding, origin, form, properties }) => ({
         binding,

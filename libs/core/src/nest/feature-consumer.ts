@@ -37,7 +37,9 @@ export interface FeatureConsumer<Message = unknown> {
    * messages.
    */
   readonly message?: PayloadType<Message>;
-  /** The class of the handler. Nest creates it once or, if it is request-scoped, for each message. */
+  /**
+   * The class of the handler. Nest creates it once or, if it is request-scoped, for each message.
+   */
   readonly handler: Type<MessageHandler<NoInfer<Message>>>;
 }
 

@@ -55,7 +55,9 @@ function asJson(context: Context): string {
   }
 }
 
-/** Converts errors and bigints: JSON.stringify would write an error as {}, and throw for a bigint. */
+/**
+ * Converts errors and bigints: JSON.stringify would write an error as {}, and throw for a bigint.
+ */
 function asText(_key: string, value: unknown): unknown {
   if (value instanceof Error) return `${value.name}: ${value.message}`;
   return typeof value === 'bigint' ? value.toString() : value;

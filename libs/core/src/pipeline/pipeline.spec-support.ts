@@ -83,6 +83,7 @@ export function retryOf(
       initialBackoffMs: 100,
       multiplier: 2,
       maxBackoffMs: 2_000,
+      maxElapsedMs: 0,
       jitter: 'capped',
       ...tier0,
     },

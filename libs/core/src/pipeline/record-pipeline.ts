@@ -63,7 +63,7 @@ export interface RecordPipelineSteps {
   readonly handler: (preparation: Preparation, retry: RetryConfig) => PipelineStep;
 }
 
-/** Puts a step around the rest of the pipeline. */
+/** Creates a step around `next`, which contains all later steps of the pipeline. */
 export type StepAroundHandler = (next: PipelineStep, preparation: Preparation) => PipelineStep;
 
 /**

@@ -52,7 +52,14 @@ describe('fromProperties()', () => {
         sessionTimeoutMs: 36_000,
         heartbeatIntervalMs: 12_000,
         retry: {
-          tier0: { maxAttempts: 6, initialBackoffMs: 500, multiplier: 3, maxBackoffMs: 20_000 },
+          tier0: {
+            maxAttempts: 6,
+            initialBackoffMs: 500,
+            multiplier: 3,
+            maxBackoffMs: 20_000,
+            // The longest interval times the five attempts after the first call.
+            maxElapsedMs: 100_000,
+          },
           tiers: [{ delayMs: 500, maxAttempts: 5, topicSuffix: '-retry' }],
         },
       },

@@ -1,6 +1,11 @@
 import { EventBusProperties } from '../config/properties/event-bus-properties.js';
 import type { LoadedOptions, UnusedKey } from '../config/reading/loaded-options.js';
 import { below, Violations } from '../config/validation/violations.js';
+import {
+  durationComplaint,
+  LONGEST_DURATION_MS,
+  parseDuration,
+} from '../config/reading/duration.js';
 import { byField, canonicalKey, messagingField, type MessagingEntry } from './messaging-keys.js';
 import { MESSAGING_DEFAULTS, MessagingProperties } from './messaging-properties.js';
 import { OptionsBuilder } from './options-builder.js';
@@ -36,6 +41,7 @@ export function fromProperties(given: string | Readonly<Record<string, Scalar>>)
     .set(['defaults', 'preset'], 'brokers')
     .set(['defaults', 'groupId'], DEFAULT_GROUP_ID);
   const unused = entries.flatMap((entry) => applyEntry(entry, builder) ?? []);
+  addElapsedLimit(messaging, builder);
   addRetryTopic(messaging, builder, violations);
   violations.throwIfAny();
   return { source: SOURCE, options: builder.build(), unused };
@@ -93,6 +99,20 @@ function flagOf({ name, field, value }: MessagingEntry, violations: Violations):
 }
 
 /**
+ * S3 stops retrying after the longest interval times the attempts. The preset has the limit of the
+ * default values.
+ */
+function addElapsedLimit(messaging: MessagingEntries, builder: OptionsBuilder): void {
+  if (!messaging.has('retry.maxAttempts') && !messaging.has('retry.maxIntervalMs')) return;
+  const attempts = retryValue(messaging, 'maxAttempts');
+  const interval = retryValue(messaging, 'maxIntervalMs');
+  // A value that is no number or no duration is reported where it becomes an option.
+  if (!Number.isInteger(attempts) || durationComplaint(interval) !== undefined) return;
+  const limitMs = Math.min(parseDuration(interval) * Number(attempts), LONGEST_DURATION_MS);
+  if (limitMs >= 0) builder.set(['defaults', 'retry', 'tier0', 'maxElapsedMs'], limitMs);
+}
+
+/**
  * Adds one retry topic `{topic}-retry` if the file enables it explicitly. It has as many deliveries as
  * there are attempts, each after the initial interval, because S3 has no separate delay for that topic.
  * Left out, there is none: S3 creates these topics by default, but moves a failed record from the
@@ -115,7 +135,7 @@ function addRetryTopic(
 
 function retryValue(
   messaging: MessagingEntries,
-  key: 'initialIntervalMs' | 'maxAttempts',
+  key: 'initialIntervalMs' | 'maxIntervalMs' | 'maxAttempts',
 ): unknown {
   const given = messaging.get(`retry.${key}`);
   const shape = optionShape(MessagingProperties, ['retry', key]);

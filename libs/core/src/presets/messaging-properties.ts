@@ -78,6 +78,11 @@ export class MessagingRetryProperties {
   @IsDuration()
   readonly maxIntervalMs!: number;
 
+  /**
+   * Adds one retry topic `{topic}-retry` to each binding, if the file says `true`. It makes
+   * `maxAttempts` deliveries, each after `initialIntervalMs`. With `false`, and if the file says
+   * nothing, there is none: S3 creates its retry topics by default, but writes nothing to them.
+   */
   @IsFlag()
   readonly retryTopicsEnabled!: boolean;
 }

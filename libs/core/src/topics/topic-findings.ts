@@ -58,7 +58,10 @@ function missingTopics(
 const remedy = ({ role }: NeededTopic): string =>
   role === 'retry' ? 'correct retry.tiers' : 'correct dlt.topic or dlt.topicSuffix';
 
-/** Warns of a retention that may delete a record before its delay is over, so that it is never retried. */
+/**
+ * Warns of a retention that may delete a record before its delay is over, so that it is never
+ * retried.
+ */
 function shortRetention(
   { name, retry }: TopicUser,
   configs: ReadonlyMap<string, TopicConfig>,

@@ -16,7 +16,10 @@ export interface TopicUser extends ResolvedBinding {
   readonly isOnlyPublished?: boolean;
 }
 
-/** Returns the main topic first, because retry and dead-letter topics get as many partitions as it has. */
+/**
+ * Returns the main topic first, because retry and dead-letter topics get as many partitions as it
+ * has.
+ */
 export function neededTopics({
   topic,
   retry,

@@ -11,12 +11,12 @@ type Topics = Pick<AdminSession, 'topics' | 'createTopics'>;
 
 const DAY_MS = 86_400_000;
 
-/** What the start of a binding does about a topic that is missing. */
+/** Action for a missing topic at the start of a binding. */
 type MissingTopicAction = 'create' | 'warn' | 'ignore';
 
 /**
- * Decides by `provisioning`: 'create' creates the missing topics, 'verify' warns about them, and 'none'
- * ignores them, apart from a dead-letter topic with `dlt.verifyTopic`.
+ * Returns the action that `provisioning` defines: 'create' creates missing topics, 'verify' warns
+ * about them, and 'none' ignores them, except a dead-letter topic with `dlt.verifyTopic`.
  */
 export function actionForMissingTopic(
   { provisioning, dlt }: TopicUser,
@@ -38,8 +38,8 @@ export function createsTopics(binding: TopicUser): boolean {
 }
 
 /**
- * Returns the retry and dead-letter topics whose absence is not ignored. A topic that should have been
- * created is among them, because the cluster may have refused that.
+ * Returns the retry and dead-letter topics for which a warning is logged if they are missing. With
+ * 'create' they are included, because the cluster may have refused to create them.
  */
 export function checkedTopics(binding: TopicUser): readonly NeededTopic[] {
   return neededTopics(binding).filter(
@@ -47,7 +47,10 @@ export function checkedTopics(binding: TopicUser): readonly NeededTopic[] {
   );
 }
 
-/** Creates the missing topics of a binding with `provisioning: 'create'`. Existing topics are not changed. */
+/**
+ * Creates the missing topics of a binding with `provisioning: 'create'`. Existing topics are not
+ * changed.
+ */
 export class TopicProvisioner {
   constructor(private readonly logger: DriverLogger) {}
 
@@ -94,8 +97,9 @@ async function describe(
 }
 
 /**
- * Describes a topic to create. Without a configured number, a retry or dead-letter topic gets as many
- * partitions as the main topic has: `sourcePartitions`. The broker chooses those of the main topic.
+ * Describes a topic to create. If no number of partitions is configured, a retry or dead-letter
+ * topic gets as many as the main topic (`sourcePartitions`), and the broker decides for the main
+ * topic.
  */
 function newTopic(
   { name, role }: NeededTopic,

@@ -80,7 +80,7 @@ const start = () =>
   });
 
 describe('Sample bindings in one application', () => {
-  it('each read their own topic after the start', async () => {
+  it('read their own topics after the start', async () => {
     const application = await start();
     await testBus.write(
       'orders.events',

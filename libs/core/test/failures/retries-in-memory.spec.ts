@@ -107,7 +107,7 @@ describe('A failing handler', () => {
     await testBus.startHandler({
       retry: {
         mode: 'in-line',
-        tier0: { maxAttempts: 2, initialBackoffMs: 1, multiplier: 1, maxBackoffMs: 1 },
+        tier0: { maxAttempts: 3, initialBackoffMs: 1, multiplier: 1, maxBackoffMs: 1 },
         retryableExceptions: [Error],
         nonRetryableExceptions: [TypeError],
       },

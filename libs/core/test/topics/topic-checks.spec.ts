@@ -57,6 +57,7 @@ describe('A binding that starts', () => {
   it('causes no warning about a dead-letter topic that exists', async () => {
     await testBus.topic('orders.graveyard');
     await testBus.startOrders([Handlers], {
+      provisioning: 'none',
       dlt: { verifyTopic: true, topic: 'orders.graveyard' },
     });
     expect(warnings('dead-letter')).toEqual([]);
@@ -108,7 +109,7 @@ describe('Retry and dead-letter topics', () => {
   const create = async (name: string, config: Record<string, string> = {}): Promise<void> => {
     await testBus.done(testBus.outside.admin().createTopics([{ name, partitions: 1, config }]));
   };
-  const TIER = { retry: { tiers: [{ delayMs: '2h', multiplier: 2, maxAttempts: 3 }] } };
+  const TIER = { retry: { tiers: [{ delayMs: '1h', multiplier: 2, maxDelayMs: '2h' }] } };
   const startWith = async (
     configs: Record<'orders' | 'orders.retry-1' | 'orders.DLT', Record<string, string>>,
     properties: object = TIER,

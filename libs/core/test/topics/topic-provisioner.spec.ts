@@ -82,14 +82,15 @@ describe("A binding with provisioning: 'create'", () => {
       retry: { tiers: [{ delayMs: 1_000 }] },
       topics: {
         partitions: 4,
-        retentionDays: 7,
+        // Not the seven days of the broker's default.
+        retentionDays: 5,
         replicationFactor: 1,
         retry: { partitions: 1, retentionDays: 1 },
         dlt: { partitions: 2, retentionDays: 30 },
       },
     });
     expect(await partitions()).toEqual({ orders: 4, 'orders.retry-1': 1, 'orders.DLT': 2 });
-    expect(await retention('orders')).toBe(String(7 * 86_400_000));
+    expect(await retention('orders')).toBe(String(5 * 86_400_000));
     expect(await retention('orders.retry-1')).toBe(String(86_400_000));
     expect(await retention('orders.DLT')).toBe(String(30 * 86_400_000));
   });

@@ -16,7 +16,7 @@ const MAX_QUEUED_BYTES = 256 * 1024;
 const THROTTLE_STEP_SECONDS = 0.02;
 
 /**
- * One direction of a connection. Reads bytes from one socket and forwards, delays or drops them, as
+ * A direction of a connection. Reads bytes from one socket and forwards, delays or drops them, as
  * the mode of its control says.
  */
 export class ByteFlow {

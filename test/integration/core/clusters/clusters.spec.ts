@@ -109,7 +109,8 @@ describeWithKafka('The clusters of an application', (kafka) => {
   );
 
   it('fail with the reason if the broker does not support their sasl mechanism, and log no password', async () => {
-    const sasl = { mechanism: 'scram-sha-512', username: 'anna', password: 'hunter2-secret' };
+    const password = 'hunter2-secret';
+    const sasl = { mechanism: 'scram-sha-512', username: 'anna', password } as const;
     said.length = 0;
     const application = await startWith({ brokers: kafka.brokers, sasl }, kafka.unique('shop'));
     const health = () => application.get(EventBusConnector).health();

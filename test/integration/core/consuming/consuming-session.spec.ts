@@ -48,6 +48,21 @@ class SessionScenario {
     await producer.close();
   }
 
+  /** Writes records in a transaction that is aborted. */
+  async writeAborted(count: number, partition = 0): Promise<void> {
+    const producer = this.#driver.producer({ transactionalId: unique('aborted') });
+    const transaction = await producer.transaction();
+    await transaction.send(upTo(count).map(() => ({ topic: this.topic, partition, value: 'no' })));
+    await transaction.abort();
+    await producer.close();
+  }
+
+  async lag(partition = 0): Promise<number> {
+    const watermarks = await this.#driver.admin().watermarks(this.topic);
+    const end = watermarks.find((each) => each.partition === partition)?.high ?? 0;
+    return end - ((await this.committed(partition)) ?? 0);
+  }
+
   async start(
     brokers: readonly string[],
     handle: (delivery: Delivery) => Outcome | Promise<Outcome>,
@@ -147,6 +162,19 @@ describeWithKafka('A consuming session on a real broker', ({ brokers }) => {
   });
 
   afterEach(() => scenario.end());
+
+  it('commits a trailing aborted transaction, so that the lag is 0 with nothing left to do', async () => {
+    await scenario.createTopic(1);
+    await scenario.write(3);
+    const running = await scenario.start(brokers, () => succeeded);
+    await scenario.hasCommitted(3);
+    await scenario.writeAborted(2);
+    await scenario.hasCommitted(6);
+    expect(await scenario.lag()).toBe(0);
+    expect(running.offsets[0]).toEqual([0, 1, 2]);
+    await scenario.write(1);
+    await scenario.hasCommitted(7);
+  });
 
   it.each(['MANUAL', 'MANUAL_IMMEDIATE'] as const)(
     'delivers each record once and in order, and commits it (%s)',

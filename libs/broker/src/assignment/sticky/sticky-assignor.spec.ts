@@ -141,7 +141,7 @@ describe('StickyAssignor with a partition that two members claim', () => {
     generation,
   });
 
-  it('keeps it at the member that claims it in the higher generation', () => {
+  it('keeps the partition at the member that claims it in the higher generation', () => {
     const members = [
       member('a', topics, claim('t-0', 3)),
       member('b', topics, claim('t-0 t-1', 2)),
@@ -151,7 +151,7 @@ describe('StickyAssignor with a partition that two members claim', () => {
     expect(shown(assign(other, { t: 2 }))).toEqual({ a: 't-1', b: 't-0' });
   });
 
-  it('treats it as new if two members claim it in the same generation, even if an older claim exists', () => {
+  it('treats the partition as new if two members claim it in the same generation, even if an older claim exists', () => {
     const members = [
       member('a', topics, claim('t-2 t-3', 5)),
       member('b', topics, claim('t-0 t-2', 5)),
@@ -258,7 +258,7 @@ describe('StickyAssignor with equal subscriptions', () => {
     );
   });
 
-  it('moves only the partitions of the member that left when a member leaves', () => {
+  it('moves only the partitions of a member that leaves', () => {
     fc.assert(
       fc.property(fc.integer({ min: 2, max: 15 }), fc.nat(), (size, leaver) => {
         const members = group(size);

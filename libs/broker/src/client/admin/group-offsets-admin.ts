@@ -105,7 +105,8 @@ async function partitionError(
   { topic, partition, code }: PartitionCode,
   doing: string,
 ): Promise<BrokerError> {
-  // This code means an unknown topic or an unknown partition. The metadata show which of the two.
+  // UNKNOWN_TOPIC_OR_PARTITION means an unknown topic or an unknown partition. The metadata show
+  // which of the two.
   if (code === UNKNOWN_TOPIC_OR_PARTITION) await requirePartition(call, topic, partition);
   const advice =
     code === GROUP_SUBSCRIBED_TO_TOPIC

@@ -62,7 +62,7 @@ async function offsetsOf(
     call.cluster,
     partitions.map(({ partition }) => ({ topic, partition, timestamp })),
     {
-      // With read_uncommitted, LATEST is the high watermark, which includes the records of open
+      // LATEST is the high watermark with read_uncommitted, and includes the records of open
       // transactions.
       isolation: 'read_uncommitted',
       signal: call.signal,

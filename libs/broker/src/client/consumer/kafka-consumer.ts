@@ -160,6 +160,10 @@ export class KafkaConsumer implements ConsumerSession {
     return this.#membership.snapshot.generation;
   }
 
+  get leaseUntil(): number {
+    return this.#membership.leaseUntil;
+  }
+
   get status(): SessionStatus {
     return this.#status.status;
   }

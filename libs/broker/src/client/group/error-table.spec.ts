@@ -26,7 +26,7 @@ const codes = [...brokerCodes.values()]
 describe.each(['join', 'sync'] as const)(
   'ClassicMembership, for each error code of a %s',
   (step) => {
-    it.each(codes)('either retries or fails visibly on code %i %s', async (errorCode) => {
+    it.each(codes)('retries or fails visibly on code %i %s', async (errorCode) => {
       const member = new MemberUnderTest();
       const { cluster } = member;
       if (step === 'join') cluster.always('JoinGroup', refusedJoin(errorCode, 'me'));

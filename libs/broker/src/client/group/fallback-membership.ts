@@ -21,6 +21,10 @@ export class FallbackMembership implements Membership {
     return this.#current.snapshot;
   }
 
+  get leaseUntil(): number {
+    return this.#current.leaseUntil;
+  }
+
   get assignment(): readonly TopicPartition[] {
     return this.#current.assignment;
   }

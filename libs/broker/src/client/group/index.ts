@@ -1,4 +1,4 @@
-/** All code that sends requests to the group coordinator. */
+/** The code that sends requests to the group coordinator. */
 export { ClassicMembership, type ClassicMembershipOptions } from './classic/classic-membership.js';
 export { GroupCoordinator, type CoordinatorAnswer } from './group-coordinator.js';
 export { groupChannel, joinChannel } from './group-channels.js';

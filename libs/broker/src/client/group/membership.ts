@@ -46,6 +46,8 @@ export interface Membership {
   /** Starts the membership, which then runs until `close`. Never throws. */
   start(): void;
   readonly snapshot: MemberSnapshot;
+  /** The end of the lease. See `ConsumerSession.leaseUntil`. */
+  readonly leaseUntil: number;
   /** The owned partitions. Empty during a join in the eager protocol. */
   readonly assignment: readonly TopicPartition[];
   /**

@@ -97,14 +97,16 @@ describe('producer stamp (producer id, epoch and sequence) of a batch', () => {
     const { cluster } = checkedCluster((attempt) => (attempt === 1 ? { fails: cut() } : {}));
     const producer = producerOn(cluster);
     const abort = new AbortController();
-    const leaver = failureOf(producer.send([ordersRecord(0, 'leaver')], { signal: abort.signal }));
-    const stayer = producer.send([ordersRecord(0, 'stayer')]);
+    const aborted = failureOf(
+      producer.send([ordersRecord(0, 'aborted')], { signal: abort.signal }),
+    );
+    const kept = producer.send([ordersRecord(0, 'kept')]);
     await cluster.runtime.settle();
     abort.abort();
     await cluster.runtime.advance(1_000);
-    expect(states(await leaver)).toEqual(['unknown']);
-    expect(await stayer).toMatchObject([{ offset: 1 }]);
-    expect(cluster.log('orders', 0)).toEqual(['leaver', 'stayer']);
+    expect(states(await aborted)).toEqual(['unknown']);
+    expect(await kept).toMatchObject([{ offset: 1 }]);
+    expect(cluster.log('orders', 0)).toEqual(['aborted', 'kept']);
     await producer.close();
   });
 });
@@ -239,7 +241,7 @@ describe.each([
   [47, 'INVALID_PRODUCER_EPOCH', 'id2 e0'],
   [90, 'PRODUCER_FENCED', 'id2 e0'],
 ])('code %i %s', (code, _, identity) => {
-  it('makes a batch that was certainly not written be sent again, with a new sequence number', async () => {
+  it('causes a batch that was certainly not written to be sent again, with a new sequence number', async () => {
     const lines: LoggedLine[] = [];
     const { cluster } = checkedCluster((attempt) =>
       attempt === 2 ? { on: () => ({ code }) } : {},

@@ -145,8 +145,8 @@ export class Sender {
       const answer = answers.find(
         (candidate) => candidate.partition === partition && candidate.topic === topic,
       );
-      // All callers may have aborted before the request was sent. Records that were added later are
-      // not in the request.
+      // The callers may all have aborted before the request was sent. Records that were added later
+      // are not in the request.
       if (head?.stage !== 'in-flight') this.#continueWith(queue);
       else this.#apply(queue, head, produceResultOf(answer, topic, partition));
     }

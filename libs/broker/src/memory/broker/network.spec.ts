@@ -165,7 +165,7 @@ describe('a fault of the memory broker', () => {
     [{ topic: 'b', partition: 1 }, true],
     [{ topic: 'a', partition: 1 }, false],
     [{ topic: 'c' }, false],
-  ])('with filter %j matches the request: %s', async (match, isMet) => {
+  ])('matches the request, with filter %j: %s', async (match, isMet) => {
     const { runtime, faults, call } = setUp();
     faults.refuse(match, new Error('met'));
     const seen = call({ partitions });

@@ -42,7 +42,7 @@ export class LeaderEpochHistory {
   append(position: number, records: readonly BrokerRecord[], epoch: number): void {
     const first = records[0];
     let next = position;
-    // All records of a batch have the same epoch, which rarely differs from the previous one.
+    // Records of a batch have the same epoch, which rarely differs from the previous one.
     if (first && (first.leaderEpoch !== this.last || records.at(-1)?.leaderEpoch !== this.last))
       for (const record of records) {
         this.#add(record.leaderEpoch, next);

@@ -102,7 +102,7 @@ function readAll(batch: Buffer, fetchOffset: number, step = 1000) {
   }));
 }
 
-describe('record batch round trips', () => {
+describe('record batches that one implementation writes and another reads', () => {
   it('RecordBatchReader reads what RecordBatchWriter wrote, for any number of records per call', () => {
     const offset = fc.oneof(fc.nat(), fc.integer({ min: 2 ** 50, max: 2 ** 53 - 100 }));
     fc.assert(

@@ -53,7 +53,7 @@ function isFramed(block: Uint8Array, at: number): boolean {
 function inflateFrames(block: Uint8Array, output: InflatedBytes): void {
   const view = new DataView(block.buffer, block.byteOffset, block.length);
   for (let at = 0; at < block.length;) {
-    // Each of several concatenated streams has its own header.
+    // Concatenated streams each have their own header.
     if (isFramed(block, at)) at += HEADER.length;
     if (at === block.length) return;
     if (at + LENGTH_BYTES > block.length)

@@ -158,8 +158,8 @@ export class Connection {
     this.#inner.requestQueue.rejectAll(this.#failure);
     this.#inner.requestQueue.destroy();
     this.#inner.connectionStatus = 'disconnected';
-    // With an error, kafkajs cancels its connect timeout. Otherwise the timeout would keep the
-    // process alive.
+    // The error makes kafkajs cancel its connect timeout, which would otherwise keep the process
+    // alive.
     this.#inner.socket?.destroy(this.#failure);
     this.#ended.abort(this.#failure);
     for (const listener of this.#onClosed) listener(this.#failure);

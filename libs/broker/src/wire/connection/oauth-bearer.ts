@@ -27,7 +27,10 @@ export interface SaslSettings {
   readonly authenticationProvider?: unknown;
 }
 
-/** Replaces kafkajs's OAUTHBEARER provider by our own, unless the user has a custom provider. */
+/**
+ * Replaces the OAUTHBEARER provider of kafkajs by the one of this library, unless the user has set
+ * a custom provider.
+ */
 export function saslForKafkajs(sasl: SaslSettings): SaslSettings {
   const { mechanism, oauthBearerProvider, authenticationProvider } = sasl;
   if (authenticationProvider !== undefined || mechanism.toUpperCase() !== 'OAUTHBEARER')

@@ -31,8 +31,8 @@ export class Reauthentication {
   }
 
   async perform(): Promise<void> {
-    // Without this line kafkajs would skip the renewal, because the current authentication is still
-    // valid.
+    // Setting null makes kafkajs authenticate again. It would otherwise skip the renewal, because
+    // the current authentication is still valid.
     this.inner.authenticatedAt = null;
     try {
       await this.inner.authenticate();

@@ -16,7 +16,7 @@ export interface ConsumerMember {
 }
 
 /**
- * All fields of a member. The response to a heartbeat with all fields contains the whole
+ * The fields of a member. The response to a heartbeat with all fields contains the whole
  * assignment, which other responses may omit.
  */
 export interface ConsumerHeartbeatFields {

@@ -44,7 +44,7 @@ export interface FetchResponse {
   readonly partitions: readonly FetchedPartition[];
 }
 
-/** No fetch session is used, so a paused partition is simply left out of the next request. */
+/** Fetch sessions are not used, so a paused partition is simply left out of the next request. */
 const NO_SESSION = { id: 0, epoch: -1 };
 const BY_TOPIC_ID = 13;
 

@@ -8,9 +8,11 @@ import { IsDuration, IsFlag, IsPercentage, IsWholeNumber } from './property-deco
  */
 export class CircuitBreakerProperties {
   /**
-   * Switches the circuit breaker on.
+   * Switches the circuit breaker on. It is on as soon as the options, a loader, a decorator or
+   * `defaults` contain a section `circuitBreaker`. An explicit `false` wins. The values of a preset
+   * switch nothing on, unless it sets `enabled`.
    *
-   * @defaultValue `false`
+   * @defaultValue `false`; `true` with a section `circuitBreaker`
    */
   @IsFlag()
   enabled?: boolean;

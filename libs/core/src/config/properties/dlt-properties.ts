@@ -96,7 +96,8 @@ export class DltProperties {
   headerProfile?: readonly HeaderProfileName[];
 
   /**
-   * Limits how long a `DltHandler` or `DltAlert` may take. A result after this time is ignored.
+   * Limits how long a `DltHandler` or `DltAlert` may take. A result after this time is ignored. The
+   * option is refused without a `strategy` that calls one.
    *
    * @defaultValue `10000`
    */
@@ -134,8 +135,8 @@ export class DltProperties {
   publishTimeoutMs?: Duration;
 
   /**
-   * Checks at start that the dead-letter topic exists, and logs a warning if it does not, also with
-   * `provisioning: 'none'`.
+   * Checks at start that the dead-letter topic exists, and logs a warning if it does not. It is for
+   * `provisioning: 'none'`, because the other values check it anyway.
    *
    * @defaultValue `false`
    */

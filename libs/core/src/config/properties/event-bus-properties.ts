@@ -1,4 +1,6 @@
+import type { ConnectionOptions as TlsOptions } from 'node:tls';
 import type { BrokerDriver, Compression } from '@nest-event-bus/broker';
+import type { SaslOptions } from '@nest-event-bus/broker/kafkajs';
 import type { Runtime } from '@nest-event-bus/broker/runtime';
 import type { ByBinding } from '../../model/states/event-bus-bindings.js';
 import type { Duration } from '../reading/duration.js';
@@ -16,6 +18,7 @@ import {
   IsTextOrTexts,
   IsWholeNumber,
 } from './property-decorators.js';
+import { SASL_KEYS, TLS_KEYS } from './security-keys.js';
 import { BindingDefaults, TopicBindingProperties } from './topic-binding-properties.js';
 
 export { BindingDefaults };
@@ -112,17 +115,17 @@ export class ClusterProperties {
   clientId?: string;
 
   /**
-   * Switches TLS on: `true`, or the options of `node:tls`. The value is never repeated in an error
-   * or a log line.
+   * Switches TLS on: `true`, or the options of `tls.connect` in `node:tls`. An unknown key is
+   * refused. The value is never repeated in an error or a log line.
    *
    * @defaultValue `false`
    */
   @IsReference(
     'true, false or the options of node:tls',
     (value) => typeof value === 'boolean' || isObject(value),
-    { secret: true },
+    { secret: true, knownKeys: TLS_KEYS },
   )
-  ssl?: boolean | object;
+  ssl?: boolean | TlsOptions;
 
   /**
    * Sets the SASL mechanism and its credentials, such as
@@ -134,9 +137,9 @@ export class ClusterProperties {
   @IsReference(
     "an object with a mechanism, such as { mechanism: 'plain', username, password }",
     (value) => isObject(value) && 'mechanism' in value && typeof value.mechanism === 'string',
-    { secret: true },
+    { secret: true, knownKeys: SASL_KEYS },
   )
-  sasl?: object;
+  sasl?: SaslOptions;
 
   /**
    * Names the rack of this process, like the broker setting `broker.rack`. Records are read from a

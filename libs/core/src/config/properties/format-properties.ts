@@ -172,6 +172,7 @@ export class SchemaRegistryProperties {
 export class SchemaVersionProperties {
   /**
    * Names the header with the schema version. A name that begins with `$.` is a field of the value.
+   * It is refused without `supported`.
    *
    * @defaultValue `'schema-version'`
    */

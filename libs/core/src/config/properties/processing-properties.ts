@@ -25,7 +25,8 @@ export class ProcessingProperties {
 export class CommitProperties {
   /**
    * Delivers the next record only after the finished records are committed. With `processing.by:
-   * 'key'` only records of the same key wait. It is refused with `'none'`.
+   * 'key'` only records of the same key wait. It is refused with `'none'`. Transactions commit like
+   * that anyway.
    *
    * @defaultValue `false`
    */

@@ -44,6 +44,8 @@ export interface PropertyShape {
   readonly type?: () => PropertiesClass;
   /** True if the value must not appear in messages. */
   readonly secret?: boolean;
+  /** Keys that a referenced object may have. If absent, the keys are not checked. */
+  readonly knownKeys?: readonly string[];
   /** Converts a reference before it is stored. If absent, the reference is stored unchanged. */
   readonly kept?: (value: unknown) => unknown;
 }
@@ -222,11 +224,14 @@ function suggestionFor(value: unknown, choices: readonly (string | boolean)[]): 
   return nearest ? `Did you mean '${nearest}'?` : '';
 }
 
-/** Accepts a value that is used by reference: it is not copied, frozen or inspected. */
+/**
+ * Accepts a value that is used by reference: it is not copied or frozen. Only its keys are checked,
+ * if they are known.
+ */
 export function IsReference(
   expectation: string,
   accepts: (value: unknown) => boolean,
-  { secret = false, kept }: Pick<PropertyShape, 'secret' | 'kept'> = {},
+  { secret = false, kept, knownKeys }: Pick<PropertyShape, 'secret' | 'kept' | 'knownKeys'> = {},
 ): PropertyDecorator {
   return Property({
     kind: 'reference',
@@ -235,6 +240,7 @@ export function IsReference(
     complaint: secret ? mustBeSecretly(expectation) : mustBe(expectation),
     secret,
     kept,
+    knownKeys,
   });
 }
 

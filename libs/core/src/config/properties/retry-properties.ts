@@ -52,6 +52,15 @@ export class Tier0Properties {
   maxBackoffMs?: Duration;
 
   /**
+   * Limits the time from the first failed call to the next one, with waits and handler calls. A
+   * record whose next call would begin later gets no further call in this topic. 0 means no limit.
+   *
+   * @defaultValue `0`; `90000` with preset `brokers`
+   */
+  @IsDuration()
+  maxElapsedMs?: Duration;
+
+  /**
    * Shortens each wait by a random part of at most half of it, so that many clients do not call at
    * the same moment. `'none'` switches that off.
    *
@@ -164,7 +173,8 @@ export class RetryProperties {
   mode?: 'in-line' | 'seek';
 
   /**
-   * Decides where a record goes if its next wait does not fit into `maxPollIntervalMs`.
+   * Decides where a record goes if its next wait does not fit into `maxPollIntervalMs`. It is for
+   * mode `'in-line'` and a binding with retry topics.
    *
    * @defaultValue `'DLT'`
    */

@@ -38,7 +38,8 @@ import { TopicsProperties } from './topics-properties.js';
 export class RebalanceProperties {
   /**
    * Limits how long running handlers may continue after their partition was revoked. After that
-   * time their abort signals fire, and the new owner gets their records.
+   * time their abort signals fire, and the new owner gets their records. It must not exceed
+   * `maxPollIntervalMs`.
    *
    * @defaultValue `10000`
    */
@@ -132,7 +133,7 @@ export class BindingDefaults extends FormatProperties {
 
   /**
    * Sets after which time a running handler counts as stuck. The log then names its record, and
-   * health is DEGRADED.
+   * health is DEGRADED. It must be less than `maxPollIntervalMs`.
    *
    * @defaultValue `300000`
    */

@@ -154,6 +154,11 @@ describe('A preset', () => {
     expect(resolvedOrders({ preset: 'brokers', typedJson: own }).typedJson).toEqual(own);
   });
 
+  it("'brokers' stops retrying after 90 s", () => {
+    expect(resolvedOrders({ preset: 'brokers' }).retry.tier0.maxElapsedMs).toBe(90_000);
+    expect(resolvedOrders({ preset: 'strategy' }).retry.tier0.maxElapsedMs).toBe(0);
+  });
+
   it("'brokers' never retries programming errors, by name or by predicate", () => {
     expect(resolvedOrders({ preset: 'brokers' }).retry.nonRetryableExceptions).toEqual([
       'IllegalArgumentException',

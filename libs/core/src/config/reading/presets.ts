@@ -74,14 +74,14 @@ export const PRESETS: Readonly<Record<PresetName, Preset>> = deepFreeze({
       heartbeatIntervalMs: 10_000,
       offsetReset: 'earliest',
       retry: {
-        // The earlier system S3 also stops retrying after maxIntervalMs x maxAttempts. Three delays
-        // of at most maxIntervalMs never take longer, so maxAttempts always ends the retries first.
         mode: 'seek',
         tier0: {
           maxAttempts: 4,
           initialBackoffMs: 1_000,
           multiplier: 2,
           maxBackoffMs: 30_000,
+          // S3 stops after maxIntervalMs x its three attempts, even if attempts are left.
+          maxElapsedMs: 90_000,
           jitter: 'none',
         },
         tiers: [],

@@ -97,6 +97,7 @@ function copyValue(shape: PropertyShape, value: unknown, path: string, reading: 
     case 'matcher':
     case 'matchers':
       rejectForbiddenKeys(value, path, reading.violations);
+      rejectUnknownKeys(value, shape.knownKeys, path, reading.violations);
       return reading.byReference.takeOut(value);
     case 'text':
     case 'texts':
@@ -137,6 +138,19 @@ function rejectForbiddenKeys(
     const at = below(path, key);
     if (isForbiddenKey(key)) reportForbidden(at, key, violations);
     else rejectForbiddenKeys(inner, at, violations, seen);
+  }
+}
+
+function rejectUnknownKeys(
+  value: unknown,
+  known: PropertyShape['knownKeys'],
+  path: string,
+  violations: Violations,
+): void {
+  if (!known || typeof value !== 'object' || value === null || Array.isArray(value)) return;
+  for (const key of Object.keys(value)) {
+    if (known.includes(key) || isForbiddenKey(key)) continue;
+    reportUnknown(below(path, key), key, known, violations);
   }
 }
 

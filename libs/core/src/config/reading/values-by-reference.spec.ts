@@ -35,7 +35,8 @@ describe('An object of the caller', () => {
   it('is passed by reference, not copied, if it contains TLS or SASL settings', () => {
     const ca = Buffer.from('certificate');
     const ssl = { ca: [ca], checkServerIdentity: () => undefined };
-    const sasl = { mechanism: 'oauthbearer', oauthBearerProvider: async () => ({ value: 't' }) };
+    const oauthBearerProvider = async () => ({ value: 't' });
+    const sasl = { mechanism: 'oauthbearer', oauthBearerProvider } as const;
     const given = { clusters: { default: { brokers: ['a:1'], ssl, sasl } } };
     const { clusters } = resolveOptions(given);
     expect(clusters['default']?.ssl).toBe(ssl);

@@ -73,6 +73,7 @@ describe('The layers of a binding', () => {
       initialBackoffMs: 300,
       multiplier: 2,
       maxBackoffMs: 2_000,
+      maxElapsedMs: 0,
       jitter: 'capped',
     });
     expect(binding.retry.tiers.map(({ delayMs }) => delayMs)).toEqual([2_000]);

@@ -52,6 +52,7 @@ const NOTIFICATIONS: ResolvedBinding = {
       initialBackoffMs: 100,
       multiplier: 2,
       maxBackoffMs: 2_000,
+      maxElapsedMs: 0,
       jitter: 'capped',
     },
     tiers: [
@@ -151,6 +152,7 @@ describe('resolveOptions() with the sample bindings', () => {
           initialBackoffMs: 100,
           multiplier: 2,
           maxBackoffMs: 2_000,
+          maxElapsedMs: 0,
           jitter: 'capped',
         },
         tiers: [
@@ -194,6 +196,7 @@ describe('resolveOptions() with the sample bindings', () => {
           initialBackoffMs: 200,
           multiplier: 2,
           maxBackoffMs: 2_000,
+          maxElapsedMs: 0,
           jitter: 'capped',
         },
         tiers: [],

@@ -97,8 +97,9 @@ export function draftBinding(
     ),
   );
   const preset = presetOf([...own, ...context.defaults]);
+  const application = [...own, ...context.defaults];
   const ordered = allLayers(own, {
-    defaults: context.defaults,
+    defaults: [...context.defaults, ...configuredCircuitBreaker(application)],
     preset: presetLayer(preset),
     library: LIBRARY,
   });
@@ -145,6 +146,23 @@ const presetLayer = (preset: PresetName): Layer => ({
   path: `PRESETS.${preset}`,
   values: { ...PRESETS[preset].binding },
 });
+
+/**
+ * Switches the circuit breaker on for an application that configures it. The layer ranks below the
+ * application, so that an explicit `enabled` wins, and above the preset, whose own values switch
+ * nothing on.
+ */
+function configuredCircuitBreaker(application: readonly Layer[]): readonly Layer[] {
+  const layer = application.find(({ values }) => values['circuitBreaker'] !== undefined);
+  if (!layer) return [];
+  return [
+    {
+      source: `circuitBreaker in ${layer.source}`,
+      path: below(layer.path, 'circuitBreaker'),
+      values: { circuitBreaker: { enabled: true } },
+    },
+  ];
+}
 
 function requireKeys(
   { values }: Merged,

@@ -1,3 +1,5 @@
+import { createSecureContext } from 'node:tls';
+import type { ClusterProperties } from '../properties/event-bus-properties.js';
 import { memory } from '@nest-event-bus/broker/memory';
 import { VirtualRuntime } from '@nest-event-bus/broker/runtime';
 import { complaintsOf } from '../configuration.spec-support.js';
@@ -38,7 +40,7 @@ describe('A cluster', () => {
         default: { clientId: 'shop', ssl: true },
         eu: {
           brokers: '[::1]:9092',
-          sasl: { mechanism: 'plain' },
+          sasl: { mechanism: 'plain', username: 'me', password: 'secret' },
           rackId: 'r1',
           metadataMaxAgeMs: '3s',
         },
@@ -104,6 +106,14 @@ describe('A cluster', () => {
       "REFERENCE clusters.eu.sasl: must be an object with a mechanism, such as { mechanism: 'plain', username, password }; got a text.",
     ],
     [
+      { clusters: { eu: { brokers: 'b:1', ssl: { cert: 'c', passphrse: 'secret' } } } },
+      "UNKNOWN_KEY clusters.eu.ssl.passphrse: there is no option 'passphrse' here. Did you mean 'passphrase'?",
+    ],
+    [
+      { clusters: { eu: { brokers: 'b:1', sasl: { mechanism: 'plain', user: 'secret' } } } },
+      "UNKNOWN_KEY clusters.eu.sasl.user: there is no option 'user' here. Known are: mechanism, username, password, oauthBearerProvider, authenticationProvider.",
+    ],
+    [
       { brokers: 'a:1', clusters: { default: { producer: { bufferBytes: 1_000 } } } },
       'PRODUCER_BUFFER clusters.default.producer.bufferBytes: (1000) is smaller than batchBytes (16384): no batch could ever fill. Raise it, or lower batchBytes.',
     ],
@@ -119,8 +129,30 @@ describe('A cluster', () => {
       { clusters: { eu: { brokers: 'a:1' } }, bindings: { orders: binding } },
       "UNKNOWN_CLUSTER bindings.orders.cluster: there is no cluster 'default'. Known are: eu.",
     ],
-  ])('with a wrong option is refused with a remedy (case %#)', (options, message) => {
+  ])('is refused with a remedy if an option is wrong (case %#)', (options, message) => {
     expect(complaints(options)).toEqual([message]);
+  });
+
+  it('accepts all options of a TLS connection', () => {
+    const ssl = {
+      ca: 'ca',
+      rejectUnauthorized: true,
+      servername: 'kafka',
+      secureContext: createSecureContext(),
+      keepAlive: true,
+    };
+    expect(complaints({ clusters: { eu: { brokers: 'b:1', ssl } } })).toEqual([]);
+  });
+
+  it('gets compile errors for incomplete credentials and unknown TLS options', () => {
+    const brokers = 'b:1';
+    const cluster = (properties: ClusterProperties): ClusterProperties => properties;
+    // @ts-expect-error: the password is missing.
+    cluster({ brokers, sasl: { mechanism: 'plain', username: 'me' } });
+    // @ts-expect-error: TLS has no such option.
+    cluster({ brokers, ssl: { passphrse: 'secret' } });
+    const sasl = { mechanism: 'SCRAM-SHA-512', username: 'me', password: 'secret' } as const;
+    expect(complaints({ clusters: { eu: cluster({ brokers, sasl }) } })).toEqual([]);
   });
 
   it('uses the driver in the options, and then ignores the brokers of a loader', () => {

@@ -3,6 +3,7 @@ import type { Runtime } from '@nest-event-bus/broker/runtime';
 import type { ErrorTypes } from '../error-matching/error-types.js';
 import type {
   ClusterProducerProperties,
+  ClusterProperties,
   IntakeProperties,
   MetricsProperties,
   ShutdownProperties,
@@ -19,8 +20,8 @@ export interface ResolvedCluster {
   readonly driver: BrokerDriver | undefined;
   readonly brokers: readonly string[];
   readonly clientId: string;
-  readonly ssl: boolean | object;
-  readonly sasl: object | undefined;
+  readonly ssl: NonNullable<ClusterProperties['ssl']>;
+  readonly sasl: ClusterProperties['sasl'];
   readonly rackId: string | undefined;
   readonly metadataMaxAgeMs: number;
   /** Options of the producer for events that the application publishes. */

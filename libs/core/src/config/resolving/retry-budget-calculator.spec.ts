@@ -8,7 +8,14 @@ const tier0 = (
   initialBackoffMs = 0,
   multiplier = 2,
   maxBackoffMs = 1_000_000,
-): ResolvedTier0 => ({ maxAttempts, initialBackoffMs, multiplier, maxBackoffMs, jitter: 'capped' });
+): ResolvedTier0 => ({
+  maxAttempts,
+  initialBackoffMs,
+  multiplier,
+  maxBackoffMs,
+  maxElapsedMs: 0,
+  jitter: 'capped',
+});
 const seconds = (...waits: number[]) => waits.map((wait) => wait * 1_000);
 
 describe('RetryBudgetCalculator.totalWaitMs()', () => {

@@ -1,10 +1,10 @@
 import type { ResolvedBinding, ResolvedTier0 } from './resolved-binding.js';
 
 /**
- * Backoff options without jitter. Jitter only shortens delays, so the worst case does not depend on
- * it.
+ * Backoff without jitter and time limit. Both only shorten the retries, so the worst case does not
+ * depend on them.
  */
-type Backoffs = Omit<ResolvedTier0, 'jitter'>;
+type Backoffs = Omit<ResolvedTier0, 'jitter' | 'maxElapsedMs'>;
 
 export interface RetryBudgetInput {
   readonly tier0: Backoffs;

@@ -1,105 +1,10 @@
 import { EVENTBUS_DEFAULTS } from '../defaults.js';
 import type { Layer, Merged } from '../reading/merge-layers.js';
-import { isPlainObject } from '../reading/plain-object.js';
+import { isPlainObject, type PlainObject } from '../reading/plain-object.js';
 import { PRESETS } from '../reading/presets.js';
-import type { ResolvedBinding } from '../resolving/resolved-binding.js';
+import type { ResolvedBinding, ResolvedTier } from '../resolving/resolved-binding.js';
+import { INEFFECTIVE_RULES, NAMED_BY_STRATEGY, type IneffectiveRule } from './ineffective-rules.js';
 import { below, type Violations } from './violations.js';
-
-/** A rule for options of a binding that have no effect because of another option. */
-interface IneffectiveRule {
-  readonly keys: readonly string[];
-  /** Key of the other option, which removes the effect. */
-  readonly because: string;
-  readonly isIneffective: (binding: ResolvedBinding, origins: Merged['origins']) => boolean;
-  readonly why: string;
-  /**
-   * Says when the option is refused, because it can only be a mistake: always, or unless `because`
-   * was set explicitly, since an environment may set that option differently. If absent, the option
-   * only causes a warning, because it may be intended for later or for other bindings.
-   */
-  readonly isRefused?: 'always' | 'unless-explicit';
-}
-
-const NAMED_BY_STRATEGY = 'naming names the topics: leave the suffix out, or the strategy';
-
-const RULES: readonly IneffectiveRule[] = [
-  {
-    keys: ['strictExhaustion'],
-    because: 'orderingMode',
-    isIneffective: ({ orderingMode }) => orderingMode !== 'STRICT',
-    why: "orderingMode is not 'STRICT': set it to 'STRICT', or leave strictExhaustion out",
-    isRefused: 'unless-explicit',
-  },
-  {
-    keys: ['groupInstanceId'],
-    because: 'staticMembership',
-    isIneffective: ({ staticMembership }) => !staticMembership,
-    why: 'staticMembership is false: set it to true, or leave groupInstanceId out',
-    isRefused: 'unless-explicit',
-  },
-  {
-    keys: ['dlt.redact'],
-    because: 'dlt.exceptionDetail',
-    isIneffective: ({ dlt }) => dlt.exceptionDetail === 'class',
-    why: "dlt.exceptionDetail is 'class', which writes nothing that could be redacted: leave one of them out",
-  },
-  {
-    keys: ['dlt.topicSuffix'],
-    because: 'dlt.topic',
-    isIneffective: (_, origins) => origins.has('dlt.topic'),
-    why: 'dlt.topic is the whole name: leave one of them out',
-    isRefused: 'always',
-  },
-  {
-    keys: ['dlt.topicSuffix'],
-    because: 'naming',
-    isIneffective: ({ naming }, origins) => naming !== undefined && !origins.has('dlt.topic'),
-    why: NAMED_BY_STRATEGY,
-    isRefused: 'always',
-  },
-  {
-    keys: ['batchFailureStrategy', 'batchRedeliveries'],
-    because: 'listenerType',
-    isIneffective: ({ listenerType }) => listenerType !== 'BATCH',
-    why: 'the listener takes single records: it is for BATCH listeners',
-  },
-  {
-    keys: ['batchRedeliveries'],
-    because: 'batchFailureStrategy',
-    isIneffective: ({ listenerType, batchFailureStrategy }) =>
-      listenerType === 'BATCH' && batchFailureStrategy !== 'SEEK_TO_FAILED',
-    why: "batchFailureStrategy is not 'SEEK_TO_FAILED'",
-  },
-  {
-    keys: ['retry.tiers'],
-    because: 'batchFailureStrategy',
-    isIneffective: ({ listenerType, batchFailureStrategy, retry }) =>
-      listenerType === 'BATCH' &&
-      batchFailureStrategy === 'DLQ_AND_CONTINUE' &&
-      retry.tiers.length > 0,
-    why: "batchFailureStrategy is 'DLQ_AND_CONTINUE', which writes what failed to the dead-letter topic at once",
-  },
-  {
-    keys: [
-      'topics.partitions',
-      'topics.retentionDays',
-      'topics.replicationFactor',
-      'topics.retry.partitions',
-      'topics.retry.retentionDays',
-      'topics.dlt.partitions',
-      'topics.dlt.retentionDays',
-    ],
-    because: 'provisioning',
-    isIneffective: ({ provisioning }) => provisioning !== 'create',
-    why: "provisioning is not 'create': no topic is created",
-  },
-  {
-    keys: ['typedJson.types', 'typedJson.trustedPackages'],
-    because: 'deserializer',
-    isIneffective: ({ deserializer }) => deserializer !== 'typed-json',
-    why: "deserializer is not 'typed-json'",
-  },
-];
 
 /**
  * Warns of trusted packages in the defaults that have no effect, because no binding reads typed
@@ -140,10 +45,11 @@ export function ineffectiveSettings(
   violations: Violations,
 ): readonly string[] {
   const { path } = parts;
-  const ineffectiveOptions = [
-    ...RULES.flatMap((rule) => ineffectiveKeys(rule, parts)),
+  const ineffectiveOptions = oncePerKey([
+    ...INEFFECTIVE_RULES.flatMap((rule) => ineffectiveKeys(rule, parts)),
     ...ineffectiveTierSuffixes(parts),
-  ];
+    ...ineffectiveTierDelays(parts),
+  ]);
   for (const { key, value, why, isRefused } of ineffectiveOptions) {
     if (!isRefused) continue;
     violations.add('NO_EFFECT', below(path, key), value, `has no effect: ${why}.`);
@@ -151,6 +57,16 @@ export function ineffectiveSettings(
   return ineffectiveOptions
     .filter(({ isRefused }) => !isRefused)
     .map(({ key, why, source }) => `${below(path, key)} (${source}) has no effect: ${why}.`);
+}
+
+/** Keeps one reason for each option, although several others may remove its effect. A refusal wins over a warning. */
+function oncePerKey(found: readonly IneffectiveKey[]): readonly IneffectiveKey[] {
+  const byKey = new Map<string, IneffectiveKey>();
+  for (const each of found) {
+    const earlier = byKey.get(each.key);
+    if (!earlier || (each.isRefused && !earlier.isRefused)) byKey.set(each.key, each);
+  }
+  return [...byKey.values()];
 }
 
 interface IneffectiveKey {
@@ -167,25 +83,71 @@ function ineffectiveKeys(rule: IneffectiveRule, parts: EffectiveLayers): readonl
   return rule.keys.flatMap((key) => {
     const layer = layerOf(key, rule.because, parts);
     const value = layer && valueAt(layer.values, key);
-    if (!layer || value === valueAt(EVENTBUS_DEFAULTS.binding, key)) return [];
-    return [{ key, value, source: layer.source, ...refusalOf(rule, parts) }];
+    if (!layer || (!rule.includesDefault && isDefault(key, value))) return [];
+    // The registry's options hold credentials.
+    const shown = key.startsWith('schemaRegistry.') ? undefined : value;
+    return [{ key, value: shown, source: layer.source, ...refusalOf(rule, parts) }];
   });
+}
+
+const isDefault = (key: string, value: unknown): boolean =>
+  value === valueAt(EVENTBUS_DEFAULTS.binding, key) || (Array.isArray(value) && value.length === 0);
+
+/** Returns the tiers that the binding itself configures, each as it was written. */
+function ownTiers(
+  because: string,
+  parts: EffectiveLayers,
+): { readonly source: string; readonly tiers: readonly PlainObject[] } {
+  const layer = layerOf('retry.tiers', because, parts);
+  const tiers = layer && valueAt(layer.values, 'retry.tiers');
+  if (!layer || !Array.isArray(tiers)) return { source: '', tiers: [] };
+  return { source: layer.source, tiers: tiers.map((tier) => (isPlainObject(tier) ? tier : {})) };
 }
 
 /** Checks the suffixes of the tiers separately, because the list of tiers is one option. */
 function ineffectiveTierSuffixes(parts: EffectiveLayers): readonly IneffectiveKey[] {
   const { naming, preset } = parts.binding;
-  const layer = naming && layerOf('retry.tiers', 'naming', parts);
-  const tiers = layer && valueAt(layer.values, 'retry.tiers');
-  if (!layer || !Array.isArray(tiers)) return [];
+  if (!naming) return [];
+  const { tiers, source } = ownTiers('naming', parts);
   const defaultSuffix = PRESETS[preset].tier.topicSuffix ?? EVENTBUS_DEFAULTS.tier.topicSuffix;
-  return tiers.flatMap((tier: unknown, index) => {
-    const value = isPlainObject(tier) ? tier['topicSuffix'] : undefined;
+  return tiers.flatMap(({ topicSuffix: value }, index) => {
     if (value === undefined || value === defaultSuffix) return [];
     const key = `retry.tiers[${index}].topicSuffix`;
     const rule = { because: 'naming', why: NAMED_BY_STRATEGY, isRefused: 'always' } as const;
-    return [{ key, value, source: layer.source, ...refusalOf(rule, parts) }];
+    return [{ key, value, source, ...refusalOf(rule, parts) }];
   });
+}
+
+/** Reports a growth of the delay that never happens, or that never reaches its limit. */
+function ineffectiveTierDelays(parts: EffectiveLayers): readonly IneffectiveKey[] {
+  const { source, tiers } = ownTiers('retry.tiers', parts);
+  return tiers.flatMap((given, index) => {
+    const tier = parts.binding.retry.tiers[index];
+    if (!tier) return [];
+    return (['multiplier', 'maxDelayMs'] as const).flatMap((name) => {
+      const value = given[name];
+      const why = tierDelayComplaint(name, tier);
+      if (why === undefined || value === undefined || value === EVENTBUS_DEFAULTS.tier[name])
+        return [];
+      const key = `retry.tiers[${index}].${name}`;
+      return [{ key, value, source, why, isRefused: false }];
+    });
+  });
+}
+
+function tierDelayComplaint(
+  name: 'multiplier' | 'maxDelayMs',
+  { delayMs, multiplier, maxDelayMs, maxAttempts }: ResolvedTier,
+): string | undefined {
+  if (maxAttempts === 1) return 'maxAttempts is 1: the tier has a single delay, of delayMs';
+  if (name === 'multiplier')
+    return maxDelayMs <= delayMs
+      ? `maxDelayMs (${maxDelayMs}) does not let the delay grow: raise it above delayMs (${delayMs})`
+      : undefined;
+  if (multiplier === 1) return 'multiplier is 1: the delay does not grow';
+  const longest = delayMs * multiplier ** (maxAttempts - 1);
+  if (maxDelayMs <= delayMs || longest > maxDelayMs) return undefined;
+  return `the longest delay is ${longest} ms: lower maxDelayMs below that, or leave it out`;
 }
 
 /**
@@ -193,10 +155,11 @@ function ineffectiveTierSuffixes(parts: EffectiveLayers): readonly IneffectiveKe
  * only causes a warning: it may be meant for bindings that have no strategy.
  */
 function refusalOf(
-  { because, why, isRefused }: Pick<IneffectiveRule, 'because' | 'why' | 'isRefused'>,
-  { merged, own, layers }: EffectiveLayers,
+  { because, why: reason, isRefused }: Pick<IneffectiveRule, 'because' | 'why' | 'isRefused'>,
+  { binding, merged, own, layers }: EffectiveLayers,
 ): Pick<IneffectiveKey, 'why' | 'isRefused'> {
   const causeLayer = merged.origins.get(because) as Layer;
+  const why = typeof reason === 'string' ? reason : reason(binding);
   if (because === 'naming' && !own.includes(causeLayer)) return { why, isRefused: false };
   const isExplicit = isRefused === 'unless-explicit' && layers.includes(causeLayer);
   return { why, isRefused: isRefused !== undefined && !isExplicit };

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { resolvedOrders, orders } from '../configuration.spec-support.js';
 import { EventBusProperties } from '../properties/event-bus-properties.js';
@@ -9,16 +9,6 @@ import { resolveOptions } from '../resolving/resolve-options.js';
 const source = join(__dirname, '../..');
 const pendingKeys = (properties: object, options: object = {}) =>
   resolveOptions(orders(properties, options)).pendingKeys;
-
-/**
- * Words that must occur in the spec of a key. The last word alone would be ambiguous: `maxAttempts`
- * is an option of tier0 and of a tier. `[]` and `*` are left out.
- */
-const lastTwo = (key: string): readonly string[] =>
-  key
-    .replaceAll(/\[\]|^\w+\.\*\./g, '')
-    .split('.')
-    .slice(-2);
 
 describe('KEY_REGISTER', () => {
   it('contains every key of the options, and no other key', () => {
@@ -43,14 +33,12 @@ describe('KEY_REGISTER', () => {
     },
   );
 
-  it.each(KEY_REGISTER.filter(({ effect }) => effect !== 'pending').map((e) => [e.key, e.effect]))(
-    'names the test of the effect of %s: %s',
-    (key, file) => {
-      const text = readFileSync(join(source, file), 'utf8');
-      const unmentioned = lastTwo(key).filter((name) => !new RegExp(`\\b${name}\\b`).test(text));
-      expect(unmentioned).toEqual([]);
-    },
-  );
+  // Whether the test fails without the option is proven by `npm run break-options`.
+  it.each(
+    [...new Set(KEY_REGISTER.map(({ effect }) => effect))].filter((file) => file !== 'pending'),
+  )('names an existing test of an effect: %s', (file) => {
+    expect(existsSync(join(source, file))).toBe(true);
+  });
 
   it('names a test for every key that has an effect', () => {
     const untested = KEY_REGISTER.filter(({ effect }) => !/^pending$|\.spec\.ts$/.test(effect));

@@ -2,7 +2,10 @@ import { DltStrategy } from '../../model/outcomes/dlt-strategy.js';
 import type { Layer } from '../reading/merge-layers.js';
 import { deepFreeze, isPlainObject } from '../reading/plain-object.js';
 
-/** Specs that test one option: its default and its effect. Paths are relative to libs/core/src. */
+/**
+ * Specs that test one option: its default and its effect. Paths are relative to libs/core/src. The
+ * test of the effect fails if the option is ignored: `npm run break-options` proves it.
+ */
 export interface RegisteredKey {
   /**
    * Path of the option: `bindings.*.retry.tiers[].delayMs`. Options of `defaults` are listed as
@@ -27,23 +30,23 @@ export interface PendingKey {
   readonly source: string;
 }
 
+const APPLICATION = '../test/configuration/application-options.spec.ts';
+const BREAKER = '../test/configuration/circuit-breaker-options.spec.ts';
+const RETRIES = '../test/configuration/retry-options.spec.ts';
 const OPTIONS = 'config/resolving/resolve-options.spec.ts';
 const BINDING = 'config/resolving/resolve-binding.spec.ts';
 const CLUSTER_DEFAULTS = 'config/resolving/resolve-clusters.spec.ts';
 const BINDING_OPTIONS = '../test/configuration/binding-options.spec.ts';
 const CLUSTERS = '../../../test/integration/core/clusters/clusters.spec.ts';
-const PRODUCERS = 'assembly/clusters.spec.ts';
 const RETRY_TOPICS = '../test/failures/retry-sequence.spec.ts';
 const ROUTING = '../test/failures/failure-routing.spec.ts';
 const DEAD_LETTERS = '../test/failures/dead-letter-topic.spec.ts';
 const BATCH_FAILURES = '../test/failures/batch-failures.spec.ts';
-const CIRCUIT = '../test/failures/circuit-breaker.spec.ts';
 const CLASSIFIER = 'failures/classification/default-exception-classifier.spec.ts';
 const IDEMPOTENCY = '../test/handlers/idempotency.spec.ts';
 const PROVISIONING = '../test/topics/topic-provisioner.spec.ts';
 const FORMATS = 'config/properties/format-properties.spec.ts';
 const LANES = '../test/handlers/lanes.spec.ts';
-const STATIC = 'containers/lifecycle/static-members.spec.ts';
 const PENDING = 'pending';
 
 const root = (key: string, effect: string, defaultTest = OPTIONS): RegisteredKey => ({
@@ -68,18 +71,18 @@ const format = (key: string, effect: string): RegisteredKey => ({
 
 export const KEY_REGISTER: readonly RegisteredKey[] = deepFreeze([
   root('enabled', '../test/lifecycle/enablement.spec.ts'),
-  root('brokers', CLUSTERS),
-  root('driver', '../test/lifecycle/several-clusters.spec.ts'),
+  root('brokers', '../../../test/integration/core/lifecycle/application.spec.ts'),
+  root('driver', APPLICATION),
   root(
     'errorTypes',
     '../test/failures/retries-in-memory.spec.ts',
     'config/error-matching/error-types.spec.ts',
   ),
-  root('runtime', BINDING_OPTIONS),
+  root('runtime', APPLICATION),
   root('loaders', '../test/configuration/wrong-configuration.spec.ts'),
   root('bindingsWithoutHandler', '../test/configuration/unmatched-handlers.spec.ts'),
   root('shutdown.drainTimeoutMs', '../test/configuration/binding-options.spec.ts'),
-  root('startup.concurrency', 'containers/lifecycle/start-bindings.spec.ts'),
+  root('startup.concurrency', APPLICATION),
   root('intake.bufferBytes', BINDING_OPTIONS),
   root('metrics.enabled', '../test/observability/metrics.spec.ts'),
   cluster('brokers', CLUSTERS),
@@ -89,18 +92,18 @@ export const KEY_REGISTER: readonly RegisteredKey[] = deepFreeze([
   cluster('sasl', CLUSTERS),
   cluster('rackId', '../../../test/integration/core/clusters/racks.spec.ts'),
   cluster('metadataMaxAgeMs', '../../../test/integration/core/consuming/partition-growth.spec.ts'),
-  cluster('producer.compression', PRODUCERS),
-  cluster('producer.lingerMs', PRODUCERS),
-  cluster('producer.batchBytes', PRODUCERS),
-  cluster('producer.bufferBytes', PRODUCERS),
-  cluster('producer.deliveryTimeoutMs', PRODUCERS),
-  binding('preset', BINDING),
+  cluster('producer.compression', APPLICATION),
+  cluster('producer.lingerMs', APPLICATION),
+  cluster('producer.batchBytes', APPLICATION),
+  cluster('producer.bufferBytes', APPLICATION),
+  cluster('producer.deliveryTimeoutMs', APPLICATION),
+  binding('preset', '../test/configuration/presets.spec.ts'),
   binding('topic', '../test/lifecycle/event-bus-module.spec.ts'),
-  binding('groupId', '../test/lifecycle/event-bus-module.spec.ts'),
+  binding('groupId', APPLICATION),
   binding('cluster', '../test/lifecycle/several-clusters.spec.ts'),
-  binding('listenerType', 'consuming/commits/commit-modes.spec.ts'),
+  binding('listenerType', APPLICATION),
   binding('ackMode', BINDING_OPTIONS),
-  binding('ack', 'pipeline/context/received.spec.ts'),
+  binding('ack', APPLICATION),
   binding('concurrency', BINDING_OPTIONS),
   binding('maxPollRecords', BINDING_OPTIONS),
   binding('maxPollIntervalMs', BINDING_OPTIONS),
@@ -113,8 +116,8 @@ export const KEY_REGISTER: readonly RegisteredKey[] = deepFreeze([
   binding('pollTimeoutMs', BINDING_OPTIONS),
   binding('idleBetweenPollsMs', BINDING_OPTIONS),
   binding('autoStartup', '../test/lifecycle/registration.spec.ts'),
-  binding('staticMembership', STATIC),
-  binding('groupInstanceId', STATIC),
+  binding('staticMembership', APPLICATION),
+  binding('groupInstanceId', APPLICATION),
   binding('groupProtocol', BINDING_OPTIONS),
   binding('offsetReset', BINDING_OPTIONS),
   binding('assignmentStrategy', BINDING_OPTIONS),
@@ -123,7 +126,7 @@ export const KEY_REGISTER: readonly RegisteredKey[] = deepFreeze([
   format('deserializer', '../test/formats/payload-formats.spec.ts'),
   format('serializer', '../test/formats/payload-formats.spec.ts'),
   format('typedJson.types', '../test/formats/payload-formats.spec.ts'),
-  format('typedJson.trustedPackages', '../test/formats/payload-formats.spec.ts'),
+  format('typedJson.trustedPackages', 'config/validation/rules/format-rules.spec.ts'),
   format('schemaRegistry.url', 'pipeline/decoding/schema-registry-client.spec.ts'),
   format('schemaRegistry.auth.username', 'pipeline/decoding/schema-registry-client.spec.ts'),
   format('schemaRegistry.auth.password', 'pipeline/decoding/schema-registry-client.spec.ts'),
@@ -143,15 +146,16 @@ export const KEY_REGISTER: readonly RegisteredKey[] = deepFreeze([
   binding('transactions.enabled', '../test/transactions/transactional-outputs.spec.ts'),
   binding('transactions.idPrefix', '../test/transactions/transactional-producers.spec.ts'),
   binding('expectedProcessingMs', 'config/validation/rules/timing-rules.spec.ts'),
-  binding('retry.mode', 'pipeline/resilience/retry-decision.spec.ts'),
-  binding('retry.tier0.maxAttempts', 'pipeline/resilience/retry-decision.spec.ts'),
-  binding('retry.tier0.initialBackoffMs', 'pipeline/resilience/retry-decision.spec.ts'),
-  binding('retry.tier0.multiplier', 'pipeline/resilience/retry-decision.spec.ts'),
-  binding('retry.tier0.maxBackoffMs', 'pipeline/resilience/retry-decision.spec.ts'),
-  binding('retry.tier0.jitter', 'pipeline/resilience/retry-decision.spec.ts'),
+  binding('retry.mode', RETRIES),
+  binding('retry.tier0.maxAttempts', RETRIES),
+  binding('retry.tier0.initialBackoffMs', RETRIES),
+  binding('retry.tier0.multiplier', RETRIES),
+  binding('retry.tier0.maxBackoffMs', RETRIES),
+  binding('retry.tier0.maxElapsedMs', '../test/failures/elapsed-limit.spec.ts'),
+  binding('retry.tier0.jitter', RETRIES),
   binding('retry.tiers[].delayMs', RETRY_TOPICS),
-  binding('retry.tiers[].multiplier', 'failures/retry-topics/retry-topic-filter.spec.ts'),
-  binding('retry.tiers[].maxDelayMs', 'failures/retry-topics/retry-topic-filter.spec.ts'),
+  binding('retry.tiers[].multiplier', RETRIES),
+  binding('retry.tiers[].maxDelayMs', RETRIES),
   binding('retry.tiers[].maxAttempts', RETRY_TOPICS),
   binding('retry.tiers[].topicSuffix', RETRY_TOPICS),
   binding('retry.tiers[].concurrency', RETRY_TOPICS),
@@ -162,28 +166,13 @@ export const KEY_REGISTER: readonly RegisteredKey[] = deepFreeze([
   binding('retry.skipToTierMapping[].match', ROUTING),
   binding('retry.skipToTierMapping[].tier', ROUTING),
   binding('circuitBreaker.enabled', '../test/failures/circuit-breaker.spec.ts'),
-  binding(
-    'circuitBreaker.failureRateThreshold',
-    'pipeline/resilience/sliding-circuit-breaker.spec.ts',
-  ),
-  binding(
-    'circuitBreaker.slowCallRateThreshold',
-    'pipeline/resilience/sliding-circuit-breaker.spec.ts',
-  ),
-  binding('circuitBreaker.slowCallDurationMs', CIRCUIT),
-  binding(
-    'circuitBreaker.waitDurationInOpenStateMs',
-    'pipeline/resilience/sliding-circuit-breaker.spec.ts',
-  ),
-  binding('circuitBreaker.slidingWindowSize', CIRCUIT),
-  binding(
-    'circuitBreaker.minimumNumberOfCalls',
-    'pipeline/resilience/sliding-circuit-breaker.spec.ts',
-  ),
-  binding(
-    'circuitBreaker.permittedNumberOfCallsInHalfOpenState',
-    'pipeline/resilience/sliding-circuit-breaker.spec.ts',
-  ),
+  binding('circuitBreaker.failureRateThreshold', BREAKER),
+  binding('circuitBreaker.slowCallRateThreshold', BREAKER),
+  binding('circuitBreaker.slowCallDurationMs', BREAKER),
+  binding('circuitBreaker.waitDurationInOpenStateMs', BREAKER),
+  binding('circuitBreaker.slidingWindowSize', BREAKER),
+  binding('circuitBreaker.minimumNumberOfCalls', BREAKER),
+  binding('circuitBreaker.permittedNumberOfCallsInHalfOpenState', BREAKER),
   binding('circuitBreaker.automaticPauseOnOpen', '../test/failures/circuit-breaker.spec.ts'),
   binding('dlt.topic', DEAD_LETTERS),
   binding('dlt.topicSuffix', DEAD_LETTERS),
@@ -192,10 +181,10 @@ export const KEY_REGISTER: readonly RegisteredKey[] = deepFreeze([
   binding('dlt.replay.cooldownMs', PENDING),
   binding('dlt.replay.batchSize', PENDING),
   binding('dlt.headerProfile', DEAD_LETTERS),
-  binding('dlt.exceptionDetail', 'failures/report/describe-error.spec.ts'),
-  binding('dlt.redact', 'failures/report/describe-error.spec.ts'),
-  binding('dlt.publishTimeoutMs', 'failures/publishing/dlt-publisher.spec.ts'),
-  binding('dlt.handlerTimeoutMs', 'failures/publishing/dead-letters.spec.ts'),
+  binding('dlt.exceptionDetail', '../test/failures/exception-detail.spec.ts'),
+  binding('dlt.redact', '../test/failures/exception-detail.spec.ts'),
+  binding('dlt.publishTimeoutMs', '../test/configuration/dead-letter-options.spec.ts'),
+  binding('dlt.handlerTimeoutMs', '../test/configuration/dead-letter-options.spec.ts'),
   binding('dlt.verifyTopic', '../test/topics/topic-checks.spec.ts'),
   binding('exceptionRouting[].match', CLASSIFIER),
   binding('exceptionRouting[].routing', CLASSIFIER),

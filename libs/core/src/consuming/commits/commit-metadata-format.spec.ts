@@ -40,7 +40,7 @@ describe('encodeMetadata and decodeMetadata', () => {
     );
   });
 
-  it('never exceed the maximal length: the later ranges are left out', () => {
+  it('never exceed the maximal length: later ranges are omitted', () => {
     fc.assert(
       fc.property(metadata, fc.nat(400), ({ offset, ranges: of, ...rest }, maxLength) => {
         const written: CompletedRanges = { ...rest, ranges: of(offset) };
@@ -83,12 +83,12 @@ describe('encodeMetadata and decodeMetadata', () => {
     ["somebody else's", 'committed by my-tool'],
     ['a newer version', 'eb2 3/3 id BB'],
     ['an older version', 'eb0 3/3 id BB'],
-    ['one that was cut off in a number', 'eb1 3/3 id Bg'],
-    ['one that was cut off in a run', 'eb1 3/3 id BBB'],
-    ['a run of nothing', 'eb1 3/3 id BA'],
-    ['one without the last epoch', 'eb1 3 id BB'],
-    ['foreign digits', 'eb1 3/3 id B+'],
-    ['offsets beyond what is exact', `eb1 3/3 id B${'_'.repeat(12)}B`],
+    ['a text that ends within a number', 'eb1 3/3 id Bg'],
+    ['a text that ends within a range', 'eb1 3/3 id BBB'],
+    ['an empty range', 'eb1 3/3 id BA'],
+    ['a text without the last epoch', 'eb1 3 id BB'],
+    ['a digit that is not in the alphabet', 'eb1 3/3 id B+'],
+    ['an offset beyond 2^53', `eb1 3/3 id B${'_'.repeat(12)}B`],
   ])(
     'decodeMetadata() returns undefined for text that this version did not write: %s',
     (_, text) => {

@@ -1,13 +1,19 @@
 import type { AssignedPartition, BrokerRecord } from '@nest-event-bus/broker';
 import { decodeMetadata, type CompletedRanges } from './commit-metadata-format.js';
 
-/** Ranges that were accepted: where they end, and the latest epoch in which their records were written. */
+/**
+ * Completed ranges that belong to this log: where they end, and the latest epoch in which their
+ * records were written.
+ */
 export interface VerifiedRanges {
   readonly lastEpoch: number;
   readonly end: number;
 }
 
-/** Returns the ranges in the metadata of the commit at which reading starts, of whatever topic. */
+/**
+ * Returns the ranges in the metadata of the commit at which reading starts. Their topic is not
+ * checked.
+ */
 export function committedRanges({
   position,
   committed,
@@ -15,14 +21,17 @@ export function committedRanges({
   return committed?.offset === position ? decodeMetadata(position, committed.metadata) : undefined;
 }
 
-/** Returns false for the ranges of a topic that was deleted and created again: the new topic has another id. */
+/**
+ * Returns whether the ranges belong to this topic. A topic that was deleted and created again has
+ * another id.
+ */
 export function isOfTopic(ranges: CompletedRanges | undefined, topicId: string | null): boolean {
   return ranges?.topicId === topicId;
 }
 
 /**
- * Compares the ranges with the first record that is read. A truncated and rewritten log has another
- * epoch at this offset. A compacted log has no record there.
+ * Returns whether the ranges belong to this log, by the first record that is read. A truncated and
+ * rewritten log has another epoch at the committed offset, and a compacted log has no record there.
  */
 export function isOfLog(
   { leaderEpoch }: CompletedRanges,
@@ -33,8 +42,8 @@ export function isOfLog(
 }
 
 /**
- * Compares accepted ranges with a later record. Epochs only grow along a log. A record of a later
- * epoch inside the ranges shows that the log was truncated there.
+ * Returns whether the log was truncated inside the ranges. Epochs only grow along a log, so a
+ * record with a later epoch inside the ranges was written after a truncation.
  */
 export function isTruncatedAt(
   { lastEpoch, end }: VerifiedRanges,

@@ -141,7 +141,7 @@ describe('PollIntervalSafetyValve in a lane', () => {
     async (listenerType, settings, commits) => {
       const { testBed, member, received, committed } = await slow({ listenerType, ...settings });
       expect(member.offsets()).toEqual(upTo(7));
-      // The first slice has three records in nine seconds. The time of the next slice begins anew.
+      // The first slice has three records in nine seconds. The time limit of the next slice begins with that slice.
       const begins = received.map((time) => Math.round(time / 1_000));
       expect(begins).toEqual([0, 0, 0, 9, 9, 9, 18]);
       expect(committed).toEqual(commits);

@@ -205,7 +205,7 @@ describe('Committer', () => {
   it.each([
     ['refused for now', new CommitRefusedError(of(0), 'not now', true)],
     [
-      'fenced by the generation before, with the partition ours again',
+      'fenced by the previous generation, while this member owns the partition again',
       new FencedError(of(0), 'late'),
     ],
   ])(

@@ -113,15 +113,15 @@ describe('commit metadata of an earlier owner', () => {
   });
 
   it.each<[string, Given, readonly BrokerRecord[]]>([
-    ['the topic was created anew', { topicId: 'two' }, recordsOf(0, 1, 2)],
+    ['the topic was deleted and created again', { topicId: 'two' }, recordsOf(0, 1, 2)],
     ['the topic has no id any more', { topicId: null }, recordsOf(0, 1, 2)],
     [
-      'the record there was written in another leader epoch',
+      'the record at its offset was written in another leader epoch',
       {},
       recordsOf(0, 1, 2).map((record) => ({ ...record, leaderEpoch: 4 })),
     ],
-    ['the record there is gone', {}, recordsOf(1, 2)],
-    ['it is of another version', { metadata: 'eb2 0/0 one CB' }, recordsOf(0, 1, 2)],
+    ['the record at its offset does not exist any more', {}, recordsOf(1, 2)],
+    ['it has another version', { metadata: 'eb2 0/0 one CB' }, recordsOf(0, 1, 2)],
   ])('is discarded if %s, and removed by the next commit', (_, given, records) => {
     const progress = progressWith({ metadata, ...given });
     expect(records.filter((record) => progress.receive(record))).toHaveLength(records.length);
@@ -149,10 +149,15 @@ describe('commit metadata of an earlier owner', () => {
   });
 
   it.each<[string, string, readonly number[], readonly number[]]>([
-    ['a leader that moved', 'eb1 0/3 one CBBB', [0, 1, 3, 3, 3, 4], [0, 1, 3, 5]],
-    ['a log that was cut before them', 'eb1 0/3 one CBBB', [0, 4, 4, 4, 4], [0, 1, 2, 3, 4]],
-    ['a log that was cut at the next record', 'eb1 0/3 one BD', [0, 4, 4, 4, 4], [0, 1, 2, 3, 4]],
-    ['a log that was cut in between', 'eb1 0/3 one CBBB', [0, 0, 3, 4, 4], [0, 1, 3, 4]],
+    ['the leader moved', 'eb1 0/3 one CBBB', [0, 1, 3, 3, 3, 4], [0, 1, 3, 5]],
+    ['the log was truncated before them', 'eb1 0/3 one CBBB', [0, 4, 4, 4, 4], [0, 1, 2, 3, 4]],
+    [
+      'the log was truncated at the next record',
+      'eb1 0/3 one BD',
+      [0, 4, 4, 4, 4],
+      [0, 1, 2, 3, 4],
+    ],
+    ['the log was truncated between them', 'eb1 0/3 one CBBB', [0, 0, 3, 4, 4], [0, 1, 3, 4]],
   ])(
     'applies only to records that the log had when it was written: %s',
     (_, said, epochs, expected) => {

@@ -19,7 +19,11 @@ function queues() {
 }
 
 /** Marks the first record of a key as running, and adds these records behind it. */
-function withRunningFirst({ all, delivery }: ReturnType<typeof queues>, key: string, ...behind: number[]) {
+function withRunningFirst(
+  { all, delivery }: ReturnType<typeof queues>,
+  key: string,
+  ...behind: number[]
+) {
   const queue = all.add(key, delivery(0)) as KeyQueue;
   all.take(queue);
   for (const offset of behind) all.add(key, delivery(offset));

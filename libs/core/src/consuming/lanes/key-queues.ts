@@ -10,7 +10,10 @@ import type { RecordWait } from '../../model/outcomes/delivery-history.js';
  */
 export type Key = string | number | null;
 
-/** Returns the key by which records keep their order. With `by: 'none'`, each record has its own. */
+/**
+ * Returns the key of a record: records with the same key keep their order. With `by: 'none'`, each
+ * record has its own key.
+ */
 export function keyOf({ key, offset }: BrokerRecord, by: KeyedLaneParts['by']): Key {
   if (by === 'none') return offset;
   return key === null ? null : key.toString('latin1');

@@ -56,7 +56,7 @@ describe("a failed record with processing.by 'key'", () => {
         throw new Error('escaped');
       },
     ],
-    ['gives nothing', () => 'nothing' as unknown as Outcome],
+    ['returns no outcome', () => 'nothing' as unknown as Outcome],
     ['rejects', () => Promise.reject(new Error('later'))],
   ])('is redelivered as failed if its handler %s', async (_, answer) => {
     let calls = 0;
@@ -236,7 +236,11 @@ describe('a waiting record while other records of its partition continue', () =>
       { reasons: ['backoff'], error: { message: 'no' } },
     ]);
     expect(keys.begun).toEqual([0, 1]);
-    expect(loggedLines(member).map((line) => (line as string[])[0])).toEqual(['warn', 'info', 'warn']);
+    expect(loggedLines(member).map((line) => (line as string[])[0])).toEqual([
+      'warn',
+      'info',
+      'warn',
+    ]);
     await keys.testBed.end();
   });
 

@@ -189,7 +189,10 @@ describe('handlers that run beyond the end of their assignment', () => {
   });
 
   it('do not prevent commits of other records with MANUAL', async () => {
-    const { keys, regain } = await reassignedWhileRunning({ ackMode: 'MANUAL', maxPollRecords: 50 });
+    const { keys, regain } = await reassignedWhileRunning({
+      ackMode: 'MANUAL',
+      maxPollRecords: 50,
+    });
     await regain();
     expect(await keys.doneBeyondGap()).toEqual([1, 3]);
     await keys.endAll();

@@ -84,7 +84,7 @@ export class KeyedLane extends PartitionLane {
     this.#isHandingOut = true;
     try {
       this.#handOut();
-      if (!this.hasEnded && this.#shouldReport) this.#reportProgress();
+      if (!this.hasEnded) this.#reportWhenDue();
     } catch (error) {
       this.#onInternalError(error);
     } finally {
@@ -117,14 +117,17 @@ export class KeyedLane extends PartitionLane {
    * no further record can begin.
    */
   get #shouldReport(): boolean {
-    if (this.#hasNext) return false;
+    if (this.#hasNext || this.#unreported === 0) return false;
     const isQuiet = this.#running.size === 0;
-    // No record of this lane is unreported, but the watermark may have passed records that an
-    // earlier owner completed.
-    if (this.#unreported === 0) return isQuiet && this.backlog === 0 && !!this.commitPoint();
     // Records in line behind running handlers may still fill the slice, so the commit waits for
     // them. Full metadata is an exception: no record begins until a commit has made room.
     return isQuiet || this.#queues.inLine === 0 || this.progress.isMetadataFull;
+  }
+
+  #reportWhenDue(): void {
+    if (this.#shouldReport) return this.#reportProgress();
+    const isIdle = this.#running.size === 0 && this.backlog === 0;
+    if (isIdle && this.#unreported === 0 && this.commitPoint()) this.commitIdleProgress();
   }
 
   #handOut(): void {
@@ -135,7 +138,7 @@ export class KeyedLane extends PartitionLane {
       if (!slots.isFree) return slots.wait(this);
       const queue = isReady ? this.#queues.nextReady() : this.#enqueue(this.pending.take());
       const delivery = queue && this.#queues.take(queue);
-      if (delivery) this.#begin(queue, delivery);
+      if (delivery && !this.#begin(queue, delivery)) return;
     }
   }
 
@@ -143,10 +146,18 @@ export class KeyedLane extends PartitionLane {
     return this.#queues.add(keyOf(delivery.record, this.parts.by), delivery);
   }
 
-  /** Hands the record to its handler. The caller has taken a free slot. */
-  #begin(queue: KeyQueue, delivery: LaneDelivery): void {
+  /**
+   * Hands the record to its handler. The caller has taken a free slot. Returns false if the lease has
+   * ended.
+   */
+  #begin(queue: KeyQueue, delivery: LaneDelivery): boolean {
     const { processor, runtime, slots, observer } = this.parts;
     const now = runtime.monotonic();
+    if (this.isLeaseOver(now)) {
+      this.#queues.putBack(queue, delivery);
+      void this.whenLeaseRenewed().then(() => this.processPending());
+      return false;
+    }
     delivery.readyAt(runtime.now(), now);
     let answer: Outcome | PromiseLike<Outcome>;
     try {
@@ -154,7 +165,10 @@ export class KeyedLane extends PartitionLane {
     } catch (error) {
       answer = failedOutcome(error);
     }
-    if (!isPending(answer)) return this.#conclude(queue, delivery, answer);
+    if (!isPending(answer)) {
+      this.#conclude(queue, delivery, answer);
+      return true;
+    }
     slots.take();
     this.#running.set(delivery, queue);
     delivery.begin(now);
@@ -165,6 +179,7 @@ export class KeyedLane extends PartitionLane {
       )
       .then(undefined, (error: unknown) => this.#onInternalError(error));
     observer.onRunning(this);
+    return true;
   }
 
   #end(queue: KeyQueue, delivery: LaneDelivery, outcome: Outcome): void {

@@ -88,7 +88,7 @@ export class LaneDelivery implements Delivery {
     this.#trouble = trouble;
   }
 
-  /** The error that delays the completion of the record, although its handler has returned. */
+  /** The error that delays the completion of the record after its handler has returned. */
   get trouble(): Error | undefined {
     return this.#trouble;
   }
@@ -109,7 +109,7 @@ export class LaneDelivery implements Delivery {
 
   /** Returns whether no further step of the delivery may begin, because its waits were aborted. */
   get isCancelled(): boolean {
-    return this.#wait?.isAborted ?? false;
+    return this.#wait?.isAborted === true || this.assignment?.holdsLease === false;
   }
 
   whenEnded(): Promise<void> {

@@ -57,6 +57,8 @@ export interface LaneObserver {
 
 /** The membership in the group, for transactions that commit offsets. */
 export interface Membership {
+  /** See `ConsumerSession.leaseUntil`. */
+  readonly leaseUntil: number;
   /** undefined if the partition is not assigned to this member at the moment. */
   member(partition: TopicPartition): CommittingMember | undefined;
   stored(partition: TopicPartition): Promise<number>;

@@ -251,8 +251,8 @@ describe('PartitionLane', () => {
 
   it.each([
     ['no outcome', () => []],
-    ['nothing at all', () => undefined as never],
-    ['a promise of nothing', () => Promise.resolve(undefined) as never],
+    ['undefined', () => undefined as never],
+    ['a promise of undefined', () => Promise.resolve(undefined) as never],
     [
       'an exception',
       () => {

@@ -4,7 +4,7 @@ import type {
   OffsetCommit,
   TopicPartition,
 } from '@nest-event-bus/broker';
-import { Backoff, Deferred } from '@nest-event-bus/broker/runtime';
+import { Backoff, Deferred, sleep } from '@nest-event-bus/broker/runtime';
 import type { Assignment, CommittingMember } from '../../model/records/assignment.js';
 import type { Outcome } from '../../model/outcomes/outcome.js';
 import { isOutcome, missingOutcome } from './outcome-guards.js';
@@ -29,7 +29,8 @@ import type { WaitingRecords } from './waiting-records.js';
 type Phase = 'open' | 'paused' | 'ended';
 
 /**
- * Lane of one partition in one assignment, from the records that were read to what is to be committed.
+ * Lane of one partition in one assignment, from the records that were read to what is to be
+ * committed.
  *
  *   enqueue ──► pending ──► running ──► progress ──► commit point
  *                 │            └── failed, handed back ──► handed out again, later
@@ -53,6 +54,8 @@ export abstract class PartitionLane implements TopicPartition, Assignment {
   #phase: Phase = 'open';
   #interrupted: readonly LaneDelivery[] = [];
   #idle: Deferred | undefined;
+  #storesIdleProgress = false;
+  #leaseRenewal: Promise<void> | undefined;
 
   constructor(
     assigned: AssignedPartition,
@@ -143,6 +146,15 @@ export abstract class PartitionLane implements TopicPartition, Assignment {
     }
   }
 
+  /**
+   * Moves to the position of the driver, past offsets without records. They are committed as soon as
+   * all earlier records are done.
+   */
+  advanceTo(position: number): void {
+    this.tracker.advanceTo(position);
+    this.processPending();
+  }
+
   /** Returns whether the record has failed in this assignment and is not finished. */
   hasFailed(offset: number): boolean {
     return this.historyOf(offset).failures > 0;
@@ -151,6 +163,11 @@ export abstract class PartitionLane implements TopicPartition, Assignment {
   /** Sets the decision about a record whose partition waited for it. */
   decide(offset: number, decision: Decision): void {
     this.#histories.set(offset, withDecision(this.historyOf(offset), decision));
+  }
+
+  /** Reads the clock. See `isLeaseOver`. */
+  get holdsLease(): boolean {
+    return !this.isLeaseOver(this.parts.runtime.monotonic());
   }
 
   /**
@@ -240,6 +257,48 @@ export abstract class PartitionLane implements TopicPartition, Assignment {
   }
 
   /**
+   * Returns whether the group may have given the partition to another member without telling this
+   * one, as happens to a process that was suspended.
+   */
+  protected isLeaseOver(now: number): boolean {
+    const { membership } = this.parts;
+    return membership !== undefined && now > membership.leaseUntil;
+  }
+
+  /**
+   * Resolves when the group has answered again, or when the lane may hand out nothing for another
+   * reason, such as the loss of its partition.
+   */
+  protected whenLeaseRenewed(): Promise<void> {
+    this.#leaseRenewal ??= this.#waitForLease().finally(() => (this.#leaseRenewal = undefined));
+    return this.#leaseRenewal;
+  }
+
+  async #waitForLease(): Promise<void> {
+    const { runtime } = this.parts;
+    do await sleep(runtime, LEASE_CHECK_MS, undefined, { background: true });
+    while (this.isOpen && !this.holdsLease);
+  }
+
+  /**
+   * Commits progress that no record has caused: the watermark has passed offsets without records, or
+   * records that an earlier owner completed.
+   *
+   * A transaction must not begin meanwhile: a commit that is repeated after the transaction would
+   * take its offset back.
+   */
+  protected commitIdleProgress(): void {
+    const { committer, commits } = this.parts;
+    if (!commits.yields) return committer.request(this);
+    if (this.#storesIdleProgress) return;
+    this.#storesIdleProgress = true;
+    void committer.whenStored(this).finally(() => {
+      this.#storesIdleProgress = false;
+      if (this.pending.size > 0) this.processPending();
+    });
+  }
+
+  /**
    * Drops the records that wait for their turn. Afterwards they count neither as finished nor as in
    * flight.
    */
@@ -252,7 +311,7 @@ export abstract class PartitionLane implements TopicPartition, Assignment {
   /** Returns whether the first pending record may be handed out. */
   protected mayTake(): boolean {
     const { first } = this.pending;
-    if (this.#phase !== 'open' || !first) return false;
+    if (this.#phase !== 'open' || !first || this.#storesIdleProgress) return false;
     return this.#due === undefined || this.#due.isDue(first);
   }
 
@@ -329,6 +388,12 @@ export abstract class PartitionLane implements TopicPartition, Assignment {
     this.dropWaiting();
   }
 }
+
+/**
+ * Interval at which a lane without a lease checks whether the group has answered. A heartbeat or a
+ * loss follows within milliseconds after a suspended process has resumed.
+ */
+const LEASE_CHECK_MS = 50;
 
 /** Approximate size of the objects that hold a record. */
 const RECORD_OVERHEAD_BYTES = 400;

@@ -1,5 +1,3 @@
-import type { Runtime } from '@nest-event-bus/broker/runtime';
-
 /**
  * Share of maxPollIntervalMs that the calls of a slice may use. The remaining time is for the
  * running handler and for the commit.
@@ -10,15 +8,12 @@ const SHARE_OF_MAX_POLL_INTERVAL = 0.7;
 export class PollIntervalSafetyValve {
   readonly #limitMs: number;
 
-  constructor(
-    private readonly runtime: Pick<Runtime, 'monotonic'>,
-    maxPollIntervalMs: number,
-  ) {
+  constructor(maxPollIntervalMs: number) {
     this.#limitMs = maxPollIntervalMs * SHARE_OF_MAX_POLL_INTERVAL;
   }
 
   /** Returns whether a slice that started at this monotonic time has to end. */
-  check(startedAt: number): boolean {
-    return this.runtime.monotonic() - startedAt > this.#limitMs;
+  check(startedAt: number, now: number): boolean {
+    return now - startedAt > this.#limitMs;
   }
 }

@@ -30,7 +30,7 @@ export class SerialLane extends PartitionLane {
   constructor(assigned: AssignedPartition, parts: LaneParts) {
     super(assigned, parts);
     this.#previousHandlers = parts.previousHandlers;
-    this.#valve = new PollIntervalSafetyValve(parts.runtime, parts.settings.maxPollIntervalMs);
+    this.#valve = new PollIntervalSafetyValve(parts.settings.maxPollIntervalMs);
   }
 
   get running(): readonly LaneDelivery[] {
@@ -49,9 +49,7 @@ export class SerialLane extends PartitionLane {
   processPending(): void {
     if (this.#isWorking || this.waitsForDueTime) return;
     if (this.isOpen && this.pending.size > 0) this.#work().catch(this.#onInternalError);
-    // No record of this lane is unreported, but the watermark may have passed records that an
-    // earlier owner completed.
-    else if (this.isOpen && this.commitPoint()) this.parts.committer.request(this);
+    else if (this.isOpen && this.commitPoint()) this.commitIdleProgress();
   }
 
   protected dropWaiting(): void {
@@ -73,6 +71,10 @@ export class SerialLane extends PartitionLane {
     while (this.mayTake()) {
       this.#sliceAt = runtime.now();
       this.#sliceSince = runtime.monotonic();
+      if (this.isLeaseOver(this.#sliceSince)) {
+        await this.whenLeaseRenewed();
+        continue;
+      }
       if (processor.processSlice) await this.#workOnSlice();
       else {
         // The loop is inlined and awaits only real promises, because one promise per record would
@@ -82,10 +84,10 @@ export class SerialLane extends PartitionLane {
           let outcome: Outcome;
           // The clock is not read after a handler that returned no promise, because hardly any time
           // has passed.
-          let mayBeLate = false;
+          let mayBeLate = isStrict;
           try {
             const answer = processor.process(delivery);
-            mayBeLate = isPending(answer);
+            mayBeLate ||= isPending(answer);
             outcome = isPending(answer) ? await this.#watched(delivery, answer) : answer;
           } catch (error) {
             outcome = failedOutcome(error);
@@ -94,7 +96,10 @@ export class SerialLane extends PartitionLane {
           this.#conclude(delivery, outcome);
           if (this.isIdleAwaited) this.#becomeIdle();
           if (isStrict) await committer.whenStored(this);
-          if (mayBeLate && left > 1 && this.#valve.check(this.#sliceSince)) {
+          if (!mayBeLate || left === 1) continue;
+          const now = runtime.monotonic();
+          if (this.isLeaseOver(now)) break;
+          if (this.#valve.check(this.#sliceSince, now)) {
             await this.#cutSlice();
             break;
           }
@@ -129,8 +134,10 @@ export class SerialLane extends PartitionLane {
       const [next] = this.#slice;
       if (!next) break;
       if (!this.isOpen) this.#giveBackSlice();
+      // The lease may have ended, too.
       else if (next.isCancelled) this.#redeliverRest();
-      else if (this.#valve.check(this.#sliceSince)) await this.#cutSlice();
+      else if (this.#valve.check(this.#sliceSince, this.parts.runtime.monotonic()))
+        await this.#cutSlice();
     }
     if (this.isIdleAwaited) this.#becomeIdle();
   }

@@ -49,7 +49,9 @@ interface StoppedReading {
 const POISON_RETRY_MS = 30_000;
 const RETRIED: readonly PauseReason[] = ['backoff'];
 
-/** Pauses and resumes partitions according to their pause reasons, at the driver and at their lanes. */
+/**
+ * Pauses and resumes partitions according to their pause reasons, at the driver and at their lanes.
+ */
 export class PartitionPauser {
   readonly #timedPauses = new Map<PartitionLane, RunningPause[]>();
   readonly #stops = new Map<PartitionLane, StoppedReading>();

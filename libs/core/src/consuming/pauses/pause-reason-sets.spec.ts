@@ -6,7 +6,10 @@ describe('PauseReasonSets', () => {
   it('applies reasons of the session to every partition, and those of a partition only to itself', () => {
     const pauseReasons = new PauseReasonSets();
     pauseReasons.add('backoff', 't-0');
-    expect([pauseReasons.stopsHandout('t-0'), pauseReasons.stopsHandout('t-1')]).toEqual([true, false]);
+    expect([pauseReasons.stopsHandout('t-0'), pauseReasons.stopsHandout('t-1')]).toEqual([
+      true,
+      false,
+    ]);
     pauseReasons.add('operator');
     expect(pauseReasons.stopsHandout('t-1')).toBe(true);
   });

@@ -77,7 +77,7 @@ export class ConsumingTestBed {
   constructor({ seed = 1, ...options }: MemoryBrokerOptions & { readonly seed?: number } = {}) {
     this.runtime = new VirtualRuntime({ seed });
     this.broker = new MemoryBroker({ runtime: this.runtime, ...options });
-    this.#driver = memory({ broker: this.broker, clientId: 'testBed' });
+    this.#driver = memory({ broker: this.broker, clientId: 'test-bed' });
   }
 
   static async of(partitions = 1, options?: MemoryBrokerOptions & { readonly seed?: number }) {

@@ -39,7 +39,7 @@ describe('the report of a close', () => {
     });
   });
 
-  it('names records whose partition is revoked during the close, even if their handlers end in time', async () => {
+  it('names records whose partition is revoked during the close, even if their handlers end before the deadline', async () => {
     await testBed.write(1, 0);
     await testBed.write(1, 1);
     const member = await testBed.started(() => work(25_000), { settings: patient });

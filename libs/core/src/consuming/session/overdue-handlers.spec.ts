@@ -237,9 +237,9 @@ describe('a member stays in its group', () => {
 
   it.each([
     ['while it is paused', 'pause'],
-    ['while a record backs off', 'backoff'],
-    ['while a record was given back for long', 'delay'],
-    ['while a gap leaves no room in the metadata', 'full'],
+    ['while a record waits for its backoff', 'backoff'],
+    ['while a record was handed back with a long delay', 'delay'],
+    ['while the commit metadata is full', 'full'],
   ] as const)('%s, however long that takes', async (_, why) => {
     await testBed.writeKeys(upTo(200).map(String));
     const longMs = 5 * MAX_POLL_MS;

@@ -49,7 +49,9 @@ export class PollLoop {
     const { session, bufferLimit, maxPollRecords } = this.parts;
     while (!signal.aborted) {
       try {
-        this.#distribute(await session.poll(maxPollRecords, signal, bufferLimit.bytesPerPartition));
+        const records = await session.poll(maxPollRecords, signal, bufferLimit.bytesPerPartition);
+        if (records.length > 0) this.#distribute(records);
+        else this.#passOffsetsWithoutRecords();
         await this.#yieldOrSleep(signal);
       } catch (error) {
         if (signal.aborted || this.#isOver) return error;
@@ -80,6 +82,22 @@ export class PollLoop {
         }
       }
       from = to;
+    }
+  }
+
+  /**
+   * Moves the lanes past aborted and control records at the end of their logs. Otherwise the lag
+   * would not reach 0 before the next record.
+   */
+  #passOffsetsWithoutRecords(): void {
+    const { session, lanes, pauser } = this.parts;
+    for (const lane of lanes) {
+      const position = session.position(lane);
+      // The driver is behind records that a paused lane has dropped and reads again.
+      if (position === undefined || position <= lane.tracker.next) continue;
+      if (lane.isPaused || lane.hasEnded) continue;
+      pauser.onRecordsReceived(lane);
+      lane.advanceTo(position);
     }
   }
 

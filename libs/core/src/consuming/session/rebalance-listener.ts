@@ -52,7 +52,10 @@ export class EventBusRebalanceListener implements AssignmentListener {
     this.parts.onChange();
   }
 
-  /** Waits for running handlers and commits what is done, in the order of `LaneDrain.drain`. Only then the next owner starts. */
+  /**
+   * Waits for running handlers and commits completed records, in the order of `LaneDrain.drain`.
+   * Only then may the next owner start.
+   */
   async onRevoked(partitions: readonly TopicPartition[]): Promise<void> {
     const { lanes, drain, drainTimeoutMs } = this.parts;
     await drain.drain(lanes.of(partitions), drainTimeoutMs, 'revoked');

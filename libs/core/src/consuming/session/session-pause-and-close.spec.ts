@@ -139,7 +139,7 @@ describe('a consuming session', () => {
   });
 
   describe('close() with drain time', () => {
-    it('waits for a handler that ends in time, and commits its record', async () => {
+    it('waits for a handler that ends within drainMs, and commits its record', async () => {
       testBed = await ConsumingTestBed.of(1);
       await testBed.write(20);
       const gate = new Deferred<Outcome>();

@@ -142,8 +142,8 @@ describe('a consuming session', () => {
         },
       ],
       ['rejects', () => Promise.reject(new TypeError('escaped')) as never],
-      ['gives nothing', () => undefined as never],
-      ['gives a word nobody knows', () => ({ kind: 'fine' }) as never],
+      ['returns undefined', () => undefined as never],
+      ['returns an unknown kind of outcome', () => ({ kind: 'fine' }) as never],
     ])('is redelivered as failed when the processor %s', async (_, misbehave) => {
       testBed = await ConsumingTestBed.of(1);
       await testBed.write(3);

@@ -231,7 +231,9 @@ describe('SupervisedSession', () => {
     await testBed.until(() => member.handled.length === 1);
     const since = testBed.runtime.now();
     await testBed.runtime.advance(60_500);
-    const warnings = member.log.filter(({ message }) => message.includes('its record is delivered'));
+    const warnings = member.log.filter(({ message }) =>
+      message.includes('its record is delivered'),
+    );
     expect(warnings).toMatchObject([
       { level: 'warn', context: { topic: 't', partition: 0, offset: 0, runningMs: 60_000 } },
     ]);

@@ -5,7 +5,7 @@ import { declaredParameters } from '../decorators/parameters.js';
 
 interface DeclaredEnhancer {
   readonly kind: string;
-  /** Either a class, which Nest instantiates, or an instance. */
+  /** The enhancer: a class, which Nest instantiates, or an instance. */
   readonly enhancer: unknown;
 }
 

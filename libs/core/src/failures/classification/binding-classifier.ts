@@ -15,7 +15,10 @@ export interface FailureClassification extends Classification {
   readonly isPermanent: boolean;
 }
 
-/** Looks up the rule that says what caused an error. The router passes it, so that rules are evaluated once per failure. */
+/**
+ * Looks up the rule that says what caused an error. The router passes it, so that rules are
+ * evaluated once per failure.
+ */
 export type FaultLookup = () => FaultRule | undefined;
 
 /** Decides where a failed record of its binding goes. Never throws. */

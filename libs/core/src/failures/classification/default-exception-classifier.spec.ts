@@ -55,8 +55,12 @@ describe('DefaultExceptionClassifier without options of the application', () => 
     ['to the next tier: an unknown error', new Error('boom'), 'NEXT_TIER'],
     ['to the next tier: a handler that asks for it', new RetryableException('x'), 'NEXT_TIER'],
     ['to tier 2: a failure that will last', unavailable, 'SKIP_TO_TIER 2'],
-    ['to tier 2: a circuit', new CircuitBreakerOpenException('orders'), 'SKIP_TO_TIER 2'],
-    ['to tier 2: in a cause', new Error('x', { cause: unavailable }), 'SKIP_TO_TIER 2'],
+    ['to tier 2: an open circuit', new CircuitBreakerOpenException('orders'), 'SKIP_TO_TIER 2'],
+    [
+      'to tier 2: a failure that will last in the cause',
+      new Error('x', { cause: unavailable }),
+      'SKIP_TO_TIER 2',
+    ],
     ['to the dead letters: a bad message', duplicate, 'DEAD_LETTER'],
     ['to the dead letters: no JSON', new DeserializationException('x'), 'DEAD_LETTER'],
     [
@@ -86,7 +90,11 @@ describe('A result or an error that names the destination', () => {
     ['an ErrorResult', new ErrorResultException('no', { cause: refused }), 'DEAD_LETTER!'],
     ['a NonRetryableException', new NonRetryableException('no'), 'DEAD_LETTER!'],
     ['around any cause', new NonRetryableException('no', { cause: refused }), 'DEAD_LETTER!'],
-    ['not a RetryableException', new RetryableException('x', { cause: duplicate }), 'NEXT_TIER'],
+    [
+      'not with a RetryableException',
+      new RetryableException('x', { cause: duplicate }),
+      'NEXT_TIER',
+    ],
   ])('decides explicitly: %s', (_, error, expected) => {
     expect(classified(error)).toBe(expected);
   });
@@ -127,25 +135,25 @@ describe('retryableExceptions and nonRetryableExceptions', () => {
     ],
     ['retryableExceptions', { retryableExceptions: [{ code: '23505' }] }, duplicate, 'NEXT_TIER'],
     [
-      'an error outside a whitelist goes where it went without it',
+      'an error that is not in retryableExceptions is routed as without the list',
       { retryableExceptions: [TypeError] },
       declined,
       'NEXT_TIER',
     ],
     [
-      'a closer class beats one above it',
+      'the class of the error has priority over a superclass',
       { nonRetryableExceptions: [PaymentError], retryableExceptions: [CardDeclined] },
       declined,
       'NEXT_TIER',
     ],
     [
-      'a class above it does not beat it',
+      'a superclass has no priority over the class of the error',
       { nonRetryableExceptions: [CardDeclined], retryableExceptions: [PaymentError] },
       declined,
       'DEAD_LETTER!',
     ],
     [
-      'no list makes a message readable',
+      'a message that cannot be deserialized is dead-lettered, whatever the lists contain',
       { retryableExceptions: [DeserializationException] },
       new DeserializationException('x'),
       'DEAD_LETTER',
@@ -157,7 +165,7 @@ describe('retryableExceptions and nonRetryableExceptions', () => {
       'SKIP_TO_TIER 3!',
     ],
     [
-      'the closest entry of it',
+      'the closest entry of skipToTierMapping',
       {
         skipToTierMapping: [
           { match: PaymentError, tier: 3 },
@@ -168,7 +176,7 @@ describe('retryableExceptions and nonRetryableExceptions', () => {
       'SKIP_TO_TIER 1!',
     ],
     [
-      'an entry that is closer than nonRetryableExceptions',
+      'an entry of skipToTierMapping that is closer than nonRetryableExceptions',
       {
         nonRetryableExceptions: [PaymentError],
         skipToTierMapping: [{ match: CardDeclined, tier: 2 }],
@@ -177,7 +185,7 @@ describe('retryableExceptions and nonRetryableExceptions', () => {
       'SKIP_TO_TIER 2!',
     ],
     [
-      'an entry replaces the tier for failures that will last',
+      'an entry of skipToTierMapping instead of the tier for failures that will last',
       { skipToTierMapping: [{ match: { status: 503 }, tier: 3 }] },
       unavailable,
       'SKIP_TO_TIER 3!',

@@ -39,14 +39,14 @@ const UNKNOWN: readonly FaultCase[] = [
   ['an Error', new Error('boom')],
   ['a TypeError of a bug', new TypeError("Cannot read properties of undefined (reading 'id')")],
   ['a SyntaxError, of the message or of an answer', new SyntaxError('Unexpected token <')],
-  ['a fetch that fails for no known reason', fetchFailed(new Error('unknown scheme'))],
+  ['a fetch that failed with an unknown cause', fetchFailed(new Error('unknown scheme'))],
   ['cancelled work', new DOMException('stop', 'AbortError')],
   ['404, of a resource that may still appear', new NotFoundException()],
   ['404 of axios', axios(404)],
   ['409, a concurrent change', new ConflictException()],
   ['412, a concurrent change', new PreconditionFailedException()],
   ['500, a bug of the server', new InternalServerErrorException()],
-  ['a foreign key whose row may still appear', pg('23503')],
+  ['a foreign key whose row may be written later', pg('23503')],
   ['a foreign key of MySQL', mysql('ER_NO_REFERENCED_ROW_2', 1452, '23000')],
   ['a missing table', pg('42P01')],
   ['a Redis key of another type', redisReply('WRONGTYPE Operation against a key')],
@@ -58,7 +58,7 @@ const UNKNOWN: readonly FaultCase[] = [
   ['nothing', undefined],
   ['null', null],
   ['an empty list', []],
-  ['an object with issues of its own', { issues: [] }],
+  ['an object with an empty list of issues', { issues: [] }],
 ];
 
 describe('faultOf()', () => {
@@ -194,13 +194,29 @@ describe('faultOf() of an error that cannot be read', () => {
 
 describe('isProgrammingError()', () => {
   it.each<[string, Error, boolean]>([
-    ['undefined has no properties', new TypeError('Cannot read properties of undefined'), true],
-    ['a wrong argument', Object.assign(new TypeError('x'), { code: 'ERR_INVALID_ARG_TYPE' }), true],
-    ['of fetch, with the network in its cause', fetchFailed(system('ECONNREFUSED')), false],
-    ['of fetch, with nothing known in its cause', fetchFailed(new Error('bad port')), false],
-    ['of fetch, in the middle of an answer', fetchFailed(undefined, 'terminated'), false],
-    ['with a network code of its own', Object.assign(new TypeError('x'), { code: 'EPIPE' }), false],
-    ['that is none', new RangeError('x'), false],
+    [
+      'a TypeError for a property of undefined',
+      new TypeError('Cannot read properties of undefined'),
+      true,
+    ],
+    [
+      'a TypeError for a wrong argument',
+      Object.assign(new TypeError('x'), { code: 'ERR_INVALID_ARG_TYPE' }),
+      true,
+    ],
+    [
+      'a TypeError of fetch, with a network error as its cause',
+      fetchFailed(system('ECONNREFUSED')),
+      false,
+    ],
+    ['a TypeError of fetch, with an unknown cause', fetchFailed(new Error('bad port')), false],
+    ['a TypeError of fetch, within a response', fetchFailed(undefined, 'terminated'), false],
+    [
+      'a TypeError with a network code',
+      Object.assign(new TypeError('x'), { code: 'EPIPE' }),
+      false,
+    ],
+    ['a RangeError', new RangeError('x'), false],
   ])('for %s (expected: %3$s)', (_, error, isOfABug) => {
     expect(isProgrammingError(error)).toBe(isOfABug);
   });

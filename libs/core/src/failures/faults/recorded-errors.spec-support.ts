@@ -1,6 +1,7 @@
 /**
  * Errors as their libraries throw them, written down from pg 8.23, mysql2 3.24 and ioredis 6.0.
- * test/integration/core/failures/library-errors.spec and database-errors.spec create the real errors.
+ * test/integration/core/failures/library-errors.spec and database-errors.spec create the real
+ * errors.
  */
 
 const errorWith = (message: string, properties: object): Error =>

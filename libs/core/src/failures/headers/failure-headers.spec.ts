@@ -102,7 +102,9 @@ describe('A dead letter in the profile eventbus', () => {
   });
 
   it("has no message and no stack with exceptionDetail 'class', and the poison header only for poison", () => {
-    const headerNames = names(deadLetter(['eventbus'], { description: { className: 'OutOfStock' } }));
+    const headerNames = names(
+      deadLetter(['eventbus'], { description: { className: 'OutOfStock' } }),
+    );
     expect(headerNames).toContain('x-eventbus-last-exception-class');
     expect(headerNames).not.toContain('x-eventbus-last-exception-message');
     expect(headerNames).not.toContain('x-eventbus-last-exception-stacktrace');
@@ -155,7 +157,9 @@ describe('A dead letter in the profile spring', () => {
 
   it('has no headers for missing values', () => {
     const headerNames = names(deadLetter(['spring'], { description: { className: 'OutOfStock' } }));
-    expect(headerNames.filter((name) => name.includes('exception'))).toEqual(['kafka_dlt-exception-fqcn']);
+    expect(headerNames.filter((name) => name.includes('exception'))).toEqual([
+      'kafka_dlt-exception-fqcn',
+    ]);
   });
 });
 
@@ -269,7 +273,9 @@ describe('The headers that a record had before its failure', () => {
     ['a dead letter', deadLetter],
     ['a retry', retry],
   ])('come first in %s, byte for byte and in their order', (_, write) => {
-    const written = write(['eventbus', 'spring'], { record: recordOf({ headers: earlierHeaders }) });
+    const written = write(['eventbus', 'spring'], {
+      record: recordOf({ headers: earlierHeaders }),
+    });
     expect(written.slice(0, earlierHeaders.length)).toEqual(earlierHeaders);
   });
 
@@ -279,7 +285,9 @@ describe('The headers that a record had before its failure', () => {
     const second = deadLetter(stale, {
       record: recordOf({ headers: [...earlierHeaders, ...first, ...first] }),
     });
-    const reportNames = names(second).filter((name) => /^(x-eventbus-|kafka_dlt-|retry-)/.test(name));
+    const reportNames = names(second).filter((name) =>
+      /^(x-eventbus-|kafka_dlt-|retry-)/.test(name),
+    );
     expect(new Set(reportNames).size).toBe(reportNames.length);
     expect(shown(second)).toMatchObject({ trace: ['a', '\0\ufffd', 'a', 'a'], 'retry-count': '2' });
     expect(names(second)).not.toContain('x-eventbus-retry-attempt');

@@ -61,7 +61,7 @@ const withoutTierHistory: Reduction = {
   reduce: ({ report, profiles }) => ({ report: { ...report, tierHistory: [] }, profiles }),
 };
 
-/** Parts that a record on its way to a retry topic loses, in this order, until it fits. */
+/** Parts that are removed from the headers of a retry record until it fits, in this order. */
 export const RETRY_REDUCTIONS: readonly Reduction[] = [
   withoutStack,
   withoutMessage,
@@ -69,7 +69,7 @@ export const RETRY_REDUCTIONS: readonly Reduction[] = [
   withoutProfiles,
 ];
 
-/** Parts that a dead letter loses, in this order, until it fits. */
+/** Parts that are removed from the headers of a dead letter until it fits, in this order. */
 export const DEAD_LETTER_REDUCTIONS: readonly Reduction[] = [
   withoutStack,
   withoutMessage,

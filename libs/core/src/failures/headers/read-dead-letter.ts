@@ -94,14 +94,14 @@ function originalOf({ topic, partition, offset, headers }: BrokerRecord): Origin
   const whole =
     headerPosition(headers, EVENTBUS_POSITION) ?? headerPosition(headers, SPRING_POSITION);
   if (whole) return whole;
-  const said = firstText(headers, [
+  const originalTopic = firstText(headers, [
     EVENTBUS_POSITION.topic,
     SPRING_POSITION.topic,
     PLAIN_HEADERS.originalTopic,
   ]);
-  return said === undefined
+  return originalTopic === undefined
     ? { topic, partition, offset: BigInt(offset) }
-    : { topic: said, partition: -1, offset: -1n };
+    : { topic: originalTopic, partition: -1, offset: -1n };
 }
 
 function receivedHeaders(headers: readonly RecordHeader[]): readonly RecordHeader[] {

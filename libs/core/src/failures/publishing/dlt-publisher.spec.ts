@@ -38,7 +38,7 @@ describe('DltPublisher', () => {
     ['a tombstone', Buffer.from('k'), null],
     ['no key', null, Buffer.from('v')],
     ['empty key and value', Buffer.alloc(0), Buffer.alloc(0)],
-    ['nothing at all', null, null],
+    ['neither key nor value', null, null],
   ])('writes key, value and headers unchanged: %s', async (_, key, value) => {
     const earlierHeaders = headers([
       ['a', '1'],

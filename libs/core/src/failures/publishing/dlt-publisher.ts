@@ -25,9 +25,9 @@ export class DltPublisher {
   }
 
   /**
-   * Resolves once all in-sync replicas have the record: its key and value byte for byte, and as many
-   * headers of its failure as the topic takes. The write may take `dlt.publishTimeoutMs`. After a
-   * DltPublishException the record must stay in its place, uncommitted.
+   * Writes a dead letter within `dlt.publishTimeoutMs`. Resolves once all in-sync replicas have the
+   * record: its key and value byte for byte, and as many headers of its failure as fit. After a
+   * DltPublishException the record must be delivered again and not committed.
    */
   async publish(
     report: FailureReport,

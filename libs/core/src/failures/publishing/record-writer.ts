@@ -35,7 +35,7 @@ export interface RecordWrite {
    * written.
    */
   readonly variants: Iterable<HeaderVariant>;
-  /** Time for the write with all its variants: `dlt.publishTimeoutMs`. */
+  /** Time limit for the write, with all its variants: `dlt.publishTimeoutMs`. */
   readonly timeoutMs: number;
   readonly signal: AbortSignal | undefined;
 }
@@ -90,7 +90,10 @@ export class RecordWriter {
     throw new AllVariantsTooLargeError(refusal!);
   }
 
-  /** Tries each variant uncompressed and compressed. The limit of a topic applies to the written bytes, and the record may have come compressed. */
+  /**
+   * Tries each variant uncompressed and compressed. The limit of a topic applies to the written
+   * bytes, and the record may have come compressed.
+   */
   *#attempts(variants: RecordWrite['variants']): Generator<[HeaderVariant, ProducerSession]> {
     for (const variant of variants) {
       yield [variant, this.parts.producer()];

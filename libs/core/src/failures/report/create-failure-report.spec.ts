@@ -96,14 +96,14 @@ describe('createFailureReport() on the main topic', () => {
 
   it.each([
     [
-      'calls of deliveries that are still remembered',
+      'the calls of earlier deliveries that the lane remembers',
       { redeliveries: 9, failures: 2, calls: 5 },
       3,
       8,
       3,
     ],
-    ['a record that could not be prepared as tried once', { redeliveries: 0 }, 1, 1, 1],
-    ['no call where none was made', { redeliveries: 0 }, 0, 0, 1],
+    ['one attempt for a record that could not be prepared', { redeliveries: 0 }, 1, 1, 1],
+    ['no handler call if none was made', { redeliveries: 0 }, 0, 0, 1],
   ])('counts %s', (_, history, attempts, total, deliveries) => {
     const report = reportOf({ delivery: { history }, failed: { attempts } });
     expect(report).toMatchObject({ totalAttempts: total, delivery: deliveries });

@@ -34,7 +34,7 @@ describe('describeError()', () => {
     ],
     ['the name of its class', new OutOfStock('x'), 'OutOfStock'],
     [
-      'the name of its class, not of the one above',
+      'the name of its own class, not of the superclass',
       new (class Sub extends TypeError {})('x'),
       'Sub',
     ],
@@ -134,16 +134,16 @@ describe('dlt.redact', () => {
         throw error;
       },
     ],
-    ['gives nothing', () => undefined],
-    ['gives null', () => null],
+    ['returns undefined', () => undefined],
+    ['returns null', () => null],
     ['gives a text', () => 'for ***'],
-    ['gives no message', () => ({ stack: 'x' })],
-    ['gives a message that is none', () => ({ message: 7 })],
-    ['gives a stack that is none', () => ({ message: 'x', stack: 7 })],
-    ['gives a promise', () => Promise.resolve({ message: 'x' })],
-    ['gives a promise that rejects', () => Promise.reject(error)],
+    ['returns no message', () => ({ stack: 'x' })],
+    ['returns a message that is no text', () => ({ message: 7 })],
+    ['returns a stack that is no text', () => ({ message: 'x', stack: 7 })],
+    ['returns a promise', () => Promise.resolve({ message: 'x' })],
+    ['returns a promise that rejects', () => Promise.reject(error)],
     [
-      'gives what throws',
+      'returns an object whose getters throw',
       () => ({
         get message(): string {
           throw error;

@@ -8,15 +8,18 @@ export const TEXT_LIMITS = Object.freeze({ className: 256, message: 1024, stack:
 
 export type DescriptionOptions = Pick<ResolvedDlt, 'exceptionDetail' | 'redact'>;
 
-/** Describes an error, as far as `dlt.exceptionDetail` and `dlt.redact` allow. Never throws, whatever the properties of the error and `redact` do. */
+/**
+ * Describes an error, as far as `dlt.exceptionDetail` and `dlt.redact` allow. Never throws,
+ * whatever the properties of the error and `redact` do.
+ */
 export function describeError(
   error: Error,
   { exceptionDetail, redact }: DescriptionOptions,
 ): ErrorDescription {
   const names = namesOf(error);
   if (exceptionDetail === 'class') return names;
-  const said = redact ? redactedText(error, redact) : originalText(error);
-  return said ? { ...names, ...limited(said) } : { ...names, isRedactionBroken: true };
+  const text = redact ? redactedText(error, redact) : originalText(error);
+  return text ? { ...names, ...limited(text) } : { ...names, isRedactionBroken: true };
 }
 
 interface ErrorText {

@@ -6,17 +6,17 @@ const bytes = (text: string): number => Buffer.byteLength(text);
 describe('limitedText()', () => {
   it.each([
     ['fits exactly', 'abcd', 4, 'abcd'],
-    ['is cut at the limit', 'abcde', 4, 'abcd'],
-    ['loses a character of two bytes whole', 'abcé', 4, 'abc'],
-    ['keeps a character of two bytes that fits', 'abé', 4, 'abé'],
-    ['loses a character of three bytes whole', 'ab€', 4, 'ab'],
-    ['keeps a character of three bytes that fits', 'a€', 4, 'a€'],
-    ['loses a character of four bytes whole', 'a😀', 4, 'a'],
-    ['keeps a character of four bytes that fits', '😀b', 4, '😀'],
-    ['may be empty', '😀', 3, ''],
-    ['has U+FFFD for half a character', 'a\ud83d', 4, 'a\ufffd'],
-    ['has U+FFFD for the other half', '\ude00a', 4, '\ufffda'],
-    ['does not make halves of a whole at the cut', 'aaa😀', 4, 'aaa'],
+    ['is one byte too long', 'abcde', 4, 'abcd'],
+    ['ends with a character of two bytes that does not fit', 'abcé', 4, 'abc'],
+    ['ends with a character of two bytes that fits', 'abé', 4, 'abé'],
+    ['ends with a character of three bytes that does not fit', 'ab€', 4, 'ab'],
+    ['ends with a character of three bytes that fits', 'a€', 4, 'a€'],
+    ['ends with a character of four bytes that does not fit', 'a😀', 4, 'a'],
+    ['has a character of four bytes that fits', '😀b', 4, '😀'],
+    ['begins with a character that does not fit', '😀', 3, ''],
+    ['has a high surrogate alone, which becomes U+FFFD', 'a\ud83d', 4, 'a\ufffd'],
+    ['has a low surrogate alone, which becomes U+FFFD', '\ude00a', 4, '\ufffda'],
+    ['has a surrogate pair at the limit', 'aaa😀', 4, 'aaa'],
   ])('returns a prefix within the limit for a text that %s', (_, text, limit, expected) => {
     expect(limitedText(text, limit)).toBe(expected);
   });

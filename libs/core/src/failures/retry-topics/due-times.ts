@@ -45,11 +45,11 @@ export class DueTimes {
    */
   #writeTimeOf(record: BrokerRecord): number {
     const now = this.parts.runtime.now();
-    const saidAt = headerCount(record.headers, EVENTBUS_HEADERS.retryTimestamp);
-    const writtenAt = [saidAt, record.timestamp].find(
+    const headerTime = headerCount(record.headers, EVENTBUS_HEADERS.retryTimestamp);
+    const writtenAt = [headerTime, record.timestamp].find(
       (time) => time !== undefined && time - now < MOST_PLAUSIBLE_AHEAD_MS,
     );
-    this.#warnOfClockSkew(record, (saidAt ?? record.timestamp) - now);
+    this.#warnOfClockSkew(record, (headerTime ?? record.timestamp) - now);
     return writtenAt ?? this.#firstSeenAt(record, now);
   }
 

@@ -18,14 +18,13 @@ export const delivery = (given: GivenDelivery = {}): Delivery =>
   aDelivery({ record: recordOf(), ...given });
 
 /** A failure after three calls, without further calls, unless `given` says otherwise. */
-export const failed = (given: Partial<Failure> = {}): Failure =>
-  ({
-    kind: 'failed',
-    reason: 'retry-exhausted',
-    error: new Error('down'),
-    attempts: 3,
-    ...given,
-  });
+export const failed = (given: Partial<Failure> = {}): Failure => ({
+  kind: 'failed',
+  reason: 'retry-exhausted',
+  error: new Error('down'),
+  attempts: 3,
+  ...given,
+});
 
 export const dependencyIsDown = (): Error =>
   Object.assign(new Error('connect'), { code: 'ECONNREFUSED' });

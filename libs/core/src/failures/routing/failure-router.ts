@@ -213,14 +213,15 @@ export class FailureRouter {
 }
 
 /** The part of a failure that the lane needs to redeliver the record. */
-type KeptFailure = Pick<Failure, 'error' | 'attempts' | 'delayMs'>;
+type KeptFailure = Pick<Failure, 'error' | 'attempts' | 'delayMs' | 'failingSince'>;
 
 function redelivered(
-  { error, attempts, delayMs }: KeptFailure,
+  { error, attempts, delayMs, failingSince }: KeptFailure,
   report: FailureReport | undefined,
 ): FailedOutcome {
   const kept = report && remembered(report);
-  return { kind: 'failed', reason: 'redeliver', error, attempts, delayMs, report: kept };
+  const rest = { error, attempts, delayMs, failingSince, report: kept };
+  return { kind: 'failed', reason: 'redeliver', ...rest };
 }
 
 function awaitingDecision({ error, attempts }: KeptFailure, report: FailureReport): FailedOutcome {

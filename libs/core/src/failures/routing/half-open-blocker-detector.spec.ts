@@ -69,7 +69,7 @@ describe('HalfOpenBlockerDetector', () => {
   });
 
   it.each<[string, () => void]>([
-    ['another record has failed, too', () => cycle([gone, other, gone])],
+    ['another record failed as well', () => cycle([gone, other, gone])],
     ['a trial call of another record succeeded', () => cycle([gone, gone], 3)],
     ['there was no trial call', () => become('HALF_OPEN')],
   ])('names no record when %s in between', (_, between) => {

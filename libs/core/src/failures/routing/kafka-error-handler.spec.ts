@@ -108,8 +108,12 @@ describe('The retry headers of a record', () => {
     });
 
   it.each([
-    ['in the retry topic of its origin', retriedRecord(`${EMAILS}-retry`, EMAILS, '1'), '2'],
-    ['in the topic it comes from', retriedRecord(EMAILS, EMAILS, '1'), '2'],
+    [
+      'of a record in the retry topic of its original topic',
+      retriedRecord(`${EMAILS}-retry`, EMAILS, '1'),
+      '2',
+    ],
+    ['of a record in its original topic', retriedRecord(EMAILS, EMAILS, '1'), '2'],
   ])('are used for the count %s', async (_, given, count) => {
     expect(await done(handler.routeToRetryOrDlq(given, failure, 1))).toBe(`${EMAILS}-dlq`);
     expect(await done(handler.routeToRetryOrDlq(given, failure, 2))).toBe(`${EMAILS}-retry`);

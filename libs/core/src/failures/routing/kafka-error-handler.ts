@@ -116,9 +116,12 @@ export class KafkaErrorHandler {
    * one, so they count only if they belong to this topic.
    */
   #retryStateOf({ topic, headers }: BrokerRecord): RetryState {
-    const said = headerText(headers, PLAIN_HEADERS.originalTopic);
-    const isTrue = said !== undefined && (said === topic || this.getRetryTopic(said) === topic);
-    return isTrue ? { source: said, count: retryCountOf(headers) } : { source: topic, count: 0 };
+    const original = headerText(headers, PLAIN_HEADERS.originalTopic);
+    const isTrue =
+      original !== undefined && (original === topic || this.getRetryTopic(original) === topic);
+    return isTrue
+      ? { source: original, count: retryCountOf(headers) }
+      : { source: topic, count: 0 };
   }
 
   get #options(): KafkaErrorHandlerOptions {

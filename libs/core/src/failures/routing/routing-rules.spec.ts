@@ -105,7 +105,7 @@ describe('A destination that the application chose for an error', () => {
 
   it.each([
     ['pauses its binding', pauseContainer(), [], ['Error']],
-    ['is its tier', skipToTier(2), ['tier 2.1 after 3'], []],
+    ['is the tier of SKIP_TO_TIER', skipToTier(2), ['tier 2.1 after 3'], []],
     ['is the next tier', nextTier(), ['tier 1.1 after 3'], []],
   ])('%s also beyond the retry budget', async (_, decision, sent, paused) => {
     choose(decision);
@@ -116,7 +116,12 @@ describe('A destination that the application chose for an error', () => {
   it.each([
     ['pauses the binding with a poison record', pauseContainer(), [], ['Error']],
     ['is used for a poison record if it is a tier', skipToTier(2), ['tier 2.1 after 3'], []],
-    ['is the dead-letter topic for a poison record if NEXT_TIER was chosen', nextTier(), [POISON], []],
+    [
+      'is the dead-letter topic for a poison record if NEXT_TIER was chosen',
+      nextTier(),
+      [POISON],
+      [],
+    ],
   ])('%s', async (_, decision, sent, paused) => {
     choose(decision);
     await poisonAfter(3).route(delivery(), failed());

@@ -89,7 +89,9 @@ const ROUTING_RULES: readonly RoutingRule[] = [
   deadLetterPoison,
 ];
 
-/** Decides where a failed record goes. If no rule answers, the classification of the error decides. */
+/**
+ * Decides where a failed record goes. If no rule answers, the classification of the error decides.
+ */
 export function decideDestination(failure: FailureCase): Destination {
   for (const rule of ROUTING_RULES) {
     const destination = rule(failure);

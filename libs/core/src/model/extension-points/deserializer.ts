@@ -8,6 +8,9 @@ import type { BrokerRecord } from '@nest-event-bus/broker';
 export interface Deserializer {
   /** Name in messages: `JSON`. */
   readonly name: string;
-  /** Returns the value, or a promise of it. The bytes are copies: an implementation may keep them and write into them. */
+  /**
+   * Returns the value, or a promise of it. The bytes are copies: an implementation may keep them
+   * and write into them.
+   */
   deserialize(bytes: Buffer, record: BrokerRecord): unknown;
 }

@@ -12,7 +12,9 @@ export interface EventTypeHandler<T = unknown> {
   handleEvent(event: T, context: EventContext): unknown;
 }
 
-/** Position and attempts of a message. `toJSON` gives the names of its headers, not their values. */
+/**
+ * Position and attempts of a message. `toJSON` gives the names of its headers, not their values.
+ */
 export interface MessageMetadata {
   readonly topic: string;
   readonly partition: number;

@@ -32,6 +32,8 @@ export interface DeliveryHistory {
   readonly failures: number;
   /** Handler calls in the deliveries that failed. */
   readonly calls: number;
+  /** Time of the first failed call, by the monotonic clock, if `maxElapsedMs` limits the calls. */
+  readonly failingSince?: number;
   /** The latest failure with a handler call. */
   readonly lastFailure?: RememberedFailure;
   /** A write that has to succeed before the handler may be called again. */
@@ -69,6 +71,7 @@ export function afterFailure(history: DeliveryHistory, failed: FailedOutcome): D
     failures: history.failures + 1,
     calls: history.calls + attempts,
     lastFailure: reportOf(failed) ?? history.lastFailure,
+    ...(failed.failingSince !== undefined && { failingSince: failed.failingSince }),
   };
 }
 

@@ -39,8 +39,8 @@ export interface Delivery {
    */
   readonly waitSignal: AbortSignal;
   /**
-   * True if `waitSignal` is aborted. Does not create the signal. No further step of the delivery
-   * may begin then.
+   * True if no further step of the delivery may begin: `waitSignal` is aborted, or the lease of the
+   * assignment has ended. Reads the clock, and does not create the signal.
    */
   readonly isCancelled: boolean;
 }

@@ -12,6 +12,11 @@ interface Failed<Reason extends string> {
   /** The time of the first failure if there were several attempts: milliseconds since 1970. */
   readonly firstFailedAt?: number;
   /**
+   * Time of the first failed call in this topic, by the monotonic clock, if `maxElapsedMs` limits
+   * the calls.
+   */
+  readonly failingSince?: number;
+  /**
    * True if the attempts failed in different ways: the name or the message of the error differs.
    */
   readonly hasVaried?: boolean;

@@ -19,7 +19,10 @@ export type Outcome =
   | FailedOutcome
   | { readonly kind: 'handed-back'; readonly delayMs?: number };
 
-/** Records that the handler sent with `ctx.transaction`. Absent if there are none, or if they are written already. */
+/**
+ * Records that the handler sent with `ctx.transaction`. Absent if there are none, or if they are
+ * written already.
+ */
 interface WithOutputs {
   readonly outputs?: readonly OutgoingRecord[];
 }

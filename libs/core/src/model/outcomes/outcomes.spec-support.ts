@@ -28,7 +28,7 @@ export function aDelivery({ history, ...given }: GivenDelivery = {}): Delivery {
       return this.signal;
     },
     get isCancelled() {
-      return this.waitSignal.aborted;
+      return this.waitSignal.aborted || this.assignment?.holdsLease === false;
     },
     ...given,
     history: { ...FIRST_DELIVERY, ...history },

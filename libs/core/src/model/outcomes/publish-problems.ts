@@ -18,7 +18,10 @@ export interface PublishProblems {
    * process has the records now.
    */
   readonly all: readonly TopicProblem[];
-  /** Calls the listener when a topic is added or removed. Returns the function that ends the subscription. */
+  /**
+   * Calls the listener when a topic is added or removed. Returns the function that ends the
+   * subscription.
+   */
   onChange(listener: () => void): () => void;
   /** Removes all problems, because the binding was stopped. */
   clear(): void;

@@ -6,6 +6,11 @@ export type CommittingMember = Omit<TransactionOffsets, 'offsets'>;
 /** The assignment of a partition to this process in which a record was handed out. */
 export interface Assignment {
   /**
+   * False if the group may have given the partition to another member, by the clock. No handler may
+   * begin then.
+   */
+  readonly holdsLease: boolean;
+  /**
    * Returns the current member; undefined once the assignment has ended, because nothing may be
    * committed then.
    */

@@ -34,7 +34,10 @@ export interface DeserializationFailure {
   readonly format: string;
   /** The class of the error that the deserializer threw. */
   readonly exceptionClass: string;
-  /** A text of this library. Messages of other libraries may quote the payload, so they are never included. */
+  /**
+   * A text of this library. Messages of other libraries may quote the payload, so they are never
+   * included.
+   */
   readonly reason?: string;
 }
 

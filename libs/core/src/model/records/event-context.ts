@@ -34,7 +34,9 @@ export interface EventContext {
   readonly log: DriverLogger;
   /** A copy of the record's bytes, so a handler may write into it. */
   readonly raw: BrokerRecord;
-  /** Sends records in one transaction with this record. Throws unless `transactions.enabled` is set. */
+  /**
+   * Sends records in one transaction with this record. Throws unless `transactions.enabled` is set.
+   */
   readonly transaction: RecordTransaction;
   /**
    * Marks the record as done, even if the handler throws afterwards. With `ack: 'manual'`, a record
@@ -43,6 +45,9 @@ export interface EventContext {
   acknowledge(): void;
   /** Sends the record to the dead-letter topic, even if the handler throws afterwards. */
   deadLetter(reason?: string): void;
-  /** Hands the record back: it is delivered again, after `delayMs` at the earliest. It does not count as a failure. */
+  /**
+   * Hands the record back: it is delivered again, after `delayMs` at the earliest. It does not
+   * count as a failure.
+   */
   handBack(options?: { readonly delayMs?: number }): void;
 }

@@ -31,12 +31,14 @@ export interface RetryHistory {
 }
 
 /**
- * Reads the history of a record from its headers. On the main topic the history begins anew: the
+ * Reads the history of a record from its headers. On the main topic a new history begins: the
  * retry headers are ignored, except the original position and the number of replays.
  */
 export function readRetryHistory(record: BrokerRecord, tier: number): RetryHistory {
   const origin = originOf(record, tier);
-  return tier === 0 ? { ...origin, ...NO_FAILURES } : { ...origin, ...pastOf(record, tier) };
+  return tier === 0
+    ? { ...origin, ...NO_FAILURES }
+    : { ...origin, ...earlierFailuresOf(record, tier) };
 }
 
 /**
@@ -44,8 +46,8 @@ export function readRetryHistory(record: BrokerRecord, tier: number): RetryHisto
  * headers from a retried event to a new one, and a new event is not the same record.
  */
 export function isReplay(record: BrokerRecord): boolean {
-  const said = headerText(record.headers, EVENTBUS_HEADERS.originalTopic);
-  return said === record.topic && replaysOf(record) > 0;
+  const originalTopic = headerText(record.headers, EVENTBUS_HEADERS.originalTopic);
+  return originalTopic === record.topic && replaysOf(record) > 0;
 }
 
 type Origin = Pick<RetryHistory, 'original' | 'originalTimestamp' | 'replayCount'>;
@@ -83,7 +85,7 @@ function replaysOf({ headers }: BrokerRecord): number {
   return headerCount(headers, EVENTBUS_HEADERS.replayCount) ?? 0;
 }
 
-function pastOf({ headers, timestamp }: BrokerRecord, tier: number): EarlierFailures {
+function earlierFailuresOf({ headers, timestamp }: BrokerRecord, tier: number): EarlierFailures {
   const count = (name: string): number | undefined => headerCount(headers, name);
   const writtenAt = count(EVENTBUS_HEADERS.retryTimestamp) ?? timestamp;
   const history = readTierHistory(headers, writtenAt);

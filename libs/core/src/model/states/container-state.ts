@@ -1,4 +1,7 @@
-/** The lifecycle state of a container. RUNNING includes a container that is still trying to join its group. */
+/**
+ * The lifecycle state of a container. RUNNING includes a container that is still trying to join its
+ * group.
+ */
 export const ContainerState = {
   CREATED: 'CREATED',
   RUNNING: 'RUNNING',

@@ -6,6 +6,8 @@ export interface RecordPosition extends TopicPartition {
 
 /** The record that keeps the circuit of its binding from closing. Health and logs show it. */
 export interface HalfOpenBlocker {
-  /** The record that used all half-open calls several times in a row; undefined if there is none. */
+  /**
+   * The record that used all half-open calls several times in a row; undefined if there is none.
+   */
   readonly record: RecordPosition | undefined;
 }

@@ -9,8 +9,8 @@ import {
 import { isReplay, readRetryHistory } from '../../model/records/retry-history.js';
 
 /**
- * Returns `dedupKey` of the EventContext: the position where the record was first written. A copy in
- * a retry topic has the key of the original.
+ * Returns `dedupKey` of the EventContext: the position at which the record was first written. A
+ * copy in a retry topic has the same key as the original.
  */
 export function dedupKeyOf(record: BrokerRecord, tier: number): string {
   return positionKey(readRetryHistory(record, tier).original);
@@ -21,8 +21,10 @@ function positionKey({ topic, partition, offset }: OriginalPosition): string {
 }
 
 /**
- * Returns the default key of the idempotency store: the position where the record was first written,
- * and its timestamp. A copy in a retry topic has the key of the original. The timestamp distinguishes it from an earlier
+ * Returns the default key of the idempotency store: the position where the record was first
+ * written,
+ * and its timestamp. A copy in a retry topic has the key of the original. The timestamp
+ * distinguishes it from an earlier
  * record with the same offset, if the topic was recreated or the log was truncated: the mark of the
  * earlier one must not hide it. Headers about the original position count only for the topic of
  * this binding, and on the main topic only for a replay. An application that copies headers from

@@ -49,7 +49,7 @@ describe('The Avro format', () => {
     ['a longer long', 'long', 9_007_199_254_740_993n],
     ['the longest long', 'long', 2n ** 63n - 1n],
     ['the least long', 'long', -(2n ** 63n)],
-    ['a long or nothing', ['null', 'long'], 9_007_199_254_740_993n],
+    ['a long or null', ['null', 'long'], 9_007_199_254_740_993n],
     ['nothing', ['null', 'long'], null],
     ['a long or a text', ['string', 'long'], 7],
     ['two kinds of numbers', ['int', 'long'], { long: 7 }],
@@ -129,8 +129,8 @@ describe('A record with an Avro value', () => {
     ['half a header', Buffer.from([0, 0, 0, 0]), 'does not begin with a zero byte'],
     ['an unknown schema', Buffer.from([0, 0, 0, 0, 9, 6]), 'knows no such schema'],
     ['a schema with a negative id', Buffer.from([0, 255, 255, 255, 255]), 'is below zero'],
-    ['a value cut off', avro(), 'is not the Avro'],
-    ['a value and more', avro(6, 6), 'is not the Avro'],
+    ['a truncated value', avro(), 'is not the Avro'],
+    ['bytes after the value', avro(6, 6), 'is not the Avro'],
   ])('fails as a bad message: %s', async (_, value, message) => {
     const { outcome } = await process(value);
     const error = errorOf(outcome);

@@ -1,3 +1,4 @@
+import { resolvedOrders } from '../../config/configuration.spec-support.js';
 import { SchemaRegistryUnavailableException } from '../../errors/schema-registry-errors.js';
 import { avroUnderTest, recordOf } from './avro.spec-support.js';
 
@@ -14,7 +15,9 @@ describe('AvroSchemas.byId', () => {
   });
 
   it('evicts the least recently used schema beyond schemaRegistry.cacheSize', async () => {
-    const { client, schemas } = await avroUnderTest(2);
+    const schemaRegistry = { url: 'http://registry:8081', cacheSize: 2 };
+    const { cacheSize } = resolvedOrders({ schemaRegistry }).schemaRegistry!;
+    const { client, schemas } = await avroUnderTest(cacheSize);
     const ids = ['A', 'B', 'C'].map((name) =>
       client.register({ subject: name, schema: recordOf(name, {}) }),
     );

@@ -138,7 +138,7 @@ describe('A registry without a usable answer', () => {
     ['no JSON', '<html>'],
     ['no schema', '{}'],
     ['a list', '[]'],
-    ['references that are none', '{"schema":"x","references":[{"subject":1}]}'],
+    ['invalid references', '{"schema":"x","references":[{"subject":1}]}'],
   ])('makes the request fail with a retriable error: %s', async (_, body) => {
     answer = (_request, response) => void response.end(body);
     expect(await unavailable()).toContain('none of a schema registry');

@@ -101,12 +101,12 @@ describe('A record whose handler has not succeeded', () => {
   it.each<[string, () => unknown, object]>([
     ['fails', () => Promise.reject(new Error('no')), { kind: 'failed', reason: 'retry-exhausted' }],
     [
-      'is given back',
+      'is handed back',
       (context?: unknown) => (context as EventContext).handBack({ delayMs: 7 }),
       { kind: 'handed-back', delayMs: 7 },
     ],
     [
-      'is given up',
+      'is dead-lettered by its handler',
       (context?: unknown) => (context as EventContext).deadLetter('no'),
       { kind: 'failed', reason: 'handler-gave-up' },
     ],

@@ -34,9 +34,9 @@ describe('An idempotency store that is down', () => {
 
   it.each<[string, () => unknown]>([
     ['rejects', () => Promise.reject(new Error('connection lost'))],
-    ['throws what is no error', () => Promise.reject('gone')],
-    ['answers nothing', () => undefined],
-    ['answers what nobody knows', () => 'perhaps'],
+    ['rejects with a value that is no Error', () => Promise.reject('gone')],
+    ['answers undefined', () => undefined],
+    ['gives an unknown answer', () => 'perhaps'],
   ])('causes a redelivery, and no handler call, if it %s', async (_what, failure) => {
     test.store.failures.claim = failure;
     expect(await test.processor().process(at(1))).toMatchObject(waiting);

@@ -34,7 +34,7 @@ export const alreadyProcessed: Outcome = Object.freeze({
 const MAX_CLAIM_RETRY_MS = 1_000;
 
 /**
- * Claims records before their handler and marks those that are done after it.
+ * Claims a record before its handler is called, and marks it in the store when it is done.
  *
  *   claim ──► new ──► handler ──► done ─────────► complete ──► final
  *     │                  │                           └── store down: waits, is marked when delivered again

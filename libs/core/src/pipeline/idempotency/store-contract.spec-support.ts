@@ -86,7 +86,7 @@ export function describeIdempotencyStore(name: string, begin: () => Promise<Stor
       expect(await claim('a')).toBe('done');
     });
 
-    it('completes a key that is completed already, or that nobody claimed', async () => {
+    it('completes a key that is completed already, or was never claimed', async () => {
       await store.complete(key, LONG_MS);
       await store.complete(key, LONG_MS);
       expect(await claim('a')).toBe('done');

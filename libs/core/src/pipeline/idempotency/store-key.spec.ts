@@ -133,7 +133,7 @@ describe('The header key of a record', () => {
   ])('is undefined %s', (_what, given) => {
     expect(() => keyOf(given, key)).toThrow(IdempotencyKeyException);
     expect(() => keyOf(given, key)).toThrow(
-      "orders.events-1-0 cannot be told from a second delivery of the same: it has no header 'message-id' with a value. Correct what its producer writes, or give binding 'orders' another idempotency.key.",
+      "orders.events-1-0 cannot be distinguished from a second delivery of the same: it has no header 'message-id' with a value. Correct what its producer writes, or give binding 'orders' another idempotency.key.",
     );
   });
 

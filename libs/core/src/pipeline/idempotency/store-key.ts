@@ -1,4 +1,3 @@
-import type { BrokerRecord } from '@nest-event-bus/broker';
 import { isUtf8 } from 'node:buffer';
 import { createHash, type BinaryLike } from 'node:crypto';
 import type {
@@ -77,7 +76,7 @@ function missingKey(
   cause?: unknown,
 ): IdempotencyKeyException {
   return new IdempotencyKeyException(
-    `${topic}-${partition}-${offset} cannot be told from a second delivery of the same: ${why}. Correct what its producer writes, or give binding '${binding}' another idempotency.key.`,
+    `${topic}-${partition}-${offset} cannot be distinguished from a second delivery of the same: ${why}. Correct what its producer writes, or give binding '${binding}' another idempotency.key.`,
     { cause },
   );
 }

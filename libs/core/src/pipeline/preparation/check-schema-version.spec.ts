@@ -23,11 +23,11 @@ const read = (
 
 describe('checkSchemaVersion', () => {
   it.each([
-    ['none is looked at', 'schema-version', [], { value: {} }],
+    ['without supported versions in the options', 'schema-version', [], { value: {} }],
     ['a header', 'schema-version', ['1', '2'], { headers: { 'schema-version': '2' } }],
     ['a text in the value', '$.meta.version', ['2'], { value: { meta: { version: '2' } } }],
     ['a number in the value', '$.version', ['2'], { value: { version: 2 } }],
-    ['a tombstone has none', 'schema-version', ['2'], { value: null }],
+    ['of a tombstone, which has none', 'schema-version', ['2'], { value: null }],
   ])('accepts a version: %s', (_, from, supported, given) => {
     const { outcome, handled } = read(from, supported, given);
     expect(outcome).toEqual({ kind: 'succeeded' });

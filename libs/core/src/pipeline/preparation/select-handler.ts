@@ -14,7 +14,9 @@ import { UnknownTypeWarnings, describeType } from './unknown-type-warnings.js';
 
 const unknownType: Outcome = Object.freeze({ kind: 'discarded', reason: 'unknown-type' });
 
-/** Finds the handler for the type of the event, and creates the record and the context that it gets. */
+/**
+ * Finds the handler for the type of the event, and creates the record and the context that it gets.
+ */
 export function selectHandler(
   handlers: readonly HandlerDefinition[],
   source: ContextSource,

@@ -31,6 +31,7 @@ export class DeliveryRetry extends DeliveryPolicy<IRetryContext> {
     let firstWay: string | undefined;
     let hasVaried = false;
     let firstFailedAt: number | undefined;
+    let { failingSince } = this.delivery.history;
     for (let attempt = 1; ; attempt++) {
       try {
         return await call({ attempt, signal });
@@ -38,9 +39,11 @@ export class DeliveryRetry extends DeliveryPolicy<IRetryContext> {
         if (thrown instanceof StopRetrying) throw thrown;
         const error = toError(thrown);
         firstFailedAt ??= this.runtime.now();
+        if (this.config.maxElapsedMs > 0) failingSince ??= this.runtime.monotonic();
         firstWay ??= failureSignature(error);
         hasVaried ||= failureSignature(error) !== firstWay;
         await this.#waitFor(attempt, error, signal, {
+          ...(failingSince !== undefined && { failingSince }),
           ...(attempt > 1 && { firstFailedAt }),
           ...(hasVaried && { hasVaried }),
         });
@@ -52,12 +55,16 @@ export class DeliveryRetry extends DeliveryPolicy<IRetryContext> {
     call: number,
     error: Error,
     signal: AbortSignal,
-    history: Pick<Failure, 'firstFailedAt' | 'hasVaried'>,
+    history: Pick<Failure, 'firstFailedAt' | 'failingSince' | 'hasVaried'>,
   ): Promise<void> {
     const { config, delivery, runtime } = this;
     // An error that a handler throws because its work was cancelled is not counted as a failure.
     if (delivery.signal.aborted) throw new StopRetrying(handedBack);
-    const decision = decideRetry(config, failedCall({ config, delivery, runtime, error, call }));
+    const { failingSince } = history;
+    const decision = decideRetry(
+      config,
+      failedCall({ config, delivery, runtime, error, call, failingSince }),
+    );
     switch (decision.kind) {
       case 'end':
         throw new StopRetrying({
@@ -66,7 +73,7 @@ export class DeliveryRetry extends DeliveryPolicy<IRetryContext> {
         });
       case 'call-again':
         await sleep(runtime, decision.waitMs, signal).catch(() => undefined);
-        if (signal.aborted) throw new StopRetrying(handedBack);
+        if (signal.aborted || delivery.isCancelled) throw new StopRetrying(handedBack);
     }
   }
 }
@@ -85,12 +92,15 @@ export function failedCall({
   runtime,
   error,
   call,
+  failingSince = delivery.history.failingSince,
 }: {
   readonly config: RetryConfig;
   readonly delivery: Delivery;
   readonly runtime: Runtime;
   readonly error: Error;
   readonly call: number;
+  /** Time of the first failed call, by the monotonic clock, if the time of the calls is limited. */
+  readonly failingSince?: number | undefined;
 }): FailedCall {
   return {
     judgement: config.judge(error),
@@ -99,6 +109,7 @@ export function failedCall({
     // The monotonic clock is used, because a change of the system clock during a call must not end
     // the retries.
     elapsedMs: runtime.monotonic() - delivery.readySince,
+    failingMs: failingSince === undefined ? 0 : runtime.monotonic() - failingSince,
     chance: runtime.random(),
   };
 }

@@ -50,18 +50,21 @@ describe('createErrorJudge', () => {
   });
 
   it.each<[string, ErrorMatcher[], ErrorMatcher[], ErrorJudgement]>([
-    ['on the blacklist', [], [Timeout], 'permanent'],
-    ['by a class above it', [], [DatabaseError], 'permanent'],
-    ['not on it', [], [TypeError], 'retryable'],
-    ['on the whitelist', [Timeout], [], 'retryable'],
-    ['outside the whitelist', [TypeError], [], 'not-retried'],
+    ['in nonRetryableExceptions', [], [Timeout], 'permanent'],
+    ['a superclass in nonRetryableExceptions', [], [DatabaseError], 'permanent'],
+    ['not in nonRetryableExceptions', [], [TypeError], 'retryable'],
+    ['in retryableExceptions', [Timeout], [], 'retryable'],
+    ['not in retryableExceptions', [TypeError], [], 'not-retried'],
     ['"nothing but timeouts"', [Timeout], [DatabaseError], 'retryable'],
     ['"all but timeouts"', [DatabaseError], [Timeout], 'permanent'],
     ['closest by a function', [{ matches: () => true }], [Timeout], 'retryable'],
     ['equally close in both', [{ matches: () => true }], [{ matches: () => true }], 'permanent'],
-  ])('follows the exception lists: %s', (_case, retryable, nonRetryable, judgement) => {
-    expect(judge(new Timeout(), { retryable, nonRetryable })).toBe(judgement);
-  });
+  ])(
+    'follows retryableExceptions and nonRetryableExceptions: %s',
+    (_case, retryable, nonRetryable, judgement) => {
+      expect(judge(new Timeout(), { retryable, nonRetryable })).toBe(judgement);
+    },
+  );
 
   const unique = Object.assign(new Error('duplicate'), { code: '23505' });
   const unauthorised = Object.assign(new Error('expired'), { status: 401 });
@@ -70,30 +73,78 @@ describe('createErrorJudge', () => {
   class Locked extends RetryableException {}
 
   it.each<[string, Error, ErrorMatcher[], ErrorMatcher[], ErrorJudgement]>([
-    ['a bad message by the rules', unique, [], [], 'permanent'],
-    ['in the cause', new Error('failed', { cause: unique }), [], [], 'permanent'],
-    ['but retryable by the user’s word', unique, [{ code: '23505' }], [], 'retryable'],
+    ['a bad message, according to the fault rules', unique, [], [], 'permanent'],
+    ['a bad message in the cause', new Error('failed', { cause: unique }), [], [], 'permanent'],
     [
-      'by a word about its cause',
+      'a bad message whose code is in retryableExceptions',
+      unique,
+      [{ code: '23505' }],
+      [],
+      'retryable',
+    ],
+    [
+      'a bad message in the cause whose code is in retryableExceptions',
       new Error('x', { cause: unique }),
       [{ code: '23505' }],
       [],
       'retryable',
     ],
-    ['by a word about its status', unauthorised, [{ status: 401 }], [], 'retryable'],
-    ['and outside a whitelist', unique, [TypeError], [], 'permanent'],
+    ['a status that is in retryableExceptions', unauthorised, [{ status: 401 }], [], 'retryable'],
+    ['a bad message that is not in retryableExceptions', unique, [TypeError], [], 'permanent'],
     ['a dependency that is down', refused, [], [], 'retryable'],
-    ['outside a whitelist', refused, [TypeError], [], 'not-retried'],
-    ['not retryable by the user’s word', refused, [], [{ code: 'ECONNREFUSED' }], 'permanent'],
+    ['a dependency that is not in retryableExceptions', refused, [TypeError], [], 'not-retried'],
+    [
+      'a dependency whose code is in nonRetryableExceptions',
+      refused,
+      [],
+      [{ code: 'ECONNREFUSED' }],
+      'permanent',
+    ],
     ['NonRetryableException', new Declined('no'), [], [], 'permanent'],
-    ['although all errors are retryable', new Declined('no'), [Error], [], 'permanent'],
-    ['but for the closer word', new Declined('no'), [Declined], [], 'retryable'],
-    ['RetryableException outside a whitelist', new Locked('later'), [TypeError], [], 'retryable'],
-    ['although all errors are not', new Locked('later'), [], [Error], 'retryable'],
-    ['around a bad message', new Locked('later', { cause: unique }), [], [], 'retryable'],
-    ['but for the closer word against it', new Locked('later'), [], [Locked], 'permanent'],
+    [
+      'NonRetryableException with Error in retryableExceptions',
+      new Declined('no'),
+      [Error],
+      [],
+      'permanent',
+    ],
+    [
+      'NonRetryableException with its own class in retryableExceptions',
+      new Declined('no'),
+      [Declined],
+      [],
+      'retryable',
+    ],
+    [
+      'RetryableException that is not in retryableExceptions',
+      new Locked('later'),
+      [TypeError],
+      [],
+      'retryable',
+    ],
+    [
+      'RetryableException with Error in nonRetryableExceptions',
+      new Locked('later'),
+      [],
+      [Error],
+      'retryable',
+    ],
+    [
+      'RetryableException with a bad message as its cause',
+      new Locked('later', { cause: unique }),
+      [],
+      [],
+      'retryable',
+    ],
+    [
+      'RetryableException with its own class in nonRetryableExceptions',
+      new Locked('later'),
+      [],
+      [Locked],
+      'permanent',
+    ],
   ])(
-    'uses the fault of the error if no list matches: %s',
+    'follows the closest match of the exception lists, and otherwise the fault of the error: %s',
     (_case, error, retryable, nonRetryable, judgement) => {
       expect(judge(error, { retryable, nonRetryable })).toBe(judgement);
     },

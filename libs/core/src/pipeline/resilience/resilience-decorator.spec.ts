@@ -169,21 +169,26 @@ describe('ResilienceDecorator, after a failed call', () => {
 
   it.each<[string, Given, Error, string]>([
     ['the message is bad', {}, new PayloadValidationException('bad', []), 'bad-message'],
-    ['the rules say so', {}, Object.assign(new Error(), { code: '23505' }), 'bad-message'],
     [
-      'it is named as not retryable',
+      'the fault rules blame the message',
+      {},
+      Object.assign(new Error(), { code: '23505' }),
+      'bad-message',
+    ],
+    [
+      'nonRetryableExceptions contains the error',
       { nonRetryable: ['TypeError'] },
       new TypeError(),
       'bad-message',
     ],
     [
-      'it is outside the whitelist',
+      'retryableExceptions does not contain the error',
       { retryable: [RangeError] },
       new TypeError(),
       'retry-exhausted',
     ],
     ['a guard refuses', {}, new HandlerRefusedException('no'), 'retry-exhausted'],
-    ['one call is all there is', { tier0: { maxAttempts: 1 } }, boom, 'retry-exhausted'],
+    ['maxAttempts is 1', { tier0: { maxAttempts: 1 } }, boom, 'retry-exhausted'],
   ])('makes no further call when %s', async (_why, given, error, reason) => {
     const { process, calls } = bindingUnderTest(() => {
       throw error;

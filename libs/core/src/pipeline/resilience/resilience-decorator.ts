@@ -172,8 +172,9 @@ export class ResilienceDecorator implements PipelineStep {
    */
   async #callAgain(call: RecordCall, signal: AbortSignal): Promise<Outcome> {
     const prepared = await this.#preparation.prepare(call);
-    // A pause may have begun during the preparation, and then no record may reach a handler.
-    if (signal.aborted) throw new StopRetrying(handedBack);
+    // A pause may have begun, or the lease ended, during the preparation. Then no record may reach a
+    // handler.
+    if (signal.aborted || call.delivery.isCancelled) throw new StopRetrying(handedBack);
     if (prepared) throw new StopRetrying(withCalls(prepared, call.number - 1));
     let outcome: Outcome;
     try {
@@ -212,9 +213,11 @@ export class ResilienceDecorator implements PipelineStep {
       config,
       failedCall({ config, delivery, runtime: this.#runtime, error, call: 1 }),
     );
-    return decision.kind === 'end'
-      ? failedOutcomeOf(error, 1, decision)
-      : { kind: 'failed', reason: 'redeliver', error, attempts: 1, delayMs: decision.waitMs };
+    if (decision.kind !== 'end')
+      return { kind: 'failed', reason: 'redeliver', error, attempts: 1, delayMs: decision.waitMs };
+    const failure = failedOutcomeOf(error, 1, decision);
+    if (config.maxElapsedMs === 0) return failure;
+    return { ...failure, failingSince: delivery.history.failingSince ?? this.#runtime.monotonic() };
   }
 
   /**

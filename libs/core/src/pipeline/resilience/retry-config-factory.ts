@@ -12,6 +12,8 @@ export interface RetryConfig {
   /** The time after the start of the slice up to which a call may begin. */
   readonly limitMs: number;
   readonly expectedProcessingMs: number;
+  /** Limits the time from the first failed call to the next one; 0 means no limit. */
+  readonly maxElapsedMs: number;
   readonly judge: ErrorJudge;
   /** Returns the wait after call number `call`. `chance` is a random number, 0 <= x < 1. */
   waitAfter(call: number, chance: number): number;
@@ -30,6 +32,7 @@ export class RetryConfigFactory {
       maxAttempts: retry.tier0.maxAttempts,
       limitMs: budgetLimitMs(maxPollIntervalMs),
       expectedProcessingMs,
+      maxElapsedMs: retry.tier0.maxElapsedMs,
       judge: createErrorJudge(binding, logger),
       waitAfter: (call: number, chance: number) => waitAfter(retry.tier0, call, chance),
     });

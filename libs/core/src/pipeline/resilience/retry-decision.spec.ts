@@ -18,6 +18,7 @@ const failed = (given: Partial<FailedCall> = {}): FailedCall => ({
   call: 1,
   failures: 0,
   elapsedMs: 0,
+  failingMs: 0,
   chance: 0,
   ...given,
 });
@@ -105,13 +106,17 @@ describe('decideRetry, after a failed call', () => {
   const end = (reason: string, rest: object = {}) => ({ kind: 'end', reason, ...rest });
 
   it.each<[string, Partial<FailedCall>, object]>([
-    ['the first of three', {}, again(100)],
-    ['the second of three', { call: 2 }, again(200)],
-    ['the last', { call: 3 }, end('retry-exhausted')],
+    ['after the first of three calls', {}, again(100)],
+    ['after the second of three calls', { call: 2 }, again(200)],
+    ['the third of three', { call: 3 }, end('retry-exhausted')],
     ['in a later delivery, whose calls count from 1 again', { failures: 5 }, again(100)],
     ['of a bad message', { judgement: 'permanent' }, end('bad-message')],
-    ['outside a whitelist', { judgement: 'not-retried' }, end('retry-exhausted')],
-    ['by a guard', { judgement: 'refused' }, end('retry-exhausted')],
+    [
+      'of an error that is not in retryableExceptions',
+      { judgement: 'not-retried' },
+      end('retry-exhausted'),
+    ],
+    ['of a record that a guard refused', { judgement: 'refused' }, end('retry-exhausted')],
   ])('allows or refuses a further call: %s', (_case, given, decision) => {
     expect(decideRetry(configOf(), failed(given))).toEqual(decision);
   });
@@ -121,11 +126,11 @@ describe('decideRetry, after a failed call', () => {
   });
 
   it.each<[string, Partial<FailedCall>, object]>([
-    ['the wait fits to the millisecond', { elapsedMs: 600 }, again(100)],
+    ['the wait ends exactly at the limit', { elapsedMs: 600 }, again(100)],
     ['the wait would end too late', { elapsedMs: 601 }, end('budget-exceeded')],
     ['a wait shortened by chance fits', { elapsedMs: 640, chance: 0.8 }, again(60)],
-    ['the time is over already', { elapsedMs: 5_000 }, end('budget-exceeded')],
-    ['it was the last anyway', { elapsedMs: 5_000, call: 3 }, end('retry-exhausted')],
+    ['the limit has passed already', { elapsedMs: 5_000 }, end('budget-exceeded')],
+    ['the call was the last one anyway', { elapsedMs: 5_000, call: 3 }, end('retry-exhausted')],
   ])(
     'does not exceed 70 %% of maxPollIntervalMs since the slice began: %s',
     (_case, given, decision) => {
@@ -133,6 +138,18 @@ describe('decideRetry, after a failed call', () => {
       expect(decideRetry(config, failed(given))).toEqual(decision);
     },
   );
+
+  it.each<[string, Partial<FailedCall>, string]>([
+    ['allows a call in time', { failingMs: 900 }, 'redeliver'],
+    ['allows no call that would begin too late', { failingMs: 901 }, 'retry-exhausted'],
+    ['allows no call after that time', { failingMs: 9_000 }, 'retry-exhausted'],
+  ])('limits the time since the first failure by maxElapsedMs: %s', (_case, given, reason) => {
+    const limited = { maxElapsedMs: 1_000 };
+    const inLine = reason === 'redeliver' ? again(100) : end(reason);
+    expect(decideRetry(configOf(limited), failed(given))).toEqual(inLine);
+    expect(decideRetry(configOf(limited, 'seek'), failed(given))).toMatchObject({ reason });
+    expect(decideRetry(configOf(), failed(given))).toEqual(again(100));
+  });
 
   it('reserves the expected duration of the next call', () => {
     const config = configOf({}, 'in-line', { maxPollIntervalMs: 1_000, expectedProcessingMs: 300 });
@@ -143,11 +160,11 @@ describe('decideRetry, after a failed call', () => {
   it.each<[string, Partial<FailedCall>, object]>([
     ['the first', {}, end('redeliver', { delayMs: 100 })],
     ['the second', { failures: 1 }, end('redeliver', { delayMs: 200 })],
-    ['the third and last', { failures: 2 }, end('retry-exhausted')],
-    ['one beyond', { failures: 9 }, end('retry-exhausted')],
+    ['the third, which is the last', { failures: 2 }, end('retry-exhausted')],
+    ['a tenth', { failures: 9 }, end('retry-exhausted')],
     ['of a bad message', { judgement: 'permanent' }, end('bad-message')],
     [
-      'with the slice over its time, since nothing sleeps',
+      'after the time limit of the slice, because the pipeline does not wait',
       { elapsedMs: 9e9 },
       end('redeliver', { delayMs: 100 }),
     ],

@@ -19,6 +19,8 @@ export interface FailedCall {
   readonly failures: number;
   /** The time since the slice began. */
   readonly elapsedMs: number;
+  /** The time since the first failed call of the record in this topic. */
+  readonly failingMs: number;
   /** A random number, 0 <= x < 1. */
   readonly chance: number;
 }
@@ -39,10 +41,16 @@ export function decideRetry(config: RetryConfig, failed: FailedCall): RetryDecis
  * Allows one call per delivery. The lane waits instead of the pipeline, so that the wait does not
  * delay other records of the slice.
  */
-function decideSeek(config: RetryConfig, { failures, chance }: FailedCall): RetryDecision {
+function decideSeek(
+  config: RetryConfig,
+  { failures, failingMs, chance }: FailedCall,
+): RetryDecision {
   const call = failures + 1;
   if (call >= config.maxAttempts) return { kind: 'end', reason: 'retry-exhausted' };
-  return { kind: 'end', reason: 'redeliver', delayMs: config.waitAfter(call, chance) };
+  const delayMs = config.waitAfter(call, chance);
+  return isTooLate(config, failingMs + delayMs)
+    ? { kind: 'end', reason: 'retry-exhausted' }
+    : { kind: 'end', reason: 'redeliver', delayMs };
 }
 
 /**
@@ -50,11 +58,20 @@ function decideSeek(config: RetryConfig, { failures, chance }: FailedCall): Retr
  * elapsed). The waits together never exceed the configured duration, which is their sum, so only
  * the elapsed time decides.
  */
-function decideInLine(config: RetryConfig, { call, elapsedMs, chance }: FailedCall): RetryDecision {
+function decideInLine(
+  config: RetryConfig,
+  { call, elapsedMs, failingMs, chance }: FailedCall,
+): RetryDecision {
   if (call >= config.maxAttempts) return { kind: 'end', reason: 'retry-exhausted' };
   const waitMs = config.waitAfter(call, chance);
+  if (isTooLate(config, failingMs + waitMs)) return { kind: 'end', reason: 'retry-exhausted' };
   const isAffordable = elapsedMs + waitMs + config.expectedProcessingMs <= config.limitMs;
   return isAffordable ? { kind: 'call-again', waitMs } : { kind: 'end', reason: 'budget-exceeded' };
+}
+
+/** Ends the calls before `maxAttempts` if the next one would begin after `maxElapsedMs`. */
+function isTooLate({ maxElapsedMs }: RetryConfig, failingMs: number): boolean {
+  return maxElapsedMs > 0 && failingMs > maxElapsedMs;
 }
 
 export function failedOutcomeOf(

@@ -1,4 +1,5 @@
 import { Deferred } from '@nest-event-bus/broker/runtime';
+import type { Assignment } from '../../model/records/assignment.js';
 import { SchemaRegistryUnavailableException } from '../../errors/schema-registry-errors.js';
 import {
   bindingOf,
@@ -10,6 +11,8 @@ import {
   Unlucky,
 } from '../pipeline.spec-support.js';
 import { bindingUnderTest, boom, failing } from './resilience.spec-support.js';
+
+type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 
 describe('The wait between calls', () => {
   const revoked = new Error('revoked');
@@ -26,6 +29,17 @@ describe('The wait between calls', () => {
     expect(runtime.pendingTimers).toBe(0);
     await runtime.advance(10_000);
     expect(calls).toHaveLength(2);
+  });
+
+  it('is followed by no call if the lease of the partition has ended meanwhile', async () => {
+    const { begin, runtime, calls, outcomes } = bindingUnderTest(failing);
+    const assignment = { holdsLease: true } as Mutable<Assignment>;
+    begin({ assignment });
+    await runtime.advance(50);
+    assignment.holdsLease = false;
+    await runtime.advance(10_000);
+    expect(calls).toEqual([0]);
+    expect(outcomes).toEqual([{ kind: 'handed-back' }]);
   });
 
   it('does not begin if the delivery was cancelled while the handler ran', async () => {

@@ -15,13 +15,33 @@ describe('A closed circuit breaker', () => {
   it.each<[string, object, string, string]>([
     ['opens when the failure rate equals the threshold', {}, 'ssff', 'CCCO'],
     ['stays closed while the failure rate is below the threshold', {}, 'sssf', 'CCCC'],
-    ['stays closed before minimumNumberOfCalls is reached', { minimumNumberOfCalls: 3 }, 'ffs', 'CCO'],
+    [
+      'stays closed before minimumNumberOfCalls is reached',
+      { minimumNumberOfCalls: 3 },
+      'ffs',
+      'CCO',
+    ],
     ['opens after a success that reaches minimumNumberOfCalls', {}, 'fffs', 'CCCO'],
-    ['opens only if all calls fail with failureRateThreshold 100', { failureRateThreshold: 100 }, 'sffff', 'CCCCO'],
-    ['accepts a threshold with a fraction of a per cent', { failureRateThreshold: 25.1 }, 'sfss', 'CCCC'],
+    [
+      'opens only if all calls fail with failureRateThreshold 100',
+      { failureRateThreshold: 100 },
+      'sffff',
+      'CCCCO',
+    ],
+    [
+      'accepts a threshold with a fraction of a per cent',
+      { failureRateThreshold: 25.1 },
+      'sfss',
+      'CCCC',
+    ],
     ['ignores calls that are no longer in the window', {}, 'fsssfsssf', 'CCCCCCCCC'],
     ['opens after slow calls, failed or not', { slowCallRateThreshold: 50 }, 'ssSS', 'CCCO'],
-    ['opens only if all calls are slow with slowCallRateThreshold 100', { slowCallRateThreshold: 100 }, 'sSSSS', 'CCCCO'],
+    [
+      'opens only if all calls are slow with slowCallRateThreshold 100',
+      { slowCallRateThreshold: 100 },
+      'sSSSS',
+      'CCCCO',
+    ],
     ['does not count a call as slow that took exactly slowCallDurationMs', {}, 'ssss', 'CCCC'],
     ['does not count bad messages', {}, 'iiiiiisssi', 'CCCCCCCCCC'],
     ['opens even if there are bad messages between the failures', {}, 'ffiiff', 'CCCCCO'],
@@ -94,7 +114,12 @@ describe('A half open circuit breaker', () => {
   it.each<[string, object, string, string]>([
     ['closes when its trial calls succeed', {}, 'ss', 'HC'],
     ['opens when its trial calls reach the failure rate', {}, 'sf', 'HO'],
-    ['closes when its trial calls stay below the failure rate', { permittedNumberOfCallsInHalfOpenState: 3 }, 'ssf', 'HHC'],
+    [
+      'closes when its trial calls stay below the failure rate',
+      { permittedNumberOfCallsInHalfOpenState: 3 },
+      'ssf',
+      'HHC',
+    ],
     ['opens when its trial calls are too slow', {}, 'SS', 'HO'],
     [
       'decides after one trial call if one is permitted',

@@ -27,8 +27,8 @@ export const REFUSED: Permit = -1;
  *     │ the trial calls do not    its own timer│     │
  *     └──────────────────────── HALF_OPEN ◄────┘─────┘
  *
- * cockatiel's breaker leaves OPEN when somebody calls. Nobody calls a binding that is paused, so
- * this one has a timer. The rates, `>=`, and the number of trial calls are those of Resilience4j.
+ * cockatiel's breaker leaves OPEN at the next call. A paused binding makes no call, so this breaker
+ * has a timer. The rates, `>=`, and the number of trial calls are those of Resilience4j.
  */
 export class SlidingCircuitBreaker implements CircuitBreaker {
   readonly waitDurationInOpenStateMs: number;

@@ -145,8 +145,8 @@ describe('FailureRoutingStep, for a slice', () => {
   });
 
   it.each<[string, Outcome]>([
-    ['the handler wants to delay', { kind: 'handed-back', delayMs: 50 }],
-    ['has failed and stays in its place', bad],
+    ['was handed back with a delay', { kind: 'handed-back', delayMs: 50 }],
+    ['has failed and is redelivered', bad],
   ])('ends the slice after a routed record at the next one that %s', async (_, staying) => {
     const answers = [bad, handedBack, staying, handedBack];
     const inner = { process: () => succeeded, processSlice: () => answers };

@@ -63,7 +63,10 @@ export class FailureRoutingStep implements PipelineStep {
     return outcomes.slice(0, endOf(handled, outcomes));
   }
 
-  /** Routes a record whose failure is known, and whose destination was not reached yet. */
+  /**
+   * Handles a record without a handler call: with a decision of an operator, or with a write that
+   * has to be repeated.
+   */
   #withoutHandler({ delivery }: RecordCall): Outcome | Promise<Outcome> {
     return this.#router.routeWithoutCall(delivery) ?? handedBack;
   }

@@ -7,8 +7,8 @@ import type { RetryTopicRules } from './failure-routing-step.js';
 const foreign: Outcome = Object.freeze({ kind: 'discarded', reason: 'foreign' });
 
 /**
- * Discards the records of a shared retry topic that another group has written. The step is the first
- * of all, because neither the handler nor the router of this binding may see such a record.
+ * Discards the records of a shared retry topic that another group has written. The step is the
+ * outermost one, because neither the handler nor the router of this binding may get such a record.
  */
 export class SkipForeignRecordsStep implements PipelineStep {
   constructor(
@@ -20,7 +20,10 @@ export class SkipForeignRecordsStep implements PipelineStep {
     return this.#isForeign(call.delivery.record) ? foreign : this.next.process(call);
   }
 
-  /** Processes the records up to the next foreign one, or that one alone. */
+  /**
+   * Processes the records before the next foreign one. If the slice begins with a foreign record,
+   * processes only that one.
+   */
   async processSlice(slice: readonly RecordCall[]): Promise<readonly Outcome[]> {
     const end = slice.findIndex(({ delivery }) => this.#isForeign(delivery.record));
     if (end === 0) return [foreign];

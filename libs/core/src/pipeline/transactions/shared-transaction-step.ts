@@ -4,7 +4,10 @@ import type { PipelineStep } from '../pipeline-step.js';
 import type { RecordCall } from '../record-call.js';
 import type { HandledRecord, SliceTransactions } from './slice-transactions.js';
 
-/** A transaction costs several requests to the brokers: quick handlers share one, a slow one has its own. */
+/**
+ * A transaction costs several requests to the brokers: quick handlers share one, a slow one has its
+ * own.
+ */
 const MAX_SHARED_MS = 100;
 
 /**
@@ -37,10 +40,9 @@ export class SharedTransactionStep implements PipelineStep {
   async #handle(slice: readonly RecordCall[]): Promise<readonly HandledRecord[]> {
     const handled: HandledRecord[] = [];
     const since = this.runtime.monotonic();
-    // All records of a slice are cancelled at the same time, so the first one is enough.
-    const cancelled = slice[0]?.delivery.waitSignal;
     while (handled.length < slice.length) {
-      if (cancelled?.aborted) break;
+      // All records of a slice are cancelled at the same time, so the first one is enough.
+      if (slice[0]?.delivery.isCancelled) break;
       const outcomes = await this.next.processSlice(slice.slice(handled.length));
       for (const outcome of outcomes)
         handled.push({ delivery: slice[handled.length]!.delivery, outcome });

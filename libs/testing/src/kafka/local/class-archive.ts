@@ -20,7 +20,7 @@ export async function withClassArchive(runtime: Runtime, jars: KafkaJars): Promi
 }
 
 async function writeArchive(runtime: Runtime, jars: KafkaJars, archive: string): Promise<void> {
-  // Each concurrent process writes its own file, and the file that is renamed last stays.
+  // Concurrent processes write different files; the file that is renamed last stays.
   const own = `${archive}.${runtime.uuid()}`;
   try {
     const archiving = { ...jars, jvmFlags: [`-XX:ArchiveClassesAtExit=${own}`] };
@@ -32,7 +32,7 @@ async function writeArchive(runtime: Runtime, jars: KafkaJars, archive: string):
     await kafka.shutDown(0);
   } catch (error) {
     if (!(error instanceof KafkaStartError)) throw error;
-    // No file was written, because the JVM does not support the flag. Later brokers start without
+    // The JVM does not support the flag and has written no file. Later brokers start without
     // an archive.
   }
   if (!exists(own)) await writeFile(own, '');

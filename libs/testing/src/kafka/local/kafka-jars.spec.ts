@@ -89,7 +89,7 @@ describe('cacheFolder', () => {
   it.each([
     [{ [CACHE_VARIABLE]: '/own', XDG_CACHE_HOME: '/caches' }, '/own'],
     [{ XDG_CACHE_HOME: '/caches' }, join('/caches', 'nest-event-bus')],
-  ])('with the environment %j is %s', (environment, folder) => {
+  ])('is derived from the environment %j: %s', (environment, folder) => {
     expect(cacheFolder(environment)).toBe(folder);
   });
 

@@ -21,7 +21,7 @@ interface LocalBroker {
   readonly proxy: TcpProxy | undefined;
 }
 
-/** Each broker needs four ports: for clients, for controllers, and two if it has a proxy. */
+/** Ports per broker: one for clients, one for controllers, and two for a proxy. */
 const PORTS_EACH = 4;
 
 const portsEach = ({ security }: KafkaRecipe): number =>

@@ -52,6 +52,15 @@ export class Child {
     this.#process.kill('SIGTERM');
   }
 
+  /** Suspends the process until `resume`. Its clock goes on meanwhile. */
+  suspend(): void {
+    this.#process.kill('SIGSTOP');
+  }
+
+  resume(): void {
+    this.#process.kill('SIGCONT');
+  }
+
   kill(): void {
     this.#process.kill('SIGKILL');
   }

@@ -180,7 +180,8 @@ export class PartitionLifecycle {
       return { partition, committed };
     });
     const unresolved = await this.#findStarts(pending, signal);
-    // All partitions were removed before their start position was known.
+    // The start positions are not needed any more, because all partitions were removed during the
+    // lookup.
     if (signal.aborted) return;
     await this.#announce(pending.filter((assignment) => !unresolved.has(assignment)));
   }
@@ -195,7 +196,7 @@ export class PartitionLifecycle {
     try {
       return await committed(owned, signal, (error) => status.reportJoinError(search, error));
     } catch (error) {
-      // All partitions were removed during the lookup, so its error no longer matters.
+      // The error no longer matters, because all partitions were removed during the lookup.
       if (signal.aborted) return [];
       throw error;
     } finally {

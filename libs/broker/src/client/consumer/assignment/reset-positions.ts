@@ -19,27 +19,28 @@ export type StartPosition =
   | {
       readonly kind: 'at';
       readonly offset: number;
-      /** Leader epoch of the record before the offset; -1 if unknown. */
+      /** The leader epoch of the record before the offset; -1 if it is unknown. */
       readonly leaderEpoch: number;
       readonly reset?: PositionReset;
     }
   | { readonly kind: 'stopped'; readonly error: PartitionError };
 
-/** Point at which the leader's log and the records that were read diverge. */
+/** The first offset at which the leader's log differs from the records that were read. */
 export interface Divergence {
   readonly offset: number;
   readonly leaderEpoch: number;
 }
 
 /**
- * Decides by the reset policy at which offset reading goes on if the position is no longer in the log:
- * because it is out of range, or because the log was truncated below it.
+ * Decides by the reset policy where reading continues if the position is not in the log, because it
+ * is out of range or because the log was truncated below it.
  */
 export class ResetPositions {
   constructor(private readonly options: ResetPositionsOptions) {}
 
   /**
-   * Resolves a new start for an offset that the broker does not have. The jump is always reported.
+   * Determines a new position for an offset that is not in the log. The change of the position is
+   * always reported.
    */
   async resolveOutOfRange(partition: OwnedPartition, signal: AbortSignal): Promise<StartPosition> {
     const { policy } = this.options;
@@ -54,9 +55,10 @@ export class ResetPositions {
   }
 
   /**
-   * Resolves a new start after the log was truncated below the position. The records that are there
-   * now were never read, so both policies go on at the divergence. The reset policy decides only if
-   * the leader does not know that point.
+   * Determines a new position after the log was truncated below the old one. With 'earliest' and
+   * with 'latest', reading continues at the divergence, because the records that the leader has
+   * from there on were never read. The policy chooses the offset only if the leader does not know
+   * the divergence.
    */
   async resolveTruncated(
     partition: OwnedPartition,
@@ -77,7 +79,7 @@ export class ResetPositions {
     };
   }
 
-  /** Looks up the earliest or the latest offset. */
+  /** Looks up the earliest or the latest offset in the leader's log. */
   async resetTo(
     policy: Exclude<OffsetReset, 'none'>,
     partition: OwnedPartition,

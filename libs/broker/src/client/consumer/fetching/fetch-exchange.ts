@@ -141,8 +141,8 @@ export class FetchExchange {
       end,
       release: memory.addPart(),
     });
-    // No complete batch follows the offset. The reader reports the error when these records are
-    // polled.
+    // The response contains no complete batch after the offset. The reader reports the error when
+    // these records are polled.
     if (end <= offset) this.options.errorHandler.backOffBriefly(partition);
   }
 

@@ -1,4 +1,5 @@
 import { Deferred } from '../../../runtime/index.js';
+import { encodeControlBatch } from '../../../records/index.js';
 import { FetcherUnderTest, batchAt } from './fetcher.spec-support.js';
 
 /** Creates a fetcher with partition 0, a long poll under way, and a poll that waits for records. */
@@ -23,6 +24,18 @@ describe('FetchedRecords.poll', () => {
     expect(await asked.promise).toBe(1);
     await test.runtime.settle();
     expect(test.fetches).toHaveLength(2);
+  });
+
+  it('returns no records if only control records were read, and the position has moved', async () => {
+    const { test, poll, fetch } = await waiting();
+    const marker = { producerId: 1n, producerEpoch: 0, timestamp: 1_000 };
+    fetch.answer({ partition: 0, records: encodeControlBatch('abort', marker) });
+    expect(await poll).toEqual([]);
+    expect(test.ownedPartitions.get({ topic: 'orders', partition: 0 })?.position).toBe(1);
+    let ended = false;
+    void test.records.poll(10).finally(() => (ended = true));
+    await test.runtime.settle();
+    expect(ended).toBe(false);
   });
 
   it('takes no records if its signal aborts in the same turn in which they arrive', async () => {

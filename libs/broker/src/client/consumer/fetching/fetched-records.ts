@@ -21,6 +21,8 @@ export class FetchedRecords {
   #isServeScheduled = false;
   #nextPartition = 0;
   #closedWith: Error | undefined;
+  /** True after a position has moved without a record, until a poll has returned. */
+  #hasMovedWithoutRecords = false;
 
   constructor(
     private readonly partitions: Iterable<OwnedPartition>,
@@ -38,7 +40,7 @@ export class FetchedRecords {
     if (this.#closedWith) throw this.#closedWith;
     signal?.throwIfAborted();
     const records = this.#collect(maxRecords, maxBytes);
-    return records.length > 0 ? records : this.#waitForRecords(maxRecords, maxBytes, signal);
+    return this.#mayReturn(records) ? records : this.#waitForRecords(maxRecords, maxBytes, signal);
   }
 
   /**
@@ -95,10 +97,17 @@ export class FetchedRecords {
     if (this.#closedWith) return waiting.reject(this.#closedWith);
     try {
       const records = this.#collect(waiting.maxRecords, waiting.maxBytes);
-      if (records.length > 0) waiting.resolve(records);
+      if (this.#mayReturn(records)) waiting.resolve(records);
     } catch (error) {
       waiting.reject(error as Error);
     }
+  }
+
+  /** Returns whether the caller has to know: of records, or of a position that has moved. */
+  #mayReturn(records: readonly BrokerRecord[]): boolean {
+    const hasMoved = this.#hasMovedWithoutRecords;
+    this.#hasMovedWithoutRecords = false;
+    return records.length > 0 || hasMoved;
   }
 
   /**
@@ -121,11 +130,13 @@ export class FetchedRecords {
   }
 
   #take(partition: OwnedPartition, max: number, maxBytes: number): readonly BrokerRecord[] {
+    const { position } = partition;
     try {
       let taken = partition.take(max, maxBytes);
       // A chunk may contain only control records or aborted records.
       while (taken.length === 0 && partition.hasDeliverableRecords)
         taken = partition.take(max, maxBytes);
+      if (taken.length === 0 && partition.position > position) this.#hasMovedWithoutRecords = true;
       return taken;
     } catch (error) {
       this.onUnreadable(partition, error as Error);

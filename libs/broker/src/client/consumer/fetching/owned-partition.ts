@@ -116,8 +116,8 @@ export class OwnedPartition implements TopicPartition {
   }
 
   /**
-   * Returns whether a request for the present position is under way. After a seek, a request of the
-   * old position does not count: it may be a long poll.
+   * Returns whether a request for the current position is under way. A request for the position
+   * before a seek does not count, because it may be a long poll.
    */
   get isRequested(): boolean {
     return this.#requestedVersion === this.positionVersion;

@@ -20,7 +20,7 @@ export class PrefetchBudget {
     return share;
   }
 
-  /** Bytes that all sessions hold or have requested at the moment. */
+  /** The bytes that all sessions hold or have requested. */
   get usedBytes(): number {
     return [...this.#shares].reduce((sum, share) => sum + share.usedBytes, 0);
   }

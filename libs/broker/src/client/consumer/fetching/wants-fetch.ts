@@ -1,14 +1,14 @@
 import type { OwnedPartition } from './owned-partition.js';
 
 /**
- * One chunk being delivered and one in reserve, so that the next fetch runs while records are
- * handled.
+ * The limit of chunks in memory: a chunk that is being delivered and one in reserve, so that the
+ * next fetch runs while records are handled.
  */
 const CHUNKS_AHEAD = 2;
 
 /**
- * Decides whether the next fetch of its broker asks for a partition. Paused and stopped partitions are
- * left out, and those that back off or have enough records fetched ahead.
+ * Decides whether the next fetch from the leader contains a partition. It does not if the partition
+ * is paused, stopped, backing off, or has enough records fetched ahead.
  */
 export function wantsFetch(partition: OwnedPartition, now: number): boolean {
   return (

@@ -22,6 +22,13 @@ export interface ClassicHeartbeatOptions {
    * membership, and not the response to a heartbeat.
    */
   readonly isJoining: () => boolean;
+  /**
+   * Time at which the last request of the join was sent. If the answer took longer than the
+   * session timeout, the lease has ended already, and the first heartbeat is sent at once.
+   */
+  readonly joinSentAt: number;
+  /** Called when the group has confirmed the membership, which may also be a rebalance. */
+  readonly onAnswer: (sentAt: number) => void;
   readonly onAlive: () => void;
   readonly onError: (error: Error) => void;
   readonly onRebalance: () => void;
@@ -70,7 +77,9 @@ export class ClassicHeartbeat {
 
   start(): void {
     this.#extendSession(this.#stableAt);
-    this.#schedule(this.#nextIntervalMs());
+    const { joinSentAt, settings } = this.#options;
+    const isLeaseOver = this.#stableAt - joinSentAt >= settings.sessionTimeoutMs;
+    this.#schedule(isLeaseOver ? 0 : this.#nextIntervalMs());
   }
 
   stop(): void {
@@ -136,6 +145,7 @@ export class ClassicHeartbeat {
   #onAnswered(sentAt: number): number {
     const intervalMs = this.#nextIntervalMs();
     this.#backoff.reset();
+    this.#options.onAnswer(sentAt);
     this.#extendSession(sentAt);
     return Math.max(sentAt + intervalMs - this.#options.runtime.monotonic(), intervalMs / 2);
   }

@@ -34,6 +34,7 @@ export class ClassicMemberState {
   #generation: MemberGeneration | undefined;
   #heartbeat: ClassicHeartbeat | undefined;
   #loss = new OneTimeEvent<MembershipLoss>();
+  #leaseUntil = -Infinity;
 
   constructor(options: ClassicMemberStateOptions) {
     this.#options = options;
@@ -45,6 +46,16 @@ export class ClassicMemberState {
 
   get snapshot(): MemberSnapshot {
     return this.#generation?.snapshot ?? notAMember(this.#options.settings.groupId);
+  }
+
+  get leaseUntil(): number {
+    return this.#leaseUntil;
+  }
+
+  /** Extends the lease after an answer of the group. The broker counts from the arrival of the request. */
+  renewLease(sentAt: number): void {
+    const { sessionTimeoutMs } = this.#options.settings;
+    this.#leaseUntil = Math.max(this.#leaseUntil, sentAt + sessionTimeoutMs);
   }
 
   /** Fires when the owned partitions are lost. */
@@ -67,7 +78,7 @@ export class ClassicMemberState {
     return this.isJoining || snapshot.generation > generation;
   }
 
-  beginGeneration({ memberId, generation, cooperative }: AcceptedJoin): MemberGeneration {
+  beginGeneration({ memberId, generation, cooperative, sentAt }: AcceptedJoin): MemberGeneration {
     const { groupId, groupInstanceId } = this.#options.settings;
     if (this.partitions.size === 0) this.#loss = new OneTimeEvent();
     this.#heartbeat?.stop();
@@ -76,7 +87,7 @@ export class ClassicMemberState {
       { groupId, memberId, generation, groupInstanceId, protocol },
       cooperative,
     );
-    this.#heartbeat = this.#createHeartbeat(this.#generation);
+    this.#heartbeat = this.#createHeartbeat(this.#generation, sentAt);
     this.#heartbeat.start();
     return this.#generation;
   }
@@ -86,9 +97,11 @@ export class ClassicMemberState {
    */
   endGeneration(): void {
     this.#generation = undefined;
+    this.#leaseUntil = -Infinity;
   }
 
   stopHeartbeat(): void {
+    this.#leaseUntil = -Infinity;
     this.#heartbeat?.stop();
   }
 
@@ -102,11 +115,12 @@ export class ClassicMemberState {
   loseAll(): readonly TopicPartition[] {
     this.#heartbeat?.stop();
     this.#generation = undefined;
+    this.#leaseUntil = -Infinity;
     this.#loss = new OneTimeEvent();
     return this.partitions.clear();
   }
 
-  #createHeartbeat(generation: MemberGeneration): ClassicHeartbeat {
+  #createHeartbeat(generation: MemberGeneration, joinSentAt: number): ClassicHeartbeat {
     const { coordinator, settings, status } = this.#options;
     const { snapshot, cooperative } = generation;
     return new ClassicHeartbeat({
@@ -114,9 +128,11 @@ export class ClassicMemberState {
       coordinator,
       snapshot,
       settings,
+      joinSentAt,
       heartbeatIntervalMs: settings.heartbeatIntervalMs,
       fastHeartbeats: cooperative ? FAST_HEARTBEATS : 0,
       isJoining: () => this.isJoining,
+      onAnswer: (sentAt) => this.renewLease(sentAt),
       onAlive: () => {
         if (generation.isAssigned && !generation.isOver) status.stable(snapshot.generation);
       },

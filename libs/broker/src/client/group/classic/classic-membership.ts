@@ -106,6 +106,10 @@ export class ClassicMembership implements Membership {
     return this.#member.snapshot;
   }
 
+  get leaseUntil(): number {
+    return this.#member.leaseUntil;
+  }
+
   get assignment(): readonly TopicPartition[] {
     return this.#member.partitions.partitions;
   }
@@ -226,6 +230,7 @@ export class ClassicMembership implements Membership {
     const keepsPartitions = owned.size > 0;
     const current =
       (keepsPartitions && this.#member.generation) || this.#member.beginGeneration(joined);
+    this.#member.renewLease(joined.sentAt);
     const { added, removed } = owned.compare(partitions);
     this.#previous = { partitions, generation };
     const watch = leaderAssignment && this.#watchTopics(leaderAssignment);

@@ -33,6 +33,8 @@ export interface AcceptedJoin {
   /** Name of the assignor that the broker chose. */
   readonly protocol: string;
   readonly cooperative: boolean;
+  /** Time of the monotonic clock at which the request was sent that the group has answered last. */
+  readonly sentAt: number;
 }
 
 export interface JoinedGroup extends AcceptedJoin {
@@ -79,7 +81,7 @@ const GRACE_MS = 5_000;
 const ILLEGAL_GENERATION = 22;
 
 /**
- * One attempt to join the group: JoinGroup, the assignment if this member is the leader, and
+ * An attempt to join the group: JoinGroup, the assignment if this member is the leader, and
  * SyncGroup.
  */
 export class JoinAttempt {
@@ -88,6 +90,7 @@ export class JoinAttempt {
   async run(memberId: string, claim: MemberClaim, signal: AbortSignal): Promise<JoinOutcome> {
     const { coordinator, channel, settings } = this.options;
     const timeoutMs = settings.rebalanceTimeoutMs + GRACE_MS;
+    const sentAt = coordinator.runtime.monotonic();
     let currentMemberId = memberId;
     try {
       const request = joinRequest(this.#parameters(memberId, claim));
@@ -95,7 +98,7 @@ export class JoinAttempt {
       if (answer.errorCode !== 0)
         return this.#onRefused('join', answer.errorCode, node, memberId, answer.memberId);
       currentMemberId = answer.memberId;
-      return await this.#synchronise(answer, timeoutMs, signal);
+      return await this.#synchronise(answer, { sentAt, timeoutMs, signal });
     } catch (error) {
       signal.throwIfAborted();
       return retryJoin(currentMemberId, retryUrgencyAfter(error), error as Error);
@@ -104,8 +107,11 @@ export class JoinAttempt {
 
   async #synchronise(
     answer: JoinResponse,
-    timeoutMs: number,
-    signal: AbortSignal,
+    {
+      sentAt,
+      timeoutMs,
+      signal,
+    }: { readonly sentAt: number; readonly timeoutMs: number; readonly signal: AbortSignal },
   ): Promise<JoinOutcome> {
     const { cluster, coordinator, channel, settings, logger, onJoinAccepted } = this.options;
     const { memberId, generationId: generation, groupProtocol: protocol } = answer;
@@ -115,6 +121,7 @@ export class JoinAttempt {
       generation,
       protocol,
       cooperative: assignorNamed(protocol).cooperative,
+      sentAt,
     };
     onJoinAccepted(accepted);
     const leaderAssignment =
@@ -123,6 +130,7 @@ export class JoinAttempt {
         : undefined;
     const shares = answer.skipAssignment ? [] : (leaderAssignment?.shares ?? []);
     const identity = { groupId, memberId, generation, groupInstanceId };
+    const syncSentAt = coordinator.runtime.monotonic();
     const synced = await coordinator.request(channel, syncRequest(identity, shares), {
       timeoutMs,
       signal,
@@ -130,7 +138,10 @@ export class JoinAttempt {
     const { errorCode, memberAssignment } = synced.answer;
     if (errorCode !== 0) return this.#onRefused('sync', errorCode, synced.node, memberId, memberId);
     const partitions = decodeAssignment(memberAssignment ?? Buffer.alloc(0));
-    return { kind: 'joined', joined: { ...accepted, partitions, leaderAssignment } };
+    return {
+      kind: 'joined',
+      joined: { ...accepted, sentAt: syncSentAt, partitions, leaderAssignment },
+    };
   }
 
   #parameters(memberId: string, claim: MemberClaim): JoinParameters {

@@ -11,7 +11,7 @@ export interface GenerationEnd {
   readonly reason: RevocationReason;
 }
 
-/** One generation of the group in which this member takes part. */
+/** A generation of the group in which this member takes part. */
 export class MemberGeneration {
   readonly end = new Deferred<GenerationEnd>();
   /** True once `onAssigned` has ended. */

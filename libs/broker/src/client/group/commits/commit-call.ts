@@ -21,7 +21,7 @@ export type CommitFailure =
  */
 const SEVERITY: readonly CommitFailure['kind'][] = ['fenced', 'metadata-too-large', 'refused'];
 
-/** One call of `commit`, which ends when the result of each of its partitions is known. */
+/** A call of `commit`, which ends when the result of each of its partitions is known. */
 export class CommitCall {
   readonly #waiting: Map<string, TopicPartition>;
   readonly #failed: { readonly partition: TopicPartition; readonly failure: CommitFailure }[] = [];

@@ -40,7 +40,7 @@ export interface ConsumerGroupMemberOptions {
 }
 
 /**
- * One membership of the consumer protocol (KIP-848) under one member id, from the first heartbeat
+ * A membership of the consumer protocol (KIP-848) under one member id, from the first heartbeat
  * until all partitions are lost or revoked.
  */
 export class ConsumerGroupMember {
@@ -94,6 +94,15 @@ export class ConsumerGroupMember {
 
   get snapshot(): MemberSnapshot {
     return this.#snapshot;
+  }
+
+  /** Session timeout of the broker. */
+  get sessionMs(): number {
+    return this.#sessionDeadline.sessionMs;
+  }
+
+  get leaseUntil(): number {
+    return this.#isEnding ? -Infinity : this.#sessionDeadline.expiresAt;
   }
 
   get hasJoined(): boolean {

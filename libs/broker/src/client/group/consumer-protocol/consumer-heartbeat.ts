@@ -30,6 +30,7 @@ export interface ConsumerHeartbeatOptions {
 /** The heartbeat interval until the broker has returned its own. */
 const FIRST_INTERVAL_MS = 5_000;
 const RETRY_AFTER_MS = 100;
+const UNRELEASED_INSTANCE_ID = 111;
 const SLOW_RETRY = { initialMs: 3_000, maxMs: 10_000 };
 
 /**
@@ -51,6 +52,8 @@ export class ConsumerHeartbeat {
   #intervalMs = FIRST_INTERVAL_MS;
   #fastHeartbeatsLeft = 0;
   #wakeController = new AbortController();
+  /** True after a join without a response. The group may have accepted it. */
+  #mayHaveJoined = false;
 
   constructor(options: ConsumerHeartbeatOptions) {
     this.#options = options;
@@ -92,6 +95,7 @@ export class ConsumerHeartbeat {
       if (error instanceof UnsupportedError) return lost('fall-back', error);
       const urgency = retryUrgencyAfter(error);
       if (urgency === 'never') return lost('fail', error as Error);
+      this.#mayHaveJoined ||= this.epoch === JOIN_GROUP_EPOCH;
       onError(error as Error);
       return (urgency === 'slowly' ? this.#slowBackoff : this.#shortBackoff).next();
     }
@@ -119,6 +123,9 @@ export class ConsumerHeartbeat {
     const step = this.epoch === JOIN_GROUP_EPOCH ? 'consumerJoin' : 'consumerHeartbeat';
     const brokerMessage = message ? ` (the broker: ${message})` : '';
     const error = groupError(errorCode, `the heartbeat was not accepted${brokerMessage}`, settings);
+    // 1. The group accepts the join of a static member. 2. The response is lost. 3. The group
+    // refuses the repeated join, because the instance id is in use: by this member itself.
+    if (errorCode === UNRELEASED_INSTANCE_ID && this.#mayHaveJoined) return lost('rejoin', error);
     switch (reactionTo(step, errorCode)) {
       case 'lost':
         return lost('rejoin', error);

@@ -9,6 +9,7 @@ import {
   ORDERS_ID,
   refusedHeartbeat,
 } from './consumer-member-under-test.spec-support.js';
+import type { ConsumerMembershipOptions } from './consumer-membership.js';
 import { orders, REBALANCE_MS } from '../member-under-test.spec-support.js';
 
 describe('ConsumerMembership', () => {
@@ -228,6 +229,104 @@ describe('ConsumerMembership', () => {
   });
 });
 
+describe('ConsumerMembership, after it was lost', () => {
+  let member: ConsumerMemberUnderTest;
+  let oldId: string;
+  /** Response to each LeaveGroup of the old member. */
+  let leaveAnswer: object;
+
+  const leaves = () => member.heartbeats.filter(({ generation }) => generation < 0);
+  const joins = () => member.heartbeats.filter(({ generation }) => generation === 0);
+  const answerByKind = () =>
+    member.cluster.always('ConsumerGroupHeartbeat', ({ generation }) =>
+      generation < 0 ? leaveAnswer : heartbeatAnswer(3, [0, 1]),
+    );
+
+  async function lose(options: Partial<ConsumerMembershipOptions> = {}): Promise<void> {
+    member = new ConsumerMemberUnderTest(options);
+    await member.start();
+    oldId = member.membership.snapshot.memberId;
+    member.answer(new ConnectionError('unplugged'));
+    await member.runtime.advance(BROKER_SESSION_MS);
+    expect(member.calls).toEqual(['assigned 0 1', 'lost 0 1']);
+  }
+
+  it.each([
+    ['dynamic', null, -1],
+    ['static', 'pod-1', -2],
+  ])(
+    'leaves under its old id until the group answers, then joins as a new member (%s)',
+    async (_, groupInstanceId, leaveEpoch) => {
+      await lose({ groupInstanceId });
+      await member.runtime.advance(3_000);
+      expect(leaves().length).toBeGreaterThan(1);
+      expect(joins()).toHaveLength(1);
+      expect(member.states.at(-1)).toBe('retrying');
+      leaveAnswer = heartbeatAnswer(leaveEpoch, []);
+      answerByKind();
+      await member.runtime.advance(2_000);
+      const names = new Set(leaves().map((each) => `${each.memberId} ${each.generation}`));
+      expect([...names]).toEqual([`${oldId} ${leaveEpoch}`]);
+      expect(member.calls.at(-1)).toBe('assigned 0 1');
+      expect(member.membership.snapshot.memberId).not.toBe(oldId);
+      await member.close();
+    },
+  );
+
+  it.each([
+    ['does not know it any more', refusedHeartbeat(25)],
+    ['does not exist any more', refusedHeartbeat(69)],
+    ['gave its instance id to another session', refusedHeartbeat(82)],
+  ])('joins at once if the group %s', async (_, answer) => {
+    await lose();
+    leaveAnswer = answer;
+    answerByKind();
+    const before = leaves().length;
+    await member.runtime.advance(2_000);
+    expect(leaves()).toHaveLength(before + 1);
+    expect(member.calls.at(-1)).toBe('assigned 0 1');
+    await member.close();
+  });
+
+  it('joins without a leave once the session of the broker has expired', async () => {
+    await lose();
+    leaveAnswer = refusedHeartbeat(14);
+    answerByKind();
+    await member.runtime.advance(BROKER_SESSION_MS - 1_000);
+    expect(joins()).toHaveLength(1);
+    await member.runtime.advance(1_000);
+    expect(member.calls.at(-1)).toBe('assigned 0 1');
+    await member.close();
+  });
+
+  it('sends one last leave at its close', async () => {
+    await lose();
+    leaveAnswer = heartbeatAnswer(-1, []);
+    answerByKind();
+    await member.membership.close();
+    expect(leaves().at(-1)?.memberId).toBe(oldId);
+    expect(joins()).toHaveLength(1);
+    await member.close();
+  });
+
+  it('leaves and joins again if the response to the join of a static member is lost', async () => {
+    member = new ConsumerMemberUnderTest({ groupInstanceId: 'pod-1' });
+    member.once(
+      new ConnectionError('cut'),
+      refusedHeartbeat(111),
+      heartbeatAnswer(-2, []),
+      heartbeatAnswer(1, [0]),
+    );
+    await member.start(heartbeatAnswer(1, [0]));
+    await member.runtime.advance(2_000);
+    expect(member.heartbeats.slice(0, 4).map(({ generation }) => generation)).toEqual([
+      0, 0, -2, 0,
+    ]);
+    expect(member.calls).toEqual(['assigned 0']);
+    await member.close();
+  });
+});
+
 describe('ConsumerMembership, whose assignment changes during its close', () => {
   it.each([
     ['removes partitions', [0]],
@@ -304,18 +403,15 @@ const codes = [...brokerCodes.values()]
 describe('ConsumerMembership, for each error code of the table', () => {
   const ENDS: Partial<Record<Reaction, string>> = { refuse: 'failed', 'fall-back': 'joining' };
 
-  it.each(codes)(
-    'either retries or fails visibly on code %i %s during the join',
-    async (errorCode) => {
-      const member = await new ConsumerMemberUnderTest().start(refusedHeartbeat(errorCode));
-      await member.runtime.advance(60_000);
-      const reaction = reactionTo('consumerJoin', errorCode);
-      const ended = ENDS[reaction] ?? (reaction.startsWith('lost') ? 'joining' : 'retrying');
-      expect(member.states.at(-1)).toBe(ended);
-      expect(member.heartbeats.length).toBeLessThan(80);
-      await member.close();
-    },
-  );
+  it.each(codes)('retries or fails visibly on code %i %s during the join', async (errorCode) => {
+    const member = await new ConsumerMemberUnderTest().start(refusedHeartbeat(errorCode));
+    await member.runtime.advance(60_000);
+    const reaction = reactionTo('consumerJoin', errorCode);
+    const ended = ENDS[reaction] ?? (reaction.startsWith('lost') ? 'joining' : 'retrying');
+    expect(member.states.at(-1)).toBe(ended);
+    expect(member.heartbeats.length).toBeLessThan(80);
+    await member.close();
+  });
 
   it.each(codes)(
     'keeps or loses its partitions, as the table of broker codes says, on code %i %s in one response',

@@ -6,7 +6,7 @@ import { ConsumerGroupMember } from './consumer-group-member.js';
 import type { GroupSettings } from '../group-error.js';
 import type { GroupCoordinator } from '../group-coordinator.js';
 import { AssignmentCallbacks } from '../assignment-callbacks.js';
-import { leaveConsumerGroup } from '../leave-group.js';
+import { leaveConsumerGroup, leaveConsumerGroupForCertain } from '../leave-group.js';
 import { MemberStatus } from '../member-status.js';
 import {
   type Membership,
@@ -44,7 +44,7 @@ const RESTART_AFTER_MS = 5_000;
  *        ▲            │  ▲─────── response: fewer ──▶ onRevoked, then a heartbeat at once without them
  *        │            ├── lost: fenced, unknown member, session expired ──▶ onLost ──┐
  *        │            └── closing ──▶ onRevoked ──▶ leave                            │
- *        └──────────────────── as a new member ◀─────────────────────────────────────┘
+ *        └──── as a new member ◀── leave until answered, unless the member is unknown ┘
  *
  * Partitions that stay are read and committed all the time: no member waits for another.
  */
@@ -55,6 +55,8 @@ export class ConsumerMembership implements Membership {
   readonly #stop = new AbortController();
   #joinBackoff: JoinBackoff;
   #member: ConsumerGroupMember | undefined;
+  /** The last member that the group may still know. It keeps its partitions until it has left. */
+  #toLeave: ConsumerGroupMember | undefined;
   #running: Promise<void> | undefined;
   #closed: Promise<void> | undefined;
 
@@ -69,6 +71,10 @@ export class ConsumerMembership implements Membership {
 
   get snapshot(): MemberSnapshot {
     return this.#member?.snapshot ?? notAMember(this.#options.groupId, 'consumer');
+  }
+
+  get leaseUntil(): number {
+    return this.#member?.leaseUntil ?? -Infinity;
   }
 
   get assignment(): readonly TopicPartition[] {
@@ -117,12 +123,30 @@ export class ConsumerMembership implements Membership {
   /** Runs one member until it ends. Returns false if no other member may replace it. */
   async #runMember(): Promise<boolean> {
     this.#status.joining();
+    await this.#leaveForCertain();
     await this.#waitForTopics();
     const member = this.#createMember();
     const end = await member.run(this.#stop.signal);
     if (member.hasJoined) this.#joinBackoff = new JoinBackoff(this.#options.cluster.runtime);
-    if (end === 'closed' || end.next === 'rejoin') await this.#leave(member);
-    return end !== 'closed' && !this.#isClosing && this.#continueAfter(end);
+    if (end === 'closed') return false;
+    if (end.next !== 'rejoin') this.#toLeave = undefined;
+    return !this.#isClosing && this.#continueAfter(end);
+  }
+
+  /** Leaves under the id of the last member, so that the next one gets its partitions at once. */
+  async #leaveForCertain(): Promise<void> {
+    if (!this.#toLeave) return;
+    const { coordinator, groupId, groupInstanceId } = this.#options;
+    const { memberId, sessionMs } = this.#toLeave;
+    await leaveConsumerGroupForCertain({
+      coordinator,
+      member: { groupId, memberId, groupInstanceId },
+      sessionMs,
+      onError: (error) => this.#status.retrying(error),
+      signal: this.#stop.signal,
+    });
+    this.#toLeave = undefined;
+    this.#status.joining();
   }
 
   async #waitForTopics(): Promise<void> {
@@ -140,16 +164,10 @@ export class ConsumerMembership implements Membership {
     const { cluster, coordinator, logger } = this.#options;
     const [settings, status, callbacks] = [this.#options, this.#status, this.#callbacks];
     const parts = { cluster, coordinator, settings, status, callbacks, logger };
-    return (this.#member = new ConsumerGroupMember(parts));
-  }
-
-  /**
-   * Leaves the group, also if the response to the join has not arrived: the coordinator may have
-   * accepted the member.
-   */
-  #leave({ memberId }: ConsumerGroupMember): Promise<void> {
-    const { coordinator, groupId, groupInstanceId, logger } = this.#options;
-    return leaveConsumerGroup(coordinator, { groupId, memberId, groupInstanceId }, logger);
+    this.#member = new ConsumerGroupMember(parts);
+    // The group may know a member from its first request on, even if the response is lost.
+    this.#toLeave = this.#member;
+    return this.#member;
   }
 
   async #continueAfter({ next, error }: MembershipLoss): Promise<boolean> {
@@ -192,6 +210,14 @@ export class ConsumerMembership implements Membership {
   async #close(): Promise<void> {
     this.#stop.abort(new ConnectionError('The session is closed.'));
     await this.#running;
+    await this.#leaveOnce();
     this.#options.coordinator.close();
+  }
+
+  async #leaveOnce(): Promise<void> {
+    if (!this.#toLeave) return;
+    const { coordinator, groupId, groupInstanceId, logger } = this.#options;
+    const { memberId } = this.#toLeave;
+    await leaveConsumerGroup(coordinator, { groupId, memberId, groupInstanceId }, logger);
   }
 }

@@ -29,6 +29,11 @@ export class SessionDeadline {
     return this.#sessionMs;
   }
 
+  /** Time of the monotonic clock; -Infinity before the first answer. */
+  get expiresAt(): number {
+    return this.#lastSentAt === undefined ? -Infinity : this.#lastSentAt + this.#sessionMs;
+  }
+
   /**
    * Extends the session from the time at which the heartbeat was sent. The broker counts from its
    * arrival, which is later.

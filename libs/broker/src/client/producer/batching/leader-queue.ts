@@ -57,7 +57,7 @@ export class LeaderQueue {
     if (this.#inFlight === 0 || this.skipsLinger()) return true;
     const { batchBytes, lingerMs } = this.context.options;
     const lingerStart = this.context.cluster.runtime.monotonic() - lingerMs;
-    // One full batch or one retry is enough to send now, because the other partitions share its
+    // A single full batch or retry is enough to send now, because the other partitions share its
     // request.
     for (const { head, length } of this.#partitions) {
       if (head === undefined || length > 1 || head.attempts > 0) return true;

@@ -1,8 +1,9 @@
 import type { Runtime } from '../../../runtime/index.js';
 
 /**
- * Chooses the partition of keyless records: the same partition until a batch is full, then another
- * random one. It is asked once per record: a batch that is sent again stays in its partition.
+ * Chooses the partition of records without a key: the same partition until a batch is full, then
+ * another random one. The choice is made once per record, so a batch that is sent again stays in
+ * its partition.
  */
 export class StickyPartitioner {
   #current = -1;

@@ -38,8 +38,8 @@ type State =
       readonly mayBeOpen: boolean;
     }
   /**
-   * Another producer has taken over the transactional id. A new request would fence that producer,
-   * so no request is sent.
+   * The transactional id was taken over by another producer. A new request would fence that
+   * producer, so no request is sent.
    */
   | { readonly kind: 'fenced'; readonly error: ProducerFencedError };
 

@@ -146,7 +146,7 @@ describe('transaction in transaction protocol v2', () => {
       const transaction = await begin();
       await run(transaction.send([record('a')]));
       cluster.coordinator.fence();
-      // Another producer has taken over the id and begun a transaction in the next epoch.
+      // A second producer has taken over the id and begun a transaction in the next epoch.
       cluster.coordinator.fence();
       const failure = await failing(
         step === 'send'

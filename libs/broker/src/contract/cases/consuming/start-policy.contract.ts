@@ -16,7 +16,7 @@ export function startPolicyContract(suite: ContractSuite): void {
 function withoutCommittedOffset({ testCase }: ContractSuite): void {
   for (const offsetReset of ['earliest', undefined] as const)
     testCase(
-      `without a committed offset, reading starts at the first record: ${offsetReset ?? 'by default'}`,
+      `reading starts at the first record if no offset is committed: ${offsetReset ?? 'by default'}`,
       async (context) => {
         const topic = await context.topic();
         await context.write(topic, numbered(3));
@@ -29,7 +29,7 @@ function withoutCommittedOffset({ testCase }: ContractSuite): void {
     );
 
   testCase(
-    'without a committed offset, reading starts after the last record with offsetReset latest',
+    'reading starts after the last record if no offset is committed, with offsetReset latest',
     async (context) => {
       const topic = await context.topic();
       await context.write(topic, numbered(3));
@@ -65,7 +65,7 @@ function withoutCommittedOffset({ testCase }: ContractSuite): void {
   );
 
   testCase(
-    'without a committed offset, reading starts at the low watermark with offsetReset earliest',
+    'reading starts at the low watermark if no offset is committed, with offsetReset earliest',
     async (context) => {
       const topic = await context.topic();
       await context.write(topic, numbered(5));
@@ -77,7 +77,7 @@ function withoutCommittedOffset({ testCase }: ContractSuite): void {
   );
 
   testCase(
-    'only the partition without a committed offset is stopped with offsetReset none',
+    'a partition without a committed offset is stopped with offsetReset none, and the others are read',
     async (context) => {
       const [topic, groupId] = [await context.topic(2), context.name('group')];
       for (const partition of [0, 1]) await context.write(topic, numbered(3), partition);

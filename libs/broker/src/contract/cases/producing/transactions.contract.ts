@@ -48,7 +48,7 @@ function outcomes({ requiring }: ContractSuite): void {
     },
   );
 
-  testCase('neither the records nor the offsets are visible after an abort', async (context) => {
+  testCase('an abort makes neither the records nor the offsets visible', async (context) => {
     const { topic, groupId, transaction } = await openTransaction(context);
     await context.within(transaction.abort(), 'the abort');
     assert.deepEqual(await readCommitted(context, topic), []);
@@ -118,7 +118,7 @@ function outcomes({ requiring }: ContractSuite): void {
   );
 
   testCase(
-    'each of several consecutive transactions is committed or aborted on its own',
+    'consecutive transactions are each committed or aborted on their own',
     async (context) => {
       const topic = await context.topic();
       const producer = transactional(context);
@@ -243,7 +243,7 @@ function order({ requiring }: ContractSuite): void {
     await waitUntilReadable(context, topic, ['0:next']);
   });
 
-  testCase('all records are sent if only their common batch is too large', async (context) => {
+  testCase('a batch that is too large is split, and all its records are sent', async (context) => {
     const topic = await context.topic(1, { 'max.message.bytes': '1000' });
     const transaction = await transactional(context).transaction();
     const records = ['a', 'b', 'c', 'd'].map((name) => ({ topic, value: name.repeat(400) }));

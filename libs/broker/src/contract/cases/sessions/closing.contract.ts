@@ -25,7 +25,7 @@ function sessions({ testCase, requiring }: ContractSuite): void {
     await context.rejects(member.startWithoutDeadline(), ClosedError);
   });
 
-  testCase('no callback runs after close has resolved', async (context) => {
+  testCase('callbacks do not run after close has resolved', async (context) => {
     const [topic, groupId] = [await context.topic(2), context.name('group')];
     const leaver = await context.join({ topics: [topic], groupId });
     await leaver.close();

@@ -113,7 +113,8 @@ export class ConsumerGroup {
   #join(request: ConsumerHeartbeatRequest): ConsumerMember {
     const { memberId, groupInstanceId } = request;
     const known = this.members.get(memberId);
-    if (known) return known;
+    // A join without a response is repeated. Later, Kafka 4.1 refuses epoch 0 under a known id.
+    if (known && groupInstanceId === null) return this.#requireCurrent(request);
     const holder = this.members.get(this.#staticMembers.memberIdOf(groupInstanceId) ?? '');
     if (holder && !holder.hasLeft)
       throw new Refusal(

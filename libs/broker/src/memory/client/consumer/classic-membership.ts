@@ -138,17 +138,22 @@ export class ClassicMembership implements GroupMembership {
     if (this.#owned.length === 0) this.#endGeneration();
     status.joining();
     this.#isJoining = true;
+    const { runtime } = this.context.connection.cluster;
+    const joinSentAt = runtime.monotonic();
     try {
       const answer = await group.join(this.identity.memberId, this.#claim(), this.#signal);
-      this.#onJoined(answer);
+      this.#onJoined(answer, joinSentAt);
       const plan = await group.plan(answer, this.#signal);
       const shares = answer.skipAssignment ? new Map<string, Buffer>() : plan.shares;
+      const syncSentAt = runtime.monotonic();
       const share = await group.sync(this.identity, shares, this.#signal);
       this.#backoff.reset();
       status.recovered('group');
       const partitions = decodeAssignment(share);
       this.#previous = { partitions, generation: answer.generation };
-      return { generation: this.#generation ?? this.#newGeneration(answer), plan, partitions };
+      const generation = this.#generation ?? this.#newGeneration(answer);
+      generation.renewLease(syncSentAt);
+      return { generation, plan, partitions };
     } catch (error) {
       await this.#handleJoinError(error);
       return undefined;
@@ -183,12 +188,15 @@ export class ClassicMembership implements GroupMembership {
    * Handles a join response. Owned partitions are kept, unless the group has chosen an eager
    * assignor.
    */
-  #onJoined(answer: JoinResponse): void {
+  #onJoined(answer: JoinResponse, joinSentAt: number): void {
     this.identity = { memberId: answer.memberId, generation: answer.generation };
+    const { sessionTimeoutMs } = this.options;
+    const leaseUntil = this.#generation?.leaseUntil ?? -Infinity;
     this.#endGeneration();
     const owned = this.#owned;
     if (owned.length === 0) return;
-    if (assignorNamed(answer.protocol).cooperative) this.#newGeneration(answer);
+    if (assignorNamed(answer.protocol).cooperative)
+      this.#newGeneration(answer).renewLease(Math.max(joinSentAt, leaseUntil - sessionTimeoutMs));
     else this.#eagerLoss = this.#losePartitions(owned, lostToEagerError(owned, answer.protocol));
   }
 

@@ -14,12 +14,17 @@ export class ConsumerMemberState implements CurrentMember {
   readonly #lost = new Deferred<MembershipLoss>();
   readonly #stopped = new AbortController();
   #sessionTimer: Timer | undefined;
+  #leaseUntil = -Infinity;
 
   constructor(
     private readonly runtime: Runtime,
     private readonly sessionTimeoutMs: number,
   ) {
     this.identity = { memberId: runtime.uuid(), generation: -1 };
+  }
+
+  get leaseUntil(): number {
+    return this.signal.aborted ? -Infinity : this.#leaseUntil;
   }
 
   get lost(): Promise<MembershipLoss> {
@@ -35,7 +40,8 @@ export class ConsumerMemberState implements CurrentMember {
     if (this.signal.aborted) return;
     this.identity = { ...this.identity, generation: epoch };
     this.#sessionTimer?.cancel();
-    const delayMs = sentAt + this.sessionTimeoutMs - this.runtime.monotonic();
+    this.#leaseUntil = sentAt + this.sessionTimeoutMs;
+    const delayMs = this.#leaseUntil - this.runtime.monotonic();
     this.#sessionTimer = this.runtime.setTimer(() => this.lose(this.#sessionExpired()), delayMs);
   }
 

@@ -244,6 +244,30 @@ export class ConsumerMembership implements GroupMembership {
     await this.#losePartitions(this.#owned, error);
     if (forgetId || isFinal) this.#member = undefined;
     if (isFinal) this.context.fail(error);
-    if (!this.#isClosing) await this.leave(LEAVE_TIMEOUT_MS);
+    if (!this.#isClosing) await this.#leaveForCertain();
+  }
+
+  /**
+   * Repeats the leave until the group answers or the session has expired: until then, the old
+   * membership keeps its partitions from the next one.
+   */
+  async #leaveForCertain(): Promise<void> {
+    const { memberId } = this.#member?.identity ?? {};
+    if (memberId === undefined) return;
+    const { group, status, connection } = this.context;
+    const { runtime, groups } = connection.cluster;
+    const backoff = new Backoff(runtime, { initialMs: 50, maxMs: 2_000 });
+    const expiresAt = runtime.monotonic() + groups.consumerSessionTimeoutMs;
+    while (!this.#isClosing && runtime.monotonic() < expiresAt) {
+      const error = await group
+        .leave(memberId, LEAVE_TIMEOUT_MS)
+        .then(() => undefined, toBrokerError);
+      if (!isRetriable(error)) break;
+      status.retrying('group', error as Error);
+      const remainingMs = Math.max(0, expiresAt - runtime.monotonic());
+      await this.context.delay(Math.min(backoff.next(), remainingMs), this.#closing.signal);
+    }
+    // A session that closes meanwhile leaves once more at its end.
+    if (!this.#isClosing) this.#member = undefined;
   }
 }

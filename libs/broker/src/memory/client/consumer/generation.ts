@@ -41,6 +41,7 @@ export class Generation {
   readonly #lost = new Deferred<MembershipLoss>();
   readonly #stopped = new AbortController();
   #sessionTimer: Timer;
+  #leaseUntil = -Infinity;
   #fastHeartbeatsLeft: number;
   #isEnding = false;
   #loss: MembershipLoss | undefined;
@@ -60,6 +61,16 @@ export class Generation {
     // reports.
     this.#fastHeartbeatsLeft = isCooperative ? FAST_HEARTBEATS : 0;
     void this.#runHeartbeats(this.#stopped.signal);
+  }
+
+  /** See `ConsumerSession.leaseUntil`. */
+  get leaseUntil(): number {
+    return this.#stopped.signal.aborted ? -Infinity : this.#leaseUntil;
+  }
+
+  /** Extends the lease after an answer to a request that was sent at this time. */
+  renewLease(sentAt: number): void {
+    this.#leaseUntil = Math.max(this.#leaseUntil, sentAt + this.options.sessionTimeoutMs);
   }
 
   /** The first reason to leave this generation. */
@@ -143,6 +154,7 @@ export class Generation {
       this.end({ kind: 'rebalance' });
     }
     this.status.recovered('group');
+    this.renewLease(sentAt);
     this.#sessionTimer.cancel();
     if (!signal.aborted)
       this.#sessionTimer = this.#startSessionTimer(

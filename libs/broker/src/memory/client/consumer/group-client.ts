@@ -119,10 +119,10 @@ export class GroupClient {
     const { memberId, generation } = identity;
     const epoch = Math.max(generation, 0);
     const { clientId } = this.connection;
-    const said = { groupId, memberId, groupInstanceId, clientId, topics, rebalanceTimeoutMs };
+    const member = { groupId, memberId, groupInstanceId, clientId, topics, rebalanceTimeoutMs };
     return this.connection.call(
       { operation: epoch === 0 ? 'join' : 'heartbeat', groupId, memberId },
-      () => this.connection.cluster.groups.consumerHeartbeat({ ...said, epoch, owned }),
+      () => this.connection.cluster.groups.consumerHeartbeat({ ...member, epoch, owned }),
       call,
     );
   }

@@ -2,7 +2,7 @@ import type { Identity } from './group-client.js';
 import type { Generation } from './generation.js';
 
 /** The identity with which a commit is sent. */
-export type CurrentMember = Pick<Generation, 'identity' | 'onFenced' | 'stop'>;
+export type CurrentMember = Pick<Generation, 'identity' | 'leaseUntil' | 'onFenced' | 'stop'>;
 
 /** The membership of a session, by either protocol. */
 export interface GroupMembership {

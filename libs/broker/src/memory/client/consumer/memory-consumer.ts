@@ -128,6 +128,10 @@ export class MemoryConsumer implements ConsumerSession {
     return this.#membership.identity.generation;
   }
 
+  get leaseUntil(): number {
+    return this.#membership.current?.leaseUntil ?? -Infinity;
+  }
+
   get status(): SessionStatus {
     return this.#context.status.status;
   }

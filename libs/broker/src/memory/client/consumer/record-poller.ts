@@ -15,6 +15,8 @@ import type { SessionContext } from './session-context.js';
 export class RecordPoller {
   #isPolling = false;
   #ended: Error | undefined;
+  /** True after a position has moved without a record, until a poll has returned. */
+  #hasMovedWithoutRecords = false;
 
   constructor(
     private readonly context: SessionContext,
@@ -58,7 +60,9 @@ export class RecordPoller {
       if (this.#ended) throw this.#ended;
       const changed = this.context.notifier.next;
       const records = this.#take(max, maxBytes);
-      if (records.length > 0) return records;
+      const hasMoved = this.#hasMovedWithoutRecords;
+      this.#hasMovedWithoutRecords = false;
+      if (records.length > 0 || hasMoved) return records;
       await abortable(changed, signal);
     }
   }
@@ -78,8 +82,11 @@ export class RecordPoller {
   }
 
   #takeFrom(owned: OwnedPartition, max: number, maxBytes: number): readonly BrokerRecord[] {
+    const { position } = owned;
     try {
-      return owned.take(max, maxBytes);
+      const records = owned.take(max, maxBytes);
+      if (records.length === 0 && owned.position > position) this.#hasMovedWithoutRecords = true;
+      return records;
     } catch (error) {
       if (error instanceof PartitionError) this.context.stop(owned, error);
       else {

@@ -8,7 +8,7 @@ export interface FseTable {
   /** The number of bits with which the first state is read. */
   readonly accuracy: number;
   /**
-   * One number per state. Bits 0 to 7: its symbol. From bit 8: how many bits to read for the next
+   * A number per state. Bits 0 to 7: its symbol. From bit 8: how many bits to read for the next
    * state. From bit 16: the value to which those bits are added.
    */
   readonly states: Uint32Array;

@@ -12,7 +12,7 @@ export const retryRules: readonly BindingRule[] = [
     rule: 'STRICT_TIERS',
     reads: ['orderingMode', 'retry.tiers'],
     check: ({ binding: { orderingMode, retry }, is }) => {
-      // With STRICT ordering the default tiers are removed before any rule runs, so these tiers
+      // The default tiers are removed with STRICT ordering before any rule runs, so these tiers
       // were configured.
       if (orderingMode !== 'STRICT' || retry.tiers.length === 0) return [];
       const message = `cannot be used with STRICT ordering, because a record in a retry topic is overtaken: ${is('orderingMode', orderingMode)}, ${is('retry.tiers', `a list of ${retry.tiers.length}`)}. Set retry.tiers to [] or orderingMode to 'RELAXED_IN_RETRY'.`;

@@ -6,7 +6,7 @@ describe('TIER_SUFFIX', () => {
   it('refuses a suffix without {n} if there are several tiers', () => {
     const tiers = [{ topicSuffix: 'soon' }, { topicSuffix: 'later-{n}' }];
     expect(complaints({ retry: { tiers } })).toEqual([
-      "TIER_SUFFIX bindings.orders.retry.tiers[0].topicSuffix: 'soon' has no {n}, so that the 2 tiers cannot be told apart. Write it with {n}, such as 'retry-{n}', or use a single tier.",
+      "TIER_SUFFIX bindings.orders.retry.tiers[0].topicSuffix: 'soon' has no {n}, so that the 2 tiers cannot be distinguished. Write it with {n}, such as 'retry-{n}', or use a single tier.",
     ]);
     expect(complaints({ retry: { tiers: [{ topicSuffix: 'soon' }] } })).toEqual([]);
   });

@@ -16,7 +16,7 @@ export const topicRules: readonly BindingRule[] = [
         .map(({ topicSuffix, number }) => ({
           key: `retry.tiers[${number - 1}].topicSuffix`,
           value: topicSuffix,
-          message: `${formatValue(topicSuffix)} has no {n}, so that the ${retry.tiers.length} tiers cannot be told apart. Write it with {n}, such as 'retry-{n}', or use a single tier.`,
+          message: `${formatValue(topicSuffix)} has no {n}, so that the ${retry.tiers.length} tiers cannot be distinguished. Write it with {n}, such as 'retry-{n}', or use a single tier.`,
         }));
     },
   },

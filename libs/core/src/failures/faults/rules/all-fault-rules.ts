@@ -8,7 +8,10 @@ import { postgresRules } from './postgres-rules.js';
 import { redisRules } from './redis-rules.js';
 import { validationRules } from './validation-rules.js';
 
-/** Rules in the order in which they are checked. The library's own errors come first, because they are explicit. */
+/**
+ * Rules in the order in which they are checked. The library's own errors come first, because they
+ * are explicit.
+ */
 export const FAULT_RULES: readonly FaultRule[] = Object.freeze([
   ...ownRules,
   ...validationRules,
