@@ -28,7 +28,7 @@ export type SaslOptions =
       };
     };
 
-/** The required keys of each mechanism. A custom provider needs no other keys. */
+/** The required keys of each mechanism. With an `authenticationProvider` none of them is required. */
 const REQUIRED_KEYS: Readonly<Record<string, readonly (readonly [key: string, type: string])[]>> = {
   PLAIN: [
     ['username', 'string'],

@@ -110,8 +110,8 @@ export type ResetReason =
   /** The offset is not, or no longer, in the log. */
   | 'out-of-range'
   /**
-   * An unclean leader election truncated the log below the offset. From `to` on the log contains
-   * other records.
+   * An unclean leader election truncated the log below the position. From `PositionReset.to` on the
+   * log contains other records.
    */
   | 'log-truncated';
 

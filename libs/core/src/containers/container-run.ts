@@ -10,8 +10,8 @@ import { failuresOf, throwIfAny } from './shutdown/collect-failures.js';
 import type { JoinSlots } from './lifecycle/join-slots.js';
 
 /**
- * Time limits for sessions that do not keep their own limits. `close` begins after the drain: 5 s
- * for the last commit, and the time to leave the group.
+ * Time limits for a session that does not end an operation by itself in time. The limit of `close`
+ * counts from the end of the drain: 5 s for the last commit, 11 s for leaving the group.
  */
 const TIMEOUTS_MS = { pause: 15_000, resume: 15_000, close: 16_000 } as const;
 

@@ -22,7 +22,8 @@ const RULES: readonly Rule[] = [
     'CLUSTER',
     'cluster',
     ({ cluster }) => cluster,
-    // Binding `a:b` on cluster `c` and binding `a` on cluster `b:c` would share a key.
+    // `bindingKey` joins cluster and name by a colon: binding `b:c` on cluster `a` and binding `c` on
+    // cluster `a:b` would share a key.
     ({ binding: { cluster } }) =>
       cluster.includes(':')
         ? `a cluster's name has no ":" in it; call '${cluster}' something else.`

@@ -13,8 +13,7 @@ export interface MetricDefinition extends Omit<MetricFamily, 'samples'> {
 /**
  * Catalogue of the metrics: names and kinds. Their names must never change, because dashboards and
  * alerts depend on them. Labels of a binding and of a container come from `binding-reading.ts`,
- * those
- * of `perLabel` from `binding-counters.ts`.
+ * those of `perLabel` from `binding-counters.ts`.
  */
 export const METRIC_CATALOGUE: readonly MetricDefinition[] = Object.freeze([
   {

@@ -67,7 +67,7 @@ describe('A failing handler', () => {
     ['a class registered in errorTypes', 1],
     ['another class', 3],
   ])(
-    'is called as often as nonRetryableExceptions permits, which names the error: %s, %i times',
+    'that throws an error of nonRetryableExceptions is called by its class: %s, %i time(s)',
     async (which, times) => {
       class Declined extends Error {}
       class DeclinedForGood extends Declined {}

@@ -100,7 +100,7 @@ describe('SchemaRegistry with SCHEMA_REGISTRY_URL', () => {
     await expect(registry.restart()).rejects.toBeInstanceOf(SchemaRegistryUnavailableError);
   });
 
-  it('is not used with controllable: true', async () => {
+  it('starts a registry of its own with controllable: true', async () => {
     expect(SchemaRegistry.missing({ controllable: true })).toContain('no "java"');
     await expect(SchemaRegistry.start({ controllable: true })).rejects.toThrow('no "java"');
   });

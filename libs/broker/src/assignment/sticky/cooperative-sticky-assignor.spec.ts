@@ -89,14 +89,17 @@ describe('CooperativeStickyAssignor', () => {
     expect(shown(assign(1, old('a', 3), old('b', 4)))).toEqual({ a: [], b: [0] });
   });
 
-  it.each([null, Buffer.alloc(0), Buffer.from([1])])('decodes %j as no generation', (userData) => {
-    const plan = assign(
-      1,
-      { ...member('a', { partitions: orders(0), generation: NO_GENERATION }), userData },
-      member('b', { partitions: orders(0), generation: 1 }),
-    );
-    expect(shown(plan)).toEqual({ a: [], b: [0] });
-  });
+  it.each([null, Buffer.alloc(0), Buffer.from([1])])(
+    'treats a member with user data %j as one without a generation',
+    (userData) => {
+      const plan = assign(
+        1,
+        { ...member('a', { partitions: orders(0), generation: NO_GENERATION }), userData },
+        member('b', { partitions: orders(0), generation: 1 }),
+      );
+      expect(shown(plan)).toEqual({ a: [], b: [0] });
+    },
+  );
 
   it('encodes the generation as Java does, and -1 before the first assignment', () => {
     expect(assignor.userData(null).toString('hex')).toBe('ffffffff');

@@ -8,8 +8,8 @@ interface MemberPartition {
 }
 
 /**
- * The partitions that this member owns. A cooperative member owns them from one generation to the
- * next.
+ * The partitions that this member owns. A cooperative member keeps them when a new generation
+ * begins.
  */
 export class MemberPartitions {
   readonly #byKey = new Map<string, MemberPartition>();

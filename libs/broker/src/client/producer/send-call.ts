@@ -10,8 +10,8 @@ export interface RecordHolder {
   /** True while a request with these records is in flight. */
   readonly isInFlight: boolean;
   /**
-   * Fails the records that have no outcome: with `reason`, or at the deadline with the cause of the
-   * delay.
+   * Fails the records that have no outcome yet, with `reason`. If `reason` is undefined, the deadline
+   * is over, and they fail with the error that delayed them.
    */
   abandon(reason: Error | undefined): void;
 }

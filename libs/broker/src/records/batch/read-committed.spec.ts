@@ -44,7 +44,7 @@ describe('RecordBatchReader with read_committed', () => {
     expect(drain(reader)).toEqual([2, 5, 9]);
   });
 
-  it('skips both of two aborted transactions that started before the first record (kafkajs returns offset 10)', () => {
+  it('skips the records of two aborted transactions that both started before the fetch offset (kafkajs returns one of them)', () => {
     const reader = readerOf(
       [
         transactional(2n, 10),
@@ -77,7 +77,7 @@ describe('RecordBatchReader with read_committed', () => {
     expect(drain(readerOf([plain], { abortedTransactions }))).toEqual([1]);
   });
 
-  it('differs from read_uncommitted, which returns aborted records, but no control batch', () => {
+  it('returns aborted records with read_uncommitted, but no control batches', () => {
     const reader = readerOf([transactional(1n, 0), marker('abort', 1n, 1)], {
       isolation: 'read_uncommitted',
       abortedTransactions: [{ producerId: 1n, firstOffset: 0 }],

@@ -31,9 +31,9 @@ const PROTOCOL_TYPE = 'consumer';
 const FLEXIBLE_FROM = 6;
 
 /**
- * Version 9 tells a static leader that rejoins that it is the leader (KIP-814). With older versions
- * no member watches the topics of such a group until its next rebalance. Brokers before 3.2 support
- * version 5.
+ * From version 9 on, a static leader that rejoins learns that it is the leader (KIP-814). Version 5
+ * is for brokers before 3.2: after such a rejoin, no member watches the topics until the next
+ * rebalance.
  */
 export function joinRequest(join: JoinParameters): ApiRequest<JoinResponse> {
   return defineRequest({

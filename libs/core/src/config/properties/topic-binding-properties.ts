@@ -268,8 +268,8 @@ export class BindingDefaults extends FormatProperties {
   exceptionRouting?: readonly ExceptionRouteProperties[];
 
   /**
-   * Decides where failed records go, instead of the rules and lists of the options. It must not
-   * keep state, and must answer synchronously.
+   * Sets a classifier that decides where failed records go, instead of `exceptionRouting` and the
+   * exception lists of `retry`. The classifier must be stateless and must answer synchronously.
    *
    * @defaultValue the provider of `EXCEPTION_CLASSIFIER`, if there is one
    */

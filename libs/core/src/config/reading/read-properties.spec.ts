@@ -278,7 +278,7 @@ describe('A value of the wrong type', () => {
   });
 
   it.each(['enable.auto.commit', 'enableAutoCommit', 'autoCommit', 'autoCommitInterval'])(
-    'option %s, which would let the client commit by itself, is refused as unknown',
+    'is an unknown option, as %s is, which turns on automatic commits in other clients',
     (key) => {
       expect(violationsOf(() => resolvedOrders({ [key]: false }))).toMatchObject([
         { rule: 'UNKNOWN_KEY', path: `bindings.orders.${key}` },

@@ -25,8 +25,8 @@ export function staticMemberId(
       .replaceAll(/\{(\w+)\}/g, (_, key: string) => parts[key] ?? '')
       .replaceAll(/[^A-Za-z0-9._-]/g, '-');
   };
-  // Shortens a long id in its host name. The index must stay complete, because it distinguishes the
-  // sessions.
+  // If the id is too long, its host name is cut. The index must stay complete, because it
+  // distinguishes the sessions.
   const hosts = groupInstanceId.split('{hostname}').length - 1;
   const hostLength = Math.floor((MAX_LENGTH - idOn('').length) / Math.max(hosts, 1));
   return idOn(hostLength > 0 ? hostname.slice(-hostLength) : '').slice(-MAX_LENGTH);

@@ -382,7 +382,7 @@ describe('An option without effect because of another option', () => {
     }
   });
 
-  it('shows no credentials of the schema registry', () => {
+  it('is reported without the credentials of the schema registry', () => {
     const { timeoutMs: _, ...secrets } = REGISTRY;
     const violations = violationsOf(() =>
       resolvedOrders({ schemaRegistry: { ...secrets, url: undefined } }),

@@ -34,7 +34,7 @@ describe("records with processing.by 'key'", () => {
     await testBed.end();
   });
 
-  it("run concurrently even if they share a key, with processing.by 'none'", async () => {
+  it("of one key run concurrently if processing.by is 'none' instead", async () => {
     const keys = await Keys.of(['a', 'a', 'a']);
     await keys.start({ processing: { by: 'none', maxConcurrency: 8 } });
     await keys.testBed.until(() => keys.running.length === 3);
@@ -74,7 +74,7 @@ describe("records with processing.by 'key'", () => {
     await keys.testBed.end();
   });
 
-  it('are committed one slice at a time with MANUAL, and at once if no further record can begin', async () => {
+  it('are committed with ackMode MANUAL when a slice is complete, or when running handlers let no further record begin', async () => {
     const keys = await Keys.of(upTo(20).map(String));
     const processing = { by: 'key', maxConcurrency: 7 } as const;
     await keys.start({ ackMode: 'MANUAL', maxPollRecords: 5, processing });

@@ -59,8 +59,12 @@ export interface LaneObserver {
 export interface Membership {
   /** See `ConsumerSession.leaseUntil`. */
   readonly leaseUntil: number;
-  /** undefined if the partition is not assigned to this member at the moment. */
+  /**
+   * Returns the member that may commit for the partition; undefined if the partition is not assigned
+   * to this process now.
+   */
   member(partition: TopicPartition): CommittingMember | undefined;
+  /** Resolves with the offset of the partition that the group has stored; 0 if there is none. */
   stored(partition: TopicPartition): Promise<number>;
 }
 

@@ -5,7 +5,7 @@ import { LaneTestBed, recordsOf } from '../session/lane-test-bed.spec-support.js
 
 const backoff = { reason: 'backoff', delayMs: 100, endsOnResume: false } as const;
 
-describe('LaneGate', () => {
+describe('PartitionPauser', () => {
   it('resumes at the next record of the lane, and seeks only if the driver has another position', async () => {
     const bench = new LaneTestBed();
     const lane = bench.lane(5);

@@ -175,8 +175,8 @@ export class EventBusRebalanceListener implements AssignmentListener {
 }
 
 /**
- * Moves the lane past the deleted offsets. A lane that is paused or has ended has no buffer: it
- * reads that range again, and its position is reset again if necessary.
+ * Moves the lane past the deleted offsets. A lane that is paused or has ended stays where it is: it
+ * has dropped its buffer, so the driver reads from the old position and resets it once more.
  */
 function advanceTo(lane: PartitionLane, offset: number): void {
   if (!lane.isPaused && !lane.hasEnded) lane.tracker.advanceTo(offset);

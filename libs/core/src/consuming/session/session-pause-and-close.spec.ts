@@ -181,7 +181,7 @@ describe('a consuming session', () => {
       expect(next.offsets()).toEqual([1, 2]);
     });
 
-    it('reports that it is incomplete if progress could not be committed', async () => {
+    it('resolves with complete: false if completed records could not be committed', async () => {
       testBed = await ConsumingTestBed.of(1);
       await testBed.write(1);
       const refusal = 'COORDINATOR_LOAD_IN_PROGRESS';

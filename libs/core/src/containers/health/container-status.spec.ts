@@ -54,7 +54,7 @@ describe('the status of a container', () => {
     });
   });
 
-  it('has in `since` the first error, the last join, or the stop', () => {
+  it('has in `since` the time of the first error, else of the last join, else of the stop', () => {
     const retrying = (since: number): SessionView =>
       view({ state: 'retrying', error: refused, since });
     expect(aggregate([retrying(30), retrying(20), view({ since: 10 })], 1).since).toBe(20);

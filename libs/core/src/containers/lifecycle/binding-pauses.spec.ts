@@ -41,7 +41,7 @@ describe('the pauses of a binding', () => {
   });
 
   it.each(['circuit', 'routing'] as const)(
-    "include the operator's in addition to %s; only a second pause of an operator is rejected",
+    'include the pause of an operator in addition to %s, but not a second one of an operator',
     async (earlier) => {
       const bus = await running();
       await bus.lifecycle.addPause('orders', earlier);

@@ -56,8 +56,7 @@ export interface ShutdownReport {
  *    d. It leaves its group.
  * 3. Alerts of dead letters end, because the connections that they use are closed next.
  * 4. The bindings are unregistered.
- * 5. `EventBusBootstrap.onApplicationShutdown` closes the producers and drivers. Until then
- * requests
+ * 5. `EventBusBootstrap.onApplicationShutdown` closes the producers and drivers. Until then requests
  *    that are still being answered may publish.
  */
 export class ShutdownCoordinator {

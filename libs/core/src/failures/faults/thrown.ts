@@ -1,7 +1,6 @@
 /**
  * Facts about a thrown value. Each property is read once and guarded: an error may be a proxy, and
- * a
- * getter may throw.
+ * a getter may throw.
  */
 export interface Thrown {
   readonly value: object;

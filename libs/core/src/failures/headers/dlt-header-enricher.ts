@@ -13,7 +13,10 @@ export class DltHeaderEnricher {
     this.#profiles = profiles.map((name) => HEADER_PROFILES[name]);
   }
 
-  /** Yields all headers first, and the record without any of them last: one variant has to fit. */
+  /**
+   * Yields variants of the headers, from the largest to the smallest. The last one has only the
+   * record's own headers. The first variant that fits is written.
+   */
   *variants(report: FailureReport, hop: DeadLetterHop): Generator<HeaderVariant, void, undefined> {
     const profiles = this.#profiles;
     yield* headerVariants({ report, profiles }, hop, DEAD_LETTER_REDUCTIONS);

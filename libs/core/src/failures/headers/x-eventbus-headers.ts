@@ -91,7 +91,7 @@ function retryControl(report: FailureReport, { tier, delivery, at }: RetryHop) {
 
 /**
  * The bus's own profile, with text and decimal numbers. Contains the headers that
- * `control-headers.ts` does not.
+ * `controlHeaders` does not write.
  */
 export const eventbusProfile = Object.freeze<HeaderProfile>({
   name: 'eventbus',

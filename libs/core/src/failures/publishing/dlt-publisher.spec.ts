@@ -196,7 +196,7 @@ describe('dlt.publishTimeoutMs', () => {
     expect(sends).toBe(1);
   });
 
-  it('is passed to the driver, which cancels the record by itself', async () => {
+  it('is passed to the producer as its send timeout', async () => {
     const seen: (SendOptions | undefined)[] = [];
     const send: ProducerSession['send'] = (_, options) => {
       seen.push(options);

@@ -52,8 +52,8 @@ export class FailureCase {
   /**
    * Returns whether the failure is an outage of a dependency, for which the circuit breaker decides
    * when the handler is called again. During an outage the main topic must not be emptied into the
-   * retry topics. If the circuit is still closed after this record alone has failed often enough to
-   * open it, calls of other records succeed, and the failure is the record's own.
+   * retry topics. A record that alone has failed `minimumNumberOfCalls` times while the circuit
+   * stayed closed is no outage: the calls of other records succeed.
    */
   get isOutage(): boolean {
     const { breaker, binding } = this.parts;

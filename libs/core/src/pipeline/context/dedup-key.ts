@@ -22,13 +22,11 @@ function positionKey({ topic, partition, offset }: OriginalPosition): string {
 
 /**
  * Returns the default key of the idempotency store: the position where the record was first
- * written,
- * and its timestamp. A copy in a retry topic has the key of the original. The timestamp
- * distinguishes it from an earlier
- * record with the same offset, if the topic was recreated or the log was truncated: the mark of the
- * earlier one must not hide it. Headers about the original position count only for the topic of
- * this binding, and on the main topic only for a replay. An application that copies headers from
- * one event to another must not make two records one.
+ * written, and its timestamp. A copy in a retry topic has the key of the original. The timestamp
+ * distinguishes it from an earlier record with the same offset, if the topic was recreated or the
+ * log was truncated: the mark of the earlier one must not hide it. Headers about the original
+ * position count only for the topic of this binding, and on the main topic only for a replay. An
+ * application that copies headers from one event to another must not make two records one.
  */
 export function storeKeyOf(record: BrokerRecord, topic: string): string {
   const { headers, offset, partition } = record;

@@ -65,7 +65,7 @@ describe('FailureRoutingStep, for one record', () => {
       processSlice: () => [],
     });
 
-  it('returns a success unchanged, without a promise if there was none', () => {
+  it('returns a success unchanged, and synchronously if the handler returned no promise', () => {
     expect(step(() => succeeded).process(call(1))).toBe(succeeded);
     expect(routes).toEqual([]);
   });
@@ -197,7 +197,7 @@ describe('FailureRoutingStep, for a slice', () => {
     expect(inner.seen).toEqual([[1], [4, 5], [96]]);
   });
 
-  it('passes the other records to the handler again if it returned outcomes only for the first ones', async () => {
+  it('calls the handler again with the rest of the slice if it returned fewer outcomes than records', async () => {
     const inner = {
       process: () => succeeded,
       processSlice: ([first]: readonly RecordCall[]) => [

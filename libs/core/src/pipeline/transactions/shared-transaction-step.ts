@@ -28,7 +28,8 @@ export class SharedTransactionStep implements PipelineStep {
 
   async processSlice(slice: readonly RecordCall[]): Promise<readonly Outcome[]> {
     const handled = await this.#handle(slice);
-    // The later records have no running handler either, until they are passed to it.
+    // Handling stopped before the remaining records of the slice. No handler runs for them, and the
+    // watch of running handlers must know it.
     for (const { delivery } of slice.slice(handled.length)) delivery.onHandlerReturned();
     return this.transactions.settle(handled);
   }

@@ -87,8 +87,8 @@ export class SliceTransactions {
   }
 
   /**
-   * Commits each record alone, so that no record fails because of records that the handler of
-   * another one has sent.
+   * Commits a transaction for each record. If a handler has sent something that cannot be written,
+   * only the record of that handler fails.
    */
   async #commitOneByOne(done: readonly HandledRecord[]): Promise<readonly Outcome[]> {
     const outcomes: Outcome[] = [];

@@ -141,8 +141,8 @@ export class FetchExchange {
       end,
       release: memory.addPart(),
     });
-    // The response contains no complete batch after the offset. The reader reports the error when
-    // these records are polled.
+    // Without a complete batch after the offset, the next fetch would return the same bytes, so the
+    // partition waits. RecordBatchReader reports the incomplete batch at the next poll.
     if (end <= offset) this.options.errorHandler.backOffBriefly(partition);
   }
 

@@ -9,8 +9,8 @@ import { redisRules } from './redis-rules.js';
 import { validationRules } from './validation-rules.js';
 
 /**
- * Rules in the order in which they are checked. The library's own errors come first, because they
- * are explicit.
+ * Rules in the order in which they are checked. The library's own errors come first, because their
+ * class already says whether the message or a dependency is at fault.
  */
 export const FAULT_RULES: readonly FaultRule[] = Object.freeze([
   ...ownRules,
