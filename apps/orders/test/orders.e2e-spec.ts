@@ -91,8 +91,10 @@ describe('npm start', () => {
   it('drains and commits all records after Ctrl-C', async () => {
     demo.interrupt();
     await demo.ended;
-    const [revoked = ''] = await demo.line(/Partitions revoked {"container":"eventbus-orders".*$/);
-    const committed = [...revoked.matchAll(/"committed":(\d+)/g)].map(([, offset]) =>
+    const [released = ''] = await demo.line(
+      /Partitions released {"container":"eventbus-orders".*$/,
+    );
+    const committed = [...released.matchAll(/"committed":(\d+)/g)].map(([, offset]) =>
       Number(offset),
     );
     expect(committed.reduce((sum, offset) => sum + offset, 0)).toBe(5);
