@@ -29,6 +29,7 @@ export const indicated = (indicator: EventBusHealthIndicator) => indicator.isHea
 export const everything = { contract, kafkajs, testing, fromEnvironment, resolveOptions };
 
 // If the declarations were not found, everything would be `any`, and these lines would compile.
+// @ts-expect-error: no such method
 driver.missing();
 // @ts-expect-error: no such option
 export const misspelt: EventBusModuleOptions = { bindngs: {} };
