@@ -44,7 +44,7 @@ export class CommitRetry {
     if (!this.#error || this.#refused.size > 0) return;
     this.#error = undefined;
     this.#backoff.reset();
-    this.parts.onError(undefined);
+    this.#notify(undefined);
     this.endDelay();
   }
 
@@ -58,7 +58,7 @@ export class CommitRetry {
         reason: error.message,
       });
     this.#error = error;
-    this.parts.onError(error);
+    this.#notify(error);
     this.#delay = new AbortController();
     const delayMs = needsOperator ? OPERATOR_RETRY_MS : this.#backoff.next();
     await sleep(runtime, delayMs, this.#delay.signal).catch(() => undefined);
@@ -67,5 +67,15 @@ export class CommitRetry {
   /** Ends the wait, so that the commit is repeated at once. */
   endDelay(): void {
     this.#delay.abort();
+  }
+
+  /** A listener that throws must not end the commits. */
+  #notify(error: Error | undefined): void {
+    try {
+      this.parts.onError(error);
+    } catch (thrown) {
+      const reason = (thrown as Error).message;
+      this.parts.logger.error('A listener of commit errors failed', { reason });
+    }
   }
 }

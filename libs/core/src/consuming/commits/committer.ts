@@ -131,7 +131,21 @@ export class Committer {
       for (const each of pending) this.#confirm(each);
       return bug;
     } catch (error) {
-      return this.#onRefused(error as Error, pending) ?? bug;
+      return this.#keepRefused(error as Error, pending) ?? bug;
+    }
+  }
+
+  /** An internal error must neither end the commits nor drop a lane, so all lanes are kept. */
+  #keepRefused(error: Error, pending: readonly PendingCommit[]): Error | undefined {
+    try {
+      return this.#onRefused(error, pending);
+    } catch (bug) {
+      for (const { lane } of pending) {
+        if (this.#isOver(lane)) continue;
+        this.#changed.add(lane);
+        this.#retry.add(lane);
+      }
+      return bug as Error;
     }
   }
 
