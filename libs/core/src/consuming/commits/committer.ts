@@ -68,10 +68,10 @@ export class Committer {
 
   /**
    * Resolves when the present progress is stored, or when it never will be because the assignment
-   * has ended.
+   * has ended. Never rejects.
    */
   async whenStored(lane: CommitSource): Promise<void> {
-    if (!lane.commitPoint()) return;
+    if (!hasProgress(lane)) return;
     do {
       if (this.#isOver(lane)) return;
       const { promise } = this.#nextCommit;
@@ -215,5 +215,14 @@ export class Committer {
     if (!(error instanceof OffsetMetadataTooLargeError)) return false;
     const lengths = refused.map(({ commit }) => commit.metadata?.length ?? 0);
     return this.parts.budget.shrink(Math.max(...lengths));
+  }
+}
+
+/** A lane that throws is asked again with the next commit, which reports the error. */
+function hasProgress(lane: CommitSource): boolean {
+  try {
+    return lane.commitPoint() !== undefined;
+  } catch {
+    return true;
   }
 }
