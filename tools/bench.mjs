@@ -16,10 +16,13 @@ if (!existsSync(script) || what === '') {
   console.error(`usage: npm run bench -- <what>, where <what> is one of: ${known.join(', ')}`);
   process.exit(1);
 }
+console.log('Building the libraries ...');
 step(process.execPath, ['tools/build.mjs']);
 if (existsSync(join(bench, 'package.json')) && !existsSync(join(bench, 'node_modules'))) {
+  console.log('Installing the other clients, which takes minutes the first time ...');
   step('npm', ['install', '--prefix', 'test/bench', '--no-audit', '--no-fund']);
 }
+console.log(`Starting ${what} ...`);
 step(process.execPath, [script, ...options]);
 
 /**

@@ -8,8 +8,8 @@
  */
 export async function compareRates(ours, theirs, { rounds = 4, warmUps = 1 } = {}) {
   for (let index = 0; index < warmUps; index++) {
-    await ours.run();
-    await theirs.run();
+    for (const { name, run } of [ours, theirs])
+      console.log(`  warm-up ${index + 1} of ${warmUps}, ${name}: ${Math.round(await run())}`);
   }
   /** @type {{ ours: number[], theirs: number[] }} */
   const rates = { ours: [], theirs: [] };

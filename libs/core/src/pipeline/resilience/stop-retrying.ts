@@ -1,11 +1,10 @@
 import type { Outcome } from '../../model/outcomes/outcome.js';
 
 /**
- * Carries an outcome other than success through the policies, which treat only a thrown error as a
- * failure.
+ * Carries an outcome other than success through the policies, which treat only a thrown value as a
+ * failure. The class is no Error, because capturing a stack for each failed delivery would cost
+ * more than the retry policy itself.
  */
-export class StopRetrying extends Error {
-  constructor(readonly outcome: Outcome) {
-    super(`The calls of the handler ended: ${outcome.kind}.`);
-  }
+export class StopRetrying {
+  constructor(readonly outcome: Outcome) {}
 }
