@@ -8,6 +8,7 @@ import { listOffenders } from './readability/offenders.mjs';
 import { readRepository } from './readability/repository.mjs';
 import { drawSample } from './readability/sample.mjs';
 import { createStaticReport } from './readability/static-report.mjs';
+import { formatFunctions } from './readability/function-list.mjs';
 import { formatReport } from './readability/text-report.mjs';
 
 const root = join(import.meta.dirname, '..');
@@ -23,6 +24,9 @@ switch (request.command) {
     break;
   case 'list':
     console.log(listOffenders(readRepository(root), request.subject));
+    break;
+  case 'functions':
+    await printFunctions(request);
     break;
   case 'check':
     checkLimits();
@@ -49,4 +53,11 @@ async function printReport({ jsonFile, withRun }) {
   }
   console.log(formatReport(report));
   if (jsonFile) writeFileSync(jsonFile, `${JSON.stringify(report, undefined, 2)}\n`);
+}
+
+/** @param {import('./readability/arguments.mjs').FunctionsRequest} request */
+async function printFunctions({ job }) {
+  const { measureJobs } = await import('./readability/run/measure-jobs.mjs');
+  const measured = (await measureJobs(root)).find(({ name }) => name === job);
+  if (measured) console.log(formatFunctions(measured.functions));
 }

@@ -1,4 +1,5 @@
 import { readArguments } from '../../tools/readability/arguments.mjs';
+import { formatFunctions } from '../../tools/readability/function-list.mjs';
 import { hasBareStart } from '../../tools/readability/bare-start.mjs';
 import { findComments } from '../../tools/readability/find-comments.mjs';
 import { findTitles } from '../../tools/readability/find-titles.mjs';
@@ -284,6 +285,26 @@ describe('findBrokenLimits', () => {
   });
 });
 
+describe('formatFunctions', () => {
+  it('lists functions by file, with their number of calls', () => {
+    const functions = [
+      { owner: 'core', file: 'b.ts', name: 'commit', calls: 2 },
+      { owner: 'core', file: 'a.ts', name: '', calls: 10 },
+      { owner: 'core', file: 'b.ts', name: 'get offset', calls: 1 },
+    ];
+    expect(formatFunctions(functions)).toBe(
+      lines(
+        'a.ts: 1',
+        '     10  (anonymous)',
+        '',
+        'b.ts: 2',
+        '      2  commit',
+        '      1  get offset',
+      ),
+    );
+  });
+});
+
 describe('readArguments', () => {
   it.each([
     [[], { command: 'report', withRun: true }],
@@ -291,6 +312,7 @@ describe('readArguments', () => {
     [['--skip-run', '--json', 'a.json'], { command: 'report', withRun: false, jsonFile: 'a.json' }],
     [['--check'], { command: 'check' }],
     [['--list=sentences'], { command: 'list', subject: 'sentences' }],
+    [['--functions', 'record'], { command: 'functions', job: 'record' }],
     [
       ['--sample', 'titles', '--seed', '7', '--count', '3'],
       { command: 'sample', subject: 'titles', seed: 7, count: 3 },
@@ -299,13 +321,16 @@ describe('readArguments', () => {
     expect(readArguments(words)).toEqual(request);
   });
 
-  it.each([[['--jason']], [['--json']], [['--sample', 'all']], [['--seed', 'x']]])(
-    'returns the usage for the arguments %j',
-    (words) => {
-      expect(readArguments(words)).toMatchObject({
-        command: 'usage',
-        message: expect.stringContaining('usage: npm run readability'),
-      });
-    },
-  );
+  it.each([
+    [['--jason']],
+    [['--json']],
+    [['--functions', 'all']],
+    [['--sample', 'all']],
+    [['--seed', 'x']],
+  ])('returns the usage for the arguments %j', (words) => {
+    expect(readArguments(words)).toMatchObject({
+      command: 'usage',
+      message: expect.stringContaining('usage: npm run readability'),
+    });
+  });
 });

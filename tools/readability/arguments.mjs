@@ -4,6 +4,8 @@ const usage = `usage: npm run readability -- [options]
   --json FILE                also writes the figures to FILE
   --check                    fails if a limit is broken (readability/limits.mjs); needs no Kafka
   --sample comments|titles   prints some to judge by reading; --seed N (default 1), --count N (default 40)
+  --functions record|failure|shutdown
+                             prints every function that runs for this job, by file; needs a Kafka
   --list comments|titles|sentences
                              prints all comments and titles with a bare start, or all sentences that are too long`;
 
@@ -11,7 +13,9 @@ const usage = `usage: npm run readability -- [options]
  * @typedef {{ command: 'report', jsonFile?: string, withRun: boolean }} ReportRequest
  * @typedef {{ command: 'sample', subject: 'comments' | 'titles', seed: number, count: number }} SampleRequest
  * @typedef {{ command: 'list', subject: 'comments' | 'titles' | 'sentences' }} ListRequest
- * @typedef {ReportRequest | SampleRequest | ListRequest | { command: 'check' } | { command: 'usage', message: string }} Request
+ * @typedef {'record' | 'failure' | 'shutdown'} Job
+ * @typedef {{ command: 'functions', job: Job }} FunctionsRequest
+ * @typedef {ReportRequest | SampleRequest | ListRequest | FunctionsRequest | { command: 'check' } | { command: 'usage', message: string }} Request
  */
 
 /**
@@ -34,7 +38,7 @@ export function readArguments(words) {
   return requestOf(given);
 }
 
-const valued = ['--json', '--sample', '--list', '--seed', '--count'];
+const valued = ['--json', '--sample', '--list', '--functions', '--seed', '--count'];
 const flags = ['--static', '--skip-run', '--check'];
 
 /**
@@ -56,6 +60,11 @@ function requestOf(given) {
     return { command: 'list', subject: list };
   }
   if (list !== undefined) return unknown(`--list knows no ${list}`);
+  const job = given.get('--functions');
+  if (job === 'record' || job === 'failure' || job === 'shutdown') {
+    return { command: 'functions', job };
+  }
+  if (job !== undefined) return unknown(`--functions knows no ${job}`);
   if (given.has('--check')) return { command: 'check' };
   const withRun = !given.has('--static') && !given.has('--skip-run');
   return { command: 'report', jsonFile: given.get('--json'), withRun };

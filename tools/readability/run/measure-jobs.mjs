@@ -7,7 +7,7 @@ import { OutsideClient } from './outside-client.mjs';
 /**
  * @typedef {import('./call-counter.mjs').Calls} Calls
  * @typedef {{ functions: number, calls: number, files: number }} Sum
- * @typedef {{ job: string, total: Sum, packages: Record<string, Sum>, withIdle: Sum, byFile: Record<string, string[]> }} JobFigures  `withIdle` counts all that ran; the rest only what does not run in an idle time.
+ * @typedef {{ name: import('../arguments.mjs').Job, job: string, total: Sum, packages: Record<string, Sum>, withIdle: Sum, functions: import('./call-counter.mjs').CountedFunction[] }} JobFigures  `withIdle` counts all that ran; the rest only what does not run in an idle time.
  */
 
 const IDLE_MS = 2_500;
@@ -97,13 +97,14 @@ async function measureOn(brokers, outside, counter, topic) {
     idles.push(await during(idle));
     const shutdown = await during(() => application.close());
     return [
-      figuresOf('one record, from the socket to its stored commit', record, idles),
+      figuresOf('record', 'one record, from the socket to its stored commit', record, idles),
       figuresOf(
+        'failure',
         'one failing record, over one retry topic to the dead-letter topic',
         failure,
         idles,
       ),
-      figuresOf('shutdown of one binding with one retry topic', shutdown, idles),
+      figuresOf('shutdown', 'shutdown of one binding with one retry topic', shutdown, idles),
     ];
   } catch (error) {
     // Closes the application, because its consumers would keep the process alive.
@@ -113,29 +114,25 @@ async function measureOn(brokers, outside, counter, topic) {
 }
 
 /**
+ * @param {import('../arguments.mjs').Job} name
  * @param {string} job
  * @param {Calls} calls
  * @param {readonly Calls[]} idles
  * @returns {JobFigures}
  */
-function figuresOf(job, calls, idles) {
+function figuresOf(name, job, calls, idles) {
   const own = [...calls].filter(([id]) => !idles.some((idle) => idle.has(id)));
   const counted = own.map(([, each]) => each);
   const owners = [...new Set(counted.map(({ owner }) => owner))].sort();
-  const files = [...new Set(counted.map(({ file }) => file))].sort();
   return {
+    name,
     job,
     total: sumOf(counted),
     packages: Object.fromEntries(
-      owners.map((name) => [name, sumOf(counted.filter(({ owner }) => owner === name))]),
+      owners.map((each) => [each, sumOf(counted.filter(({ owner }) => owner === each))]),
     ),
     withIdle: sumOf([...calls.values()]),
-    byFile: Object.fromEntries(
-      files.map((name) => [
-        name,
-        counted.filter((each) => each.file === name).map((each) => each.name || '(anonymous)'),
-      ]),
-    ),
+    functions: counted,
   };
 }
 
