@@ -24,8 +24,7 @@
  */
 export { AbortedTransactions } from './batch/aborted-transactions.js';
 export type { AbortedTransaction, ControlType } from './batch/aborted-transactions.js';
-export { BatchHeader } from './batch/batch-header.js';
-export { readBatchHeader } from './batch/batch-validation.js';
+export { BatchHeader, endOfBatches, readBatchHeader } from './batch/batch-header.js';
 export { codecOf, CodecRegistry, standardCodecs, writableCompressions } from './codecs.js';
 export { gzip } from './codecs/gzip.js';
 export { CODEC } from './codecs/record-codec.js';
@@ -35,7 +34,6 @@ export type { ControlBatchOptions } from './batch/control-batch.js';
 export { crc32c } from './crc32c.js';
 export { batchesIn, placeBatch, sealBatch, stampProducer } from './batch/encoded-batch.js';
 export type { BatchPlacement, ProducerStamp } from './batch/encoded-batch.js';
-export { endOfBatches } from './batch/end-of-batches.js';
 export { LeaderEpochHistory } from './batch/leader-epoch-history.js';
 export { HeaderNameCache } from './header-name-cache.js';
 export { LogRecord, sizeOfAll } from './batch/log-record.js';
@@ -46,6 +44,6 @@ export { RecordBatchReader } from './batch/record-batch-reader.js';
 export type { RecordBatchReaderOptions } from './batch/record-batch-reader.js';
 export { RecordBatchWriter } from './batch/record-batch-writer.js';
 export type { BatchOptions } from './batch/record-batch-writer.js';
-export { CHUNK_BYTES, RecordChunks } from './batch/record-chunks.js';
+export { CHUNK_BYTES, RecordChunks } from './batch/open-batch.js';
 export { BATCH_OVERHEAD, maxSizeOfRecord, sizeOfRecord } from './batch/record-size.js';
 export type { RecordContent } from './batch/record-size.js';

@@ -1,5 +1,5 @@
 import { BatchHeader } from './batch-header.js';
-import { openRecords } from './batch-records.js';
+import { openRecords } from './record-decoder.js';
 import { standardCodecs } from '../codecs.js';
 import { encodeControlBatch, readControlType } from './control-batch.js';
 import { MalformedBytesError } from '../malformed-bytes-error.js';

@@ -27,7 +27,10 @@ export class LeaderEpochHistory {
 
   /** Returns the epoch of the record before the offset; -1 if it is unknown. */
   epochBefore(offset: number): number {
-    return this.#entries.findLast(({ start }) => start < offset)?.epoch ?? -1;
+    const entries = this.#entries;
+    let index = entries.length - 1;
+    while (index >= 0 && (entries[index] as EpochStart).start >= offset) index--;
+    return entries[index]?.epoch ?? -1;
   }
 
   /** Restarts at another position. Only the epoch of the record before it is known. */
@@ -40,15 +43,17 @@ export class LeaderEpochHistory {
    * batch, which may contain no records.
    */
   append(position: number, records: readonly BrokerRecord[], epoch: number): void {
-    const first = records[0];
-    let next = position;
+    const last = this.last;
+    const [first, newest] = [records[0], records.at(-1)];
     // Records of a batch have the same epoch, which rarely differs from the previous one.
-    if (first && (first.leaderEpoch !== this.last || records.at(-1)?.leaderEpoch !== this.last))
-      for (const record of records) {
-        this.#add(record.leaderEpoch, next);
-        next = record.offset + 1;
-      }
-    this.#add(epoch, (records.at(-1)?.offset ?? position - 1) + 1);
+    if (epoch === last && (!first || (first.leaderEpoch === last && newest?.leaderEpoch === last)))
+      return;
+    let next = position;
+    for (const record of records) {
+      this.#add(record.leaderEpoch, next);
+      next = record.offset + 1;
+    }
+    this.#add(epoch, (newest?.offset ?? position - 1) + 1);
   }
 
   /** Moves back to an earlier position and drops later entries. */

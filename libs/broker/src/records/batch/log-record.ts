@@ -65,12 +65,18 @@ export class LogRecord implements BrokerRecord {
 
   get key(): Buffer | null {
     if (this.#keyLength < 0) return null;
-    return (this.#keyView ??= this.#view(this.#keyStart, this.#keyLength));
+    return (this.#keyView ??= this.#chunk.subarray(
+      this.#keyStart,
+      this.#keyStart + this.#keyLength,
+    ));
   }
 
   get value(): Buffer | null {
     if (this.#valueLength < 0) return null;
-    return (this.#valueView ??= this.#view(this.#valueStart, this.#valueLength));
+    return (this.#valueView ??= this.#chunk.subarray(
+      this.#valueStart,
+      this.#valueStart + this.#valueLength,
+    ));
   }
 
   get headers(): readonly RecordHeader[] {
@@ -84,10 +90,6 @@ export class LogRecord implements BrokerRecord {
     return Math.max(this.#keyLength, 0) + Math.max(this.#valueLength, 0) + headers;
   }
 
-  #view(start: number, length: number): Buffer {
-    return this.#chunk.subarray(start, start + length);
-  }
-
   #decodeHeaders(): RecordHeader[] {
     const cursor = new VarintCursor(this.#chunk, this.#headersStart, this.#headersEnd);
     const headers = new Array<RecordHeader>(this.#headerCount);
@@ -97,7 +99,8 @@ export class LogRecord implements BrokerRecord {
       const key = this.#names.decode(this.#chunk, cursor.position, keyEnd);
       cursor.position = keyEnd;
       const length = cursor.varint();
-      const value = length < 0 ? null : this.#view(cursor.position, length);
+      const value =
+        length < 0 ? null : this.#chunk.subarray(cursor.position, cursor.position + length);
       if (length > 0) cursor.position += length;
       headers[index] = { key, value };
     }

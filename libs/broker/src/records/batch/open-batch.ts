@@ -2,8 +2,42 @@ import type { BatchHeader } from './batch-header.js';
 import type { HeaderNameCache } from '../header-name-cache.js';
 import { LogRecord } from './log-record.js';
 import { MalformedBytesError } from '../malformed-bytes-error.js';
-import { CHUNK_BYTES, type RecordChunks } from './record-chunks.js';
 import type { RecordDecoder } from './record-decoder.js';
+
+/**
+ * The size of a shared chunk. A retained record keeps at most this much memory, or its own size if
+ * that is larger.
+ */
+export const CHUNK_BYTES = 16 * 1024;
+
+/**
+ * A range of memory that belongs to records; `start` is the position of the requested bytes in it.
+ */
+export interface RecordChunk {
+  readonly bytes: Buffer;
+  readonly start: number;
+}
+
+/**
+ * Allocates the memory into which records are copied from a fetch response. A large piece gets
+ * memory of exactly its size. Small pieces share a chunk, so that a slow stream of single records
+ * does not use one chunk per record. One instance may serve any number of readers.
+ */
+export class RecordChunks {
+  private shared: Buffer | undefined;
+  private used = 0;
+
+  take(size: number): RecordChunk {
+    if (size > CHUNK_BYTES / 2) return { bytes: Buffer.allocUnsafeSlow(size), start: 0 };
+    if (this.shared === undefined || this.used + size > this.shared.length) {
+      this.shared = Buffer.allocUnsafeSlow(CHUNK_BYTES);
+      this.used = 0;
+    }
+    const start = this.used;
+    this.used += size;
+    return { bytes: this.shared, start };
+  }
+}
 
 /** Properties that all records of one reader share. */
 export interface RecordOrigin {
@@ -50,14 +84,25 @@ export class OpenBatch {
 
   /**
    * Returns the next record, copied out of the response; undefined if its offset is below
-   * `position`.
+   * `position`. Offsets must increase and be in the range of the batch. Otherwise a record would be
+   * delivered twice or skipped.
    */
   next(position: number): LogRecord | undefined {
     const decoder = this.decoder;
     decoder.read();
-    const offset = this.baseOffset + this.checkedDelta(decoder.offsetDelta);
-    const timestamp = this.timestampOf(decoder.timestampDelta);
+    const delta = decoder.offsetDelta;
+    if (delta <= this.previousDelta || delta > this.lastOffsetDelta) {
+      throw new MalformedBytesError(
+        `a record's offset delta is ${delta}, after ${this.previousDelta} and up to ${this.lastOffsetDelta}`,
+      );
+    }
+    this.previousDelta = delta;
+    const timestamp = this.appendTime ?? this.baseTimestamp + decoder.timestampDelta;
+    if (!Number.isSafeInteger(timestamp)) {
+      throw new MalformedBytesError('a timestamp is beyond 2^53 - 1');
+    }
     this.remaining--;
+    const offset = this.baseOffset + delta;
     if (offset < position) return undefined;
     if (decoder.recordEnd > this.copiedUpTo) this.copyRecords();
     return new LogRecord(
@@ -77,33 +122,9 @@ export class OpenBatch {
    * Throws if bytes follow the last record, because a wrong record count may hide records in them.
    */
   requireNothingLeft(): void {
-    if (this.decoder.rest === 0) return;
-    throw new MalformedBytesError(
-      `${this.decoder.rest} bytes follow the last of the records it claims`,
-    );
-  }
-
-  /**
-   * Checks that offsets increase and are in the range of the batch. Otherwise a record would be
-   * delivered twice or skipped.
-   */
-  private checkedDelta(delta: number): number {
-    if (delta <= this.previousDelta || delta > this.lastOffsetDelta) {
-      throw new MalformedBytesError(
-        `a record's offset delta is ${delta}, after ${this.previousDelta} and up to ${this.lastOffsetDelta}`,
-      );
-    }
-    this.previousDelta = delta;
-    return delta;
-  }
-
-  private timestampOf(delta: number): number {
-    if (this.appendTime !== undefined) return this.appendTime;
-    const timestamp = this.baseTimestamp + delta;
-    if (!Number.isSafeInteger(timestamp)) {
-      throw new MalformedBytesError('a timestamp is beyond 2^53 - 1');
-    }
-    return timestamp;
+    const left = this.decoder.end - this.decoder.position;
+    if (left === 0) return;
+    throw new MalformedBytesError(`${left} bytes follow the last of the records it claims`);
   }
 
   /**

@@ -9,10 +9,10 @@ import { snappy } from '../codecs/snappy.js';
 import { javascriptZstd } from '../codecs/zstd.js';
 import { encodeControlBatch } from './control-batch.js';
 import { placeBatch, sealBatch } from './encoded-batch.js';
-import { endOfBatches } from './end-of-batches.js';
+import { endOfBatches } from './batch-header.js';
 import { RecordBatchReader } from './record-batch-reader.js';
 import { RecordBatchWriter, type BatchOptions } from './record-batch-writer.js';
-import { CHUNK_BYTES } from './record-chunks.js';
+import { CHUNK_BYTES } from './open-batch.js';
 import { sizeOfRecord } from './record-size.js';
 
 /**

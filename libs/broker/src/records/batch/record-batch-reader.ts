@@ -2,15 +2,13 @@ import type { Isolation } from '../../port/consumer.js';
 import { MalformedResponseError, PoisonBatchError } from '../../port/errors.js';
 import type { BrokerRecord } from '../../port/record.js';
 import { AbortedTransactions, type AbortedTransaction } from './aborted-transactions.js';
-import type { BatchHeader } from './batch-header.js';
-import { openRecords, type InflateLimits } from './batch-records.js';
-import { readBatchHeader } from './batch-validation.js';
+import { readBatchHeader, type BatchHeader } from './batch-header.js';
 import { standardCodecs, type CodecRegistry } from '../codecs.js';
 import { readControlType } from './control-batch.js';
 import { HeaderNameCache } from '../header-name-cache.js';
 import { MalformedBytesError } from '../malformed-bytes-error.js';
-import { OpenBatch, type RecordOrigin } from './open-batch.js';
-import { RecordChunks } from './record-chunks.js';
+import { OpenBatch, RecordChunks, type RecordOrigin } from './open-batch.js';
+import { openRecords, type InflateLimits } from './record-decoder.js';
 
 export interface RecordBatchReaderOptions {
   readonly topic: string;
@@ -54,13 +52,24 @@ export class RecordBatchReader {
   private at = 0;
   private open: OpenBatch | undefined;
   private failure: Error | undefined;
-  private currentPosition: number;
-  private currentEpoch = -1;
+  /**
+   * The offset at which to continue after the returned records. After the last record of a batch it
+   * is the end of the batch, including offsets that compaction removed. `next` also moves it past
+   * control batches, aborted batches and empty batches. It never decreases. Only the reader sets it.
+   */
+  position: number;
+  /**
+   * The leader epoch of the batch that contains or precedes `position`; -1 before the first batch.
+   * Only the reader sets it.
+   */
+  leaderEpoch = -1;
   /** The number of bytes that the current call may still return. */
   private bytesLeft = 0;
   private readonly origin: RecordOrigin;
   private readonly limits: InflateLimits;
   private readonly checkCrc: boolean;
+  private readonly isolation: Isolation;
+  /** Undefined if the response lists no aborted transaction. */
   private readonly aborted: AbortedTransactions | undefined;
 
   /**
@@ -69,7 +78,7 @@ export class RecordBatchReader {
    */
   constructor(records: Buffer, options: RecordBatchReaderOptions) {
     this.bytes = records;
-    this.currentPosition = options.fetchOffset;
+    this.position = options.fetchOffset;
     this.checkCrc = options.checkCrc ?? true;
     this.origin = {
       topic: options.topic,
@@ -81,25 +90,11 @@ export class RecordBatchReader {
       codecs: options.codecs ?? standardCodecs,
       maxInflatedBytes: options.maxInflatedBytes ?? DEFAULT_MAX_INFLATED_BYTES,
     };
-    if (options.isolation !== 'read_uncommitted') {
-      this.aborted = new AbortedTransactions(options.abortedTransactions ?? []);
+    this.isolation = options.isolation ?? 'read_committed';
+    const { abortedTransactions = [] } = options;
+    if (this.isolation === 'read_committed' && abortedTransactions.length > 0) {
+      this.aborted = new AbortedTransactions(abortedTransactions);
     }
-  }
-
-  /**
-   * The offset at which to continue after the returned records. After the last record of a batch it
-   * is the end of the batch, including offsets that compaction removed. `next` also moves it past
-   * control batches, aborted batches and empty batches. It never decreases.
-   */
-  get position(): number {
-    return this.currentPosition;
-  }
-
-  /**
-   * The leader epoch of the batch that contains or precedes `position`; -1 before the first batch.
-   */
-  get leaderEpoch(): number {
-    return this.currentEpoch;
   }
 
   /** Returns true if all records were returned or skipped. Never true after a failure. */
@@ -136,29 +131,25 @@ export class RecordBatchReader {
 
   /** Opens the next batch if no batch is open. Returns false if no batch follows. */
   private openNextBatch(): boolean {
-    while (this.open === undefined) {
-      if (this.at >= this.bytes.length) return false;
+    while (this.open === undefined && this.at < this.bytes.length) {
       const header = readBatchHeader(this.bytes, this.at, this.checkCrc);
       if (header === undefined) {
         this.stopAtPartial();
         return false;
       }
-      this.currentEpoch = header.leaderEpoch;
-      this.openBatch(header);
-    }
-    return true;
-  }
-
-  private openBatch(header: BatchHeader): void {
-    try {
-      if (this.isReadable(header)) {
-        this.open = new OpenBatch(this.origin, header, openRecords(header, this.limits));
+      this.leaderEpoch = header.leaderEpoch;
+      const nextOffset = header.lastOffset + 1;
+      try {
+        if (this.isReadable(header)) {
+          this.open = new OpenBatch(this.origin, header, openRecords(header, this.limits));
+        }
+      } catch (error) {
+        throw withNextOffset(error, nextOffset);
       }
-    } catch (error) {
-      throw withNextOffset(error, header.lastOffset + 1);
+      this.at = header.end;
+      if (this.open === undefined) this.passBatch(nextOffset);
     }
-    this.at = header.end;
-    if (this.open === undefined) this.passBatch(header.lastOffset + 1);
+    return this.open !== undefined;
   }
 
   private isReadable(header: BatchHeader): boolean {
@@ -166,15 +157,15 @@ export class RecordBatchReader {
       this.endTransaction(header);
       return false;
     }
-    if (header.lastOffset < this.currentPosition) return false;
+    if (header.lastOffset < this.position) return false;
     if (this.aborted === undefined || !header.isTransactional) return true;
     return !this.aborted.isAborted(header.producerId, header.lastOffset);
   }
 
   private endTransaction(header: BatchHeader): void {
-    if (this.aborted === undefined || header.count === 0) return;
+    if (this.isolation === 'read_uncommitted' || header.count === 0) return;
     const type = readControlType(openRecords(header, this.limits));
-    if (type !== undefined) this.aborted.end(header.producerId, header.lastOffset, type);
+    if (type !== undefined) this.aborted?.end(header.producerId, header.lastOffset, type);
   }
 
   private readRecords(records: BrokerRecord[], max: number): void {
@@ -182,11 +173,11 @@ export class RecordBatchReader {
     if (open === undefined) return;
     try {
       while (open.remaining > 0 && records.length < max && this.bytesLeft > 0) {
-        const record = open.next(this.currentPosition);
+        const record = open.next(this.position);
         if (record === undefined) continue;
         records.push(record);
         this.bytesLeft -= record.sizeInBytes;
-        this.currentPosition = record.offset + 1;
+        this.position = record.offset + 1;
       }
       if (open.remaining > 0) return;
       open.requireNothingLeft();
@@ -198,8 +189,11 @@ export class RecordBatchReader {
 
   private passBatch(nextOffset: number): void {
     this.open = undefined;
-    this.currentPosition = Math.max(this.currentPosition, nextOffset);
-    if (this.at >= this.bytes.length) this.release();
+    this.position = Math.max(this.position, nextOffset);
+    if (this.at < this.bytes.length) return;
+    // Releases the memory of the response, because no more batches are read from it.
+    this.bytes = NO_BYTES;
+    this.at = 0;
   }
 
   /**
@@ -210,24 +204,20 @@ export class RecordBatchReader {
     const { topic, partition } = this.origin;
     if (this.at === 0) {
       throw new MalformedResponseError(
-        `The response for ${topic}-${partition} at offset ${this.currentPosition} has ${this.bytes.length} bytes and no complete batch. Fetch again; if the error persists, raise the fetch limits.`,
+        `The response for ${topic}-${partition} at offset ${this.position} has ${this.bytes.length} bytes and no complete batch. Fetch again; if the error persists, raise the fetch limits.`,
       );
     }
-    this.release();
-  }
-
-  /** Releases the memory of the response, because no more batches are read from it. */
-  private release(): void {
     this.bytes = NO_BYTES;
     this.at = 0;
   }
 
   private toBrokerError(error: unknown): Error {
     this.open = undefined;
-    this.release();
+    this.bytes = NO_BYTES;
+    this.at = 0;
     if (!(error instanceof MalformedBytesError)) return error as Error;
     const { topic, partition } = this.origin;
-    const position = this.currentPosition;
+    const position = this.position;
     const { nextOffset } = error;
     const isBeyond = nextOffset !== undefined && nextOffset > position;
     const way = isBeyond

@@ -1,6 +1,15 @@
 import { VarintCursor } from '../bytes.js';
+import { CodecRegistry } from '../codecs.js';
+import { CODEC, type RecordInflater } from '../codecs/record-codec.js';
+import type { BatchHeader } from './batch-header.js';
+import { BATCH, MIN_RECORD_BYTES } from './batch-layout.js';
 import type { RecordBounds } from './log-record.js';
 import { MalformedBytesError } from '../malformed-bytes-error.js';
+
+export interface InflateLimits {
+  readonly codecs: CodecRegistry;
+  readonly maxInflatedBytes: number;
+}
 
 /**
  * Finds the parts of each record in the records section of a batch, one record after the other.
@@ -8,7 +17,7 @@ import { MalformedBytesError } from '../malformed-bytes-error.js';
  * its headers is validated completely before `read` returns, so that later code needs no checks.
  * Throws only MalformedBytesError.
  */
-export class RecordDecoder implements RecordBounds {
+export class RecordDecoder extends VarintCursor implements RecordBounds {
   timestampDelta = 0;
   offsetDelta = 0;
   recordStart = 0;
@@ -20,71 +29,58 @@ export class RecordDecoder implements RecordBounds {
   headersStart = 0;
   headersEnd = 0;
   headerCount = 0;
-  private readonly cursor: VarintCursor;
-  private sectionEnd: number;
 
   constructor(
-    readonly bytes: Buffer,
+    bytes: Buffer,
     start: number,
-    end: number,
+    /** The position after the last record. */
+    readonly end: number,
   ) {
-    this.cursor = new VarintCursor(bytes, start, end);
-    this.sectionEnd = end;
-  }
-
-  /** The number of unread bytes in the section. */
-  get rest(): number {
-    return this.sectionEnd - this.cursor.position;
-  }
-
-  get end(): number {
-    return this.sectionEnd;
+    super(bytes, start, end);
   }
 
   read(): void {
-    const cursor = this.cursor;
-    cursor.limit = this.sectionEnd;
-    const length = cursor.varint();
-    this.recordStart = cursor.position;
-    this.recordEnd = cursor.position + length;
-    if (length < 1 || this.recordEnd > this.sectionEnd) {
+    this.limit = this.end;
+    const length = this.varint();
+    this.recordStart = this.position;
+    this.recordEnd = this.position + length;
+    if (length < 1 || this.recordEnd > this.end) {
       throw new MalformedBytesError(
-        `a record claims ${length} bytes, the batch has ${this.sectionEnd - this.recordStart} left`,
+        `a record claims ${length} bytes, the batch has ${this.end - this.recordStart} left`,
       );
     }
     // The limit ends at the record, so that a broken length cannot reach into the next record.
-    cursor.limit = this.recordEnd;
-    cursor.position++;
-    this.timestampDelta = cursor.varlong();
-    this.offsetDelta = cursor.varint();
+    this.limit = this.recordEnd;
+    this.position++;
+    this.timestampDelta = this.varlong();
+    this.offsetDelta = this.varint();
     this.keyLength = this.partLength('key');
-    this.keyStart = cursor.position;
-    if (this.keyLength > 0) cursor.position += this.keyLength;
+    this.keyStart = this.position;
+    if (this.keyLength > 0) this.position += this.keyLength;
     this.valueLength = this.partLength('value');
-    this.valueStart = cursor.position;
-    if (this.valueLength > 0) cursor.position += this.valueLength;
-    this.readHeaders();
+    this.valueStart = this.position;
+    if (this.valueLength > 0) this.position += this.valueLength;
+    this.headerCount = this.varint();
+    this.headersStart = this.position;
+    this.headersEnd = this.recordEnd;
+    if (this.headerCount !== 0) this.skipHeaders();
+    if (this.position !== this.recordEnd) {
+      throw new MalformedBytesError('a record is longer than the sum of its parts');
+    }
   }
 
-  private readHeaders(): void {
-    const cursor = this.cursor;
-    const count = cursor.varint();
-    this.headerCount = count;
-    this.headersStart = cursor.position;
-    this.headersEnd = this.recordEnd;
+  private skipHeaders(): void {
+    const count = this.headerCount;
     // A header takes at least two bytes, so this check limits the loop by the bytes that exist.
-    if (count < 0 || count * 2 > this.recordEnd - cursor.position) {
+    if (count < 0 || count * 2 > this.recordEnd - this.position) {
       throw new MalformedBytesError(`a record claims ${count} headers, more than its bytes hold`);
     }
     for (let index = 0; index < count; index++) {
       const keyLength = this.partLength('header key');
       if (keyLength < 0) throw new MalformedBytesError('a header has no key');
-      cursor.position += keyLength;
+      this.position += keyLength;
       const valueLength = this.partLength('header value');
-      if (valueLength > 0) cursor.position += valueLength;
-    }
-    if (cursor.position !== this.recordEnd) {
-      throw new MalformedBytesError('a record is longer than the sum of its parts');
+      if (valueLength > 0) this.position += valueLength;
     }
   }
 
@@ -93,12 +89,61 @@ export class RecordDecoder implements RecordBounds {
    * null.
    */
   private partLength(part: string): number {
-    const length = this.cursor.varint();
-    if (length < -1 || length > this.recordEnd - this.cursor.position) {
+    const length = this.varint();
+    if (length < -1 || length > this.recordEnd - this.position) {
       throw new MalformedBytesError(
-        `a ${part} claims ${length} bytes, its record has ${this.recordEnd - this.cursor.position} left`,
+        `a ${part} claims ${length} bytes, its record has ${this.recordEnd - this.position} left`,
       );
     }
     return length;
   }
+}
+
+/**
+ * Returns a decoder for the records of a validated batch. Compressed records are decompressed
+ * first.
+ */
+export function openRecords(header: BatchHeader, limits: InflateLimits): RecordDecoder {
+  const start = header.start + BATCH.records;
+  const decoder =
+    header.codec === CODEC.none
+      ? new RecordDecoder(header.bytes, start, header.end)
+      : decoderOf(inflate(header.bytes.subarray(start, header.end), header.codec, limits));
+  const size = decoder.end - decoder.position;
+  if (header.count * MIN_RECORD_BYTES > size) {
+    throw new MalformedBytesError(
+      `it claims ${header.count} records, its ${size} bytes cannot hold so many`,
+    );
+  }
+  return decoder;
+}
+
+function decoderOf(records: Buffer): RecordDecoder {
+  return new RecordDecoder(records, 0, records.length);
+}
+
+function inflate(block: Buffer, id: number, limits: InflateLimits): Buffer {
+  // A batch without records may keep its codec without a compressed block.
+  if (block.length === 0) return block;
+  const name = CodecRegistry.nameOf(id);
+  const codec = limits.codecs.find(id);
+  if (codec === undefined) {
+    throw new MalformedBytesError(`it is compressed with ${name}, which this driver does not read`);
+  }
+  return inflateWith(codec, block, limits.maxInflatedBytes);
+}
+
+function inflateWith(codec: RecordInflater, block: Buffer, maxBytes: number): Buffer {
+  try {
+    return codec.inflate(block, maxBytes);
+  } catch (cause) {
+    throw new MalformedBytesError(
+      `its ${codec.name} block of ${block.length} bytes is broken, or inflates beyond ${maxBytes} bytes (maxInflatedBytes): ${reasonOf(cause)}`,
+      { cause },
+    );
+  }
+}
+
+function reasonOf(cause: unknown): string {
+  return cause instanceof Error ? cause.message : String(cause);
 }

@@ -1,6 +1,6 @@
 import { codecOf, writableCompressions } from '../codecs.js';
 import { RecordBatchWriter, type BatchOptions } from './record-batch-writer.js';
-import { CHUNK_BYTES, RecordChunks } from './record-chunks.js';
+import { CHUNK_BYTES, RecordChunks } from './open-batch.js';
 import { readerOf } from './record-batch-reader.spec-support.js';
 
 const writableCodecs = writableCompressions.flatMap((name) => codecOf(name) ?? []);

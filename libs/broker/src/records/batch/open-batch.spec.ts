@@ -1,4 +1,4 @@
-import { CHUNK_BYTES, RecordChunks } from './record-chunks.js';
+import { CHUNK_BYTES, RecordChunks } from './open-batch.js';
 
 describe('RecordChunks', () => {
   it('puts small pieces into one chunk without overlaps', () => {

@@ -1,5 +1,5 @@
 import { placeBatch } from './encoded-batch.js';
-import { endOfBatches } from './end-of-batches.js';
+import { endOfBatches } from './batch-header.js';
 import { RecordBatchWriter } from './record-batch-writer.js';
 
 function batchAt(baseOffset: number, lastOffsetDelta: number): Buffer {
