@@ -48,6 +48,7 @@ export type {
   TopicPartition,
   WrittenRecord,
 } from './port/record.js';
+export { errorNameOf, foreignErrorReason, setCause } from './port/error-text.js';
 export {
   AuthenticationError,
   AuthorizationError,

@@ -17,8 +17,6 @@ export { EVENTBUS_DEFAULTS } from './config/defaults.js';
 export {
   DltProperties,
   DltReplayProperties,
-  type ErrorRedaction,
-  type ExceptionDetail,
   type HeaderProfileName,
 } from './config/properties/dlt-properties.js';
 export { isDuration, parseDuration, type Duration } from './config/reading/duration.js';
@@ -268,6 +266,7 @@ export type {
   DltRecord,
 } from './model/records/dlt-record.js';
 export { DltStrategy } from './model/outcomes/dlt-strategy.js';
+export type { ErrorRedaction, ExceptionDetail } from './model/extension-points/error-redaction.js';
 export type { Deserializer } from './model/extension-points/deserializer.js';
 export type { DeliveryAttempt, EventContext } from './model/records/event-context.js';
 export type { EventHeaders, EventRecord } from './model/records/event-record.js';

@@ -1,3 +1,4 @@
+import { setCause } from './error-text.js';
 import type { RecordOutcome, TopicPartition } from './record.js';
 
 export interface BrokerErrorOptions {
@@ -16,9 +17,10 @@ export abstract class BrokerError extends Error {
   readonly brokerCode: number | undefined;
 
   constructor(message: string, options: BrokerErrorOptions = {}) {
-    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    super(message);
     this.name = new.target.name;
     this.brokerCode = options.brokerCode;
+    setCause(this, options.cause, (cause) => cause instanceof BrokerError);
   }
 }
 

@@ -1,17 +1,38 @@
+import { BrokerError, setCause } from '@nest-event-bus/broker';
+
 export interface ExceptionOptions {
   readonly cause?: unknown;
 }
 
 /**
  * Base class of all errors of the event bus. Each has a stable `code`, says whether another attempt
- * can help, and has a message that says what to do.
+ * can help, and has a message that says what to do. The message never quotes a payload, a secret or
+ * the message of an error of somebody else; such an error is the `cause`.
  */
 export abstract class EventBusException extends Error {
   abstract readonly code: string;
   abstract readonly retriable: boolean;
 
   constructor(message: string, options: ExceptionOptions = {}) {
-    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    super(message);
     this.name = new.target.name;
+    setCause(this, options.cause, isOwnError);
+  }
+}
+
+/**
+ * Base class of the exceptions that handlers throw. Their messages are written by the application,
+ * so they are treated like those of any other error.
+ */
+export abstract class ApplicationException extends EventBusException {}
+
+/** Returns whether the bus or a driver has written the message of this error. */
+export function isOwnError(thrown: unknown): thrown is BrokerError | EventBusException {
+  try {
+    const isOwn = thrown instanceof BrokerError || thrown instanceof EventBusException;
+    return isOwn && !(thrown instanceof ApplicationException);
+  } catch {
+    // A proxy that throws when it is inspected is not ours.
+    return false;
   }
 }

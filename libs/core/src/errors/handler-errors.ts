@@ -1,4 +1,8 @@
-import { EventBusException, type ExceptionOptions } from './event-bus-exception.js';
+import {
+  ApplicationException,
+  EventBusException,
+  type ExceptionOptions,
+} from './event-bus-exception.js';
 
 /** Handlers and bindings do not fit each other. Every mismatch is listed. */
 export class HandlerDiscoveryException extends EventBusException {
@@ -69,13 +73,13 @@ export class UnknownEventTypeException extends EventBusException {
 }
 
 /** A handler or an operator decided that the record goes to the dead-letter topic. */
-export class DeadLetterRequestedException extends EventBusException {
+export class DeadLetterRequestedException extends ApplicationException {
   readonly code = 'DEAD_LETTER_REQUESTED';
   readonly retriable = false;
 }
 
 /** Names the record of a batch that failed. */
-export class BatchProcessingException extends EventBusException {
+export class BatchProcessingException extends ApplicationException {
   readonly code = 'BATCH_PROCESSING';
   readonly retriable = true;
 

@@ -1,10 +1,10 @@
-import { EventBusException } from './event-bus-exception.js';
+import { ApplicationException } from './event-bus-exception.js';
 
 /**
  * A handler throws this error, or one that extends it, for a bad record. There is no further call,
  * and the record is dead-lettered.
  */
-export class NonRetryableException extends EventBusException {
+export class NonRetryableException extends ApplicationException {
   readonly code: string = 'NON_RETRYABLE';
   readonly retriable = false;
 }
@@ -13,7 +13,7 @@ export class NonRetryableException extends EventBusException {
  * A handler throws this error, or one that extends it, if another call may help, whatever its cause
  * is.
  */
-export class RetryableException extends EventBusException {
+export class RetryableException extends ApplicationException {
   readonly code: string = 'RETRYABLE';
   readonly retriable = true;
 }

@@ -1,3 +1,7 @@
+import type {
+  ErrorRedaction,
+  ExceptionDetail,
+} from '../../model/extension-points/error-redaction.js';
 import { DltStrategy } from '../../model/outcomes/dlt-strategy.js';
 import type { Duration } from '../reading/duration.js';
 import { isErrorClass } from '../error-matching/error-matcher.js';
@@ -13,18 +17,6 @@ import {
 import { IsTopicName, IsTopicSuffix } from '../resolving/legal-topic-name.js';
 
 export type HeaderProfileName = 'eventbus' | 'spring' | 'plain';
-
-/** Says how much of an exception is written to the headers in retry and dead-letter topics. */
-export type ExceptionDetail = 'full' | 'class';
-
-/**
- * Function that returns the message and the stack to write for an exception. If it returns no
- * stack, no stack is written.
- */
-export type ErrorRedaction = (error: Error) => {
-  readonly message: string;
-  readonly stack?: string;
-};
 
 /** Configures the scheduled replay of dead letters, which this version does not have yet. */
 export class DltReplayProperties {

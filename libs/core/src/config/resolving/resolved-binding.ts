@@ -1,11 +1,8 @@
 import type { AssignorName } from '@nest-event-bus/broker';
+import type { ErrorRedaction } from '../../model/extension-points/error-redaction.js';
 import type { ExceptionClassifier } from '../../model/extension-points/handler-interfaces.js';
 import type { CircuitBreakerProperties } from '../properties/circuit-breaker-properties.js';
-import type {
-  DltProperties,
-  DltReplayProperties,
-  ErrorRedaction,
-} from '../properties/dlt-properties.js';
+import type { DltProperties, DltReplayProperties } from '../properties/dlt-properties.js';
 import type { TopicNamingStrategy } from '../../model/extension-points/topic-naming-strategy.js';
 import type { Duration } from '../reading/duration.js';
 import type {

@@ -6,6 +6,8 @@ import {
   DeadLetterRequestedException,
   DeserializationException,
 } from '../../errors/handler-errors.js';
+import { describeError, TEXT_LIMITS } from '../../errors/texts/describe-error.js';
+import { limitedText } from '../../errors/texts/limited-text.js';
 import type { Delivery } from '../../model/outcomes/delivery.js';
 import type { Failure } from '../../model/outcomes/failed-outcome.js';
 import type {
@@ -17,8 +19,6 @@ import type { DeserializationFailure } from '../../model/records/dlt-record.js';
 import { readRetryHistory, type RetryHistory } from '../../model/records/retry-history.js';
 import { UNKNOWN_CLASS, type TierFailureRecord } from '../../model/records/tier-history.js';
 import { isBadMessage, unwrapBatchError } from '../faults/bad-messages.js';
-import { describeError, TEXT_LIMITS } from './describe-error.js';
-import { limitedText } from './limited-text.js';
 
 export interface FailureReportSource {
   readonly binding: Pick<ResolvedBinding, 'name' | 'groupId' | 'dlt'>;

@@ -1,9 +1,12 @@
 import type { BrokerRecord, ProducerSession, RecordHeader } from '@nest-event-bus/broker';
 import type { Runtime } from '@nest-event-bus/broker/runtime';
-import type { ErrorRedaction, ExceptionDetail } from '../../config/properties/dlt-properties.js';
 import { DltPublishException } from '../../errors/publish-errors.js';
+import { describeError } from '../../errors/texts/describe-error.js';
+import type {
+  ErrorRedaction,
+  ExceptionDetail,
+} from '../../model/extension-points/error-redaction.js';
 import { headerText } from '../../model/records/header-text.js';
-import { describeError } from '../report/describe-error.js';
 import { headersOf } from '../headers/header-profile.js';
 import { PLAIN_HEADERS, plainProfile } from '../headers/plain-profile.js';
 

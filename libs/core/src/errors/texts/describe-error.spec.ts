@@ -1,5 +1,5 @@
 import { resolvedOrders } from '../../config/configuration.spec-support.js';
-import type { ErrorRedaction } from '../../config/properties/dlt-properties.js';
+import type { ErrorRedaction } from '../../model/extension-points/error-redaction.js';
 import { describeError, TEXT_LIMITS } from './describe-error.js';
 
 const full = { exceptionDetail: 'full' } as const;
@@ -66,8 +66,10 @@ describe('describeError()', () => {
 
   it('limits the class to 256 bytes, the message to 1024 and the stack to 2048', () => {
     expect(TEXT_LIMITS).toEqual({ className: 256, message: 1024, stack: 2048 });
-    const error = Object.assign(new Error(), { name: 'é'.repeat(200) });
-    expect(bytes(describeError(error, full).className)).toBe(256);
+    const lengthOf = (name: string): number =>
+      bytes(describeError(Object.assign(new Error(), { name }), full).className);
+    expect(lengthOf('é'.repeat(128))).toBe(256);
+    expect(lengthOf('名'.repeat(128))).toBe(255);
   });
 
   it('describes even an error without properties, or with getters that throw', () => {

@@ -1,12 +1,19 @@
-import type { ResolvedDlt } from '../../config/resolving/resolved-binding.js';
+import { errorNameOf } from '@nest-event-bus/broker';
+import type {
+  ErrorRedaction,
+  ExceptionDetail,
+} from '../../model/extension-points/error-redaction.js';
 import type { ErrorDescription } from '../../model/outcomes/failure-report.js';
-import { isOneOf } from '../faults/thrown.js';
 import { limitedText } from './limited-text.js';
 
 /** Limits in bytes of UTF-8. */
 export const TEXT_LIMITS = Object.freeze({ className: 256, message: 1024, stack: 2048 });
 
-export type DescriptionOptions = Pick<ResolvedDlt, 'exceptionDetail' | 'redact'>;
+/** `dlt.exceptionDetail` and `dlt.redact` of a binding. */
+export interface DescriptionOptions {
+  readonly exceptionDetail: ExceptionDetail;
+  readonly redact?: ErrorRedaction | undefined;
+}
 
 /**
  * Describes an error, as far as `dlt.exceptionDetail` and `dlt.redact` allow. Never throws,
@@ -68,27 +75,14 @@ function toErrorText(given: unknown): ErrorText | undefined {
 
 function namesOf(error: Error): ErrorDescription {
   const cause = readSafely(() => error.cause);
+  const isError = readSafely(() => cause instanceof Error) === true;
   return {
-    className: classNameOf(error),
-    ...(isOneOf(cause, [Error]) ? { causeClassName: classNameOf(cause as Error) } : {}),
+    className: nameOf(error),
+    ...(isError ? { causeClassName: nameOf(cause) } : {}),
   };
 }
 
-/**
- * Returns the `name` of the error or of its own class, because bundlers rename classes. Otherwise
- * returns the name of the class. An inherited `name` is not used, because it belongs to another
- * class.
- */
-function classNameOf(error: Error): string {
-  const candidates = [readSafely(() => givenName(error)), readSafely(() => error.constructor.name)];
-  const name = candidates.find((each) => typeof each === 'string' && each !== '');
-  return limitedText(typeof name === 'string' ? name : 'Error', TEXT_LIMITS.className);
-}
-
-function givenName(error: Error): unknown {
-  const prototype = Object.getPrototypeOf(error) as object;
-  return [error, prototype].some((each) => Object.hasOwn(each, 'name')) ? error.name : undefined;
-}
+const nameOf = (thrown: unknown): string => limitedText(errorNameOf(thrown), TEXT_LIMITS.className);
 
 /** Reads a property of an error. A property whose getter throws counts as missing. */
 function readSafely(read: () => unknown): unknown {

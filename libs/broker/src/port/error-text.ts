@@ -1,0 +1,87 @@
+/** The limit of a name: a longer text was not written by the author of a class. */
+const MAX_NAME_LENGTH = 128;
+
+/** Identifiers, with dots for the names of classes with a package. */
+const NAME = /^[\p{ID_Start}$_][\p{ID_Continue}$.]*$/u;
+
+/** Codes such as `ECONNREFUSED`, `ER_DUP_ENTRY` or `P2002`, and SQLSTATE. */
+const CODE = /^(?:[A-Z][A-Z0-9_]{1,47}|[0-9A-Z]{5})$/;
+
+const SYSTEM_CALL = /^[a-z_]{1,32}$/;
+const HOST = /^[\w.:%-]{1,255}$/;
+
+/** Returns a text if it can be the name of a class: an identifier of limited length. */
+export function nameOrUndefined(text: unknown): string | undefined {
+  const isName = typeof text === 'string' && text.length <= MAX_NAME_LENGTH && NAME.test(text);
+  return isName ? text : undefined;
+}
+
+/**
+ * Returns the name of an error's class for logs, headers and metric labels. It is the `name` of the
+ * error or of its own class, because bundlers rename classes; otherwise the name of the class. An
+ * inherited `name` is not used, because it belongs to another class. A text that cannot be a name
+ * is never returned: `name` may have been taken from a payload.
+ */
+export function errorNameOf(thrown: unknown): string {
+  return (
+    nameOrUndefined(readSafely(() => givenName(thrown as object))) ??
+    nameOrUndefined(readSafely(() => (thrown as object).constructor.name)) ??
+    'Error'
+  );
+}
+
+/**
+ * Describes an error of another library or of the application without its message, because the
+ * message may quote a payload or a secret: its name and code, or the system call that failed.
+ */
+export function foreignErrorReason(thrown: unknown): string {
+  const code = codeOf(thrown);
+  if (code === undefined) return errorNameOf(thrown);
+  return systemReason(thrown, code) ?? `${errorNameOf(thrown)} ${code}`;
+}
+
+/**
+ * Sets the `cause` of one of our errors. A cause of another library or of the application is
+ * readable, but not printed by consoles and loggers that print the properties of an error.
+ */
+export function setCause(error: Error, cause: unknown, isOwn: (thrown: unknown) => boolean): void {
+  if (cause === undefined) return;
+  const property =
+    readSafely(() => isOwn(cause)) === true ? { value: cause } : { get: () => cause };
+  Object.defineProperty(error, 'cause', { ...property, enumerable: false, configurable: true });
+}
+
+function givenName(error: object): unknown {
+  const prototype = Object.getPrototypeOf(error) as object;
+  const isOwnName = [error, prototype].some((each) => Object.hasOwn(each, 'name'));
+  return isOwnName ? (error as Error).name : undefined;
+}
+
+function codeOf(thrown: unknown): string | undefined {
+  const code = readSafely(() => (thrown as { readonly code?: unknown }).code);
+  return typeof code === 'string' && CODE.test(code) ? code : undefined;
+}
+
+/** Writes the message of a system error of Node again, from properties that are checked. */
+function systemReason(thrown: unknown, code: string): string | undefined {
+  const [syscall, host, port] = ['syscall', 'address', 'port'].map((key) =>
+    propertyOf(thrown, key),
+  );
+  if (typeof syscall !== 'string' || !SYSTEM_CALL.test(syscall)) return undefined;
+  const name = host ?? propertyOf(thrown, 'hostname');
+  if (typeof name !== 'string' || !HOST.test(name)) return `${syscall} ${code}`;
+  return `${syscall} ${code} ${name}${Number.isInteger(port) ? `:${String(port)}` : ''}`;
+}
+
+function propertyOf(thrown: unknown, key: string): unknown {
+  return readSafely(() => (thrown as Readonly<Record<string, unknown>>)[key]);
+}
+
+/** Reads something of a thrown value. A getter or a proxy that throws counts as a missing value. */
+function readSafely(read: () => unknown): unknown {
+  try {
+    return read();
+  } catch {
+    return undefined;
+  }
+}
