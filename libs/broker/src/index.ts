@@ -48,7 +48,13 @@ export type {
   TopicPartition,
   WrittenRecord,
 } from './port/record.js';
-export { errorNameOf, foreignErrorReason, setCause } from './port/error-text.js';
+export {
+  errorNameOf,
+  errorReasonOf,
+  hasOwnMessage,
+  markMessage,
+  setCause,
+} from './port/error-text.js';
 export {
   AuthenticationError,
   AuthorizationError,

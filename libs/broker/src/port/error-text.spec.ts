@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
 import { ConnectionError } from './errors.js';
-import { errorNameOf, foreignErrorReason } from './error-text.js';
+import { errorNameOf, errorReasonOf } from './error-text.js';
 
 const SECRET = 'hunter2 of jane@example.org';
 const named = (name: unknown): Error => Object.assign(new Error(SECRET), { name });
@@ -54,7 +54,7 @@ describe('errorNameOf()', () => {
   });
 });
 
-describe('foreignErrorReason()', () => {
+describe('errorReasonOf()', () => {
   it.each([
     ['only the name', new TypeError(SECRET), 'TypeError'],
     [
@@ -95,7 +95,7 @@ describe('foreignErrorReason()', () => {
     ['no code that is a text', Object.assign(new Error(SECRET), { code: SECRET }), 'Error'],
     ['nothing of a proxy that throws', hostile(), 'Error'],
   ])('says %s', (_, thrown, expected) => {
-    expect(foreignErrorReason(thrown)).toBe(expected);
+    expect(errorReasonOf(thrown)).toBe(expected);
   });
 });
 

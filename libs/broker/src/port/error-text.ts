@@ -10,6 +10,28 @@ const CODE = /^(?:[A-Z][A-Z0-9_]{1,47}|[0-9A-Z]{5})$/;
 const SYSTEM_CALL = /^[a-z_]{1,32}$/;
 const HOST = /^[\w.:%-]{1,255}$/;
 
+/**
+ * Key of the mark of an error whose message we have written. It is registered, because an
+ * application may load this package as ESM and as CommonJS.
+ */
+const IS_OWN = Symbol.for('nest-event-bus.own-message');
+
+/**
+ * Marks an error, or the prototype of a class of errors. An own message may be logged, because it
+ * quotes no payload, no secret and no message of another error.
+ */
+export function markMessage<Target extends object>(
+  target: Target,
+  origin: 'own' | 'foreign',
+): Target {
+  return Object.defineProperty(target, IS_OWN, { value: origin === 'own' });
+}
+
+/** Returns whether the message of an error was written by this library. */
+export function hasOwnMessage(thrown: unknown): thrown is Error {
+  return readSafely(() => (thrown as { readonly [IS_OWN]?: unknown })[IS_OWN]) === true;
+}
+
 /** Returns a text if it can be the name of a class: an identifier of limited length. */
 export function nameOrUndefined(text: unknown): string | undefined {
   const isName = typeof text === 'string' && text.length <= MAX_NAME_LENGTH && NAME.test(text);
@@ -31,10 +53,12 @@ export function errorNameOf(thrown: unknown): string {
 }
 
 /**
- * Describes an error of another library or of the application without its message, because the
- * message may quote a payload or a secret: its name and code, or the system call that failed.
+ * Returns what a message, a log line or health may say about an error. Our own errors say what
+ * their message says. The message of an error of another library or of the application may quote a
+ * payload or a secret, so only its name and code are said, or the system call that failed.
  */
-export function foreignErrorReason(thrown: unknown): string {
+export function errorReasonOf(thrown: unknown): string {
+  if (hasOwnMessage(thrown)) return thrown.message;
   const code = codeOf(thrown);
   if (code === undefined) return errorNameOf(thrown);
   return systemReason(thrown, code) ?? `${errorNameOf(thrown)} ${code}`;
@@ -44,10 +68,9 @@ export function foreignErrorReason(thrown: unknown): string {
  * Sets the `cause` of one of our errors. A cause of another library or of the application is
  * readable, but not printed by consoles and loggers that print the properties of an error.
  */
-export function setCause(error: Error, cause: unknown, isOwn: (thrown: unknown) => boolean): void {
+export function setCause(error: Error, cause: unknown): void {
   if (cause === undefined) return;
-  const property =
-    readSafely(() => isOwn(cause)) === true ? { value: cause } : { get: () => cause };
+  const property = hasOwnMessage(cause) ? { value: cause } : { get: () => cause };
   Object.defineProperty(error, 'cause', { ...property, enumerable: false, configurable: true });
 }
 

@@ -1,4 +1,4 @@
-import { setCause } from './error-text.js';
+import { markMessage, setCause } from './error-text.js';
 import type { RecordOutcome, TopicPartition } from './record.js';
 
 export interface BrokerErrorOptions {
@@ -20,7 +20,11 @@ export abstract class BrokerError extends Error {
     super(message);
     this.name = new.target.name;
     this.brokerCode = options.brokerCode;
-    setCause(this, options.cause, (cause) => cause instanceof BrokerError);
+    setCause(this, options.cause);
+  }
+
+  static {
+    markMessage(this.prototype, 'own');
   }
 }
 

@@ -1,3 +1,5 @@
+import { markMessage, setCause } from '../port/error-text.js';
+
 export interface MalformedBytesOptions {
   readonly cause?: unknown;
   /** The offset at which reading can continue, if the header of the broken batch is valid. */
@@ -12,8 +14,13 @@ export class MalformedBytesError extends Error {
   readonly nextOffset: number | undefined;
 
   constructor(message: string, options: MalformedBytesOptions = {}) {
-    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    super(message);
     this.name = new.target.name;
     this.nextOffset = options.nextOffset;
+    setCause(this, options.cause);
+  }
+
+  static {
+    markMessage(this.prototype, 'own');
   }
 }

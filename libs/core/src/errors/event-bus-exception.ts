@@ -1,4 +1,4 @@
-import { BrokerError, setCause } from '@nest-event-bus/broker';
+import { markMessage, setCause } from '@nest-event-bus/broker';
 
 export interface ExceptionOptions {
   readonly cause?: unknown;
@@ -16,7 +16,11 @@ export abstract class EventBusException extends Error {
   constructor(message: string, options: ExceptionOptions = {}) {
     super(message);
     this.name = new.target.name;
-    setCause(this, options.cause, isOwnError);
+    setCause(this, options.cause);
+  }
+
+  static {
+    markMessage(this.prototype, 'own');
   }
 }
 
@@ -24,15 +28,8 @@ export abstract class EventBusException extends Error {
  * Base class of the exceptions that handlers throw. Their messages are written by the application,
  * so they are treated like those of any other error.
  */
-export abstract class ApplicationException extends EventBusException {}
-
-/** Returns whether the bus or a driver has written the message of this error. */
-export function isOwnError(thrown: unknown): thrown is BrokerError | EventBusException {
-  try {
-    const isOwn = thrown instanceof BrokerError || thrown instanceof EventBusException;
-    return isOwn && !(thrown instanceof ApplicationException);
-  } catch {
-    // A proxy that throws when it is inspected is not ours.
-    return false;
+export abstract class ApplicationException extends EventBusException {
+  static {
+    markMessage(this.prototype, 'foreign');
   }
 }

@@ -1,19 +1,19 @@
 import { inspect } from 'node:util';
-import { ConnectionError } from '@nest-event-bus/broker';
+import { ConnectionError, errorReasonOf, markMessage } from '@nest-event-bus/broker';
 import { IdempotencyStoreException } from '../idempotency-errors.js';
 import { DeadLetterRequestedException } from '../handler-errors.js';
 import { NonRetryableException } from '../retry-errors.js';
 import { errorContext } from './error-context.js';
-import { reasonOf } from './error-reason.js';
 
 const SECRET = 'jane@example.org';
 
-describe('reasonOf()', () => {
+describe('errorReasonOf()', () => {
   it.each([
     ['the bus', new IdempotencyStoreException('It did not answer.')],
     ['a driver', new ConnectionError('It did not answer.')],
+    ['a class of the platform', markMessage(new TypeError('It did not answer.'), 'own')],
   ])('says the message of an error of %s', (_, error) => {
-    expect(reasonOf(error)).toBe('It did not answer.');
+    expect(errorReasonOf(error)).toBe('It did not answer.');
   });
 
   it.each([
@@ -26,7 +26,7 @@ describe('reasonOf()', () => {
     ],
     ['a text', SECRET, 'String'],
   ])('says only the name and the code of an error of %s', (_, thrown, expected) => {
-    expect(reasonOf(thrown)).toBe(expected);
+    expect(errorReasonOf(thrown)).toBe(expected);
   });
 });
 

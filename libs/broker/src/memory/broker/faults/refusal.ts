@@ -1,3 +1,5 @@
+import { markMessage } from '../../../port/error-text.js';
+
 /** Names and numbers of Kafka's error codes. */
 export const REFUSAL_CODES = {
   UNKNOWN_SERVER_ERROR: -1,
@@ -81,6 +83,10 @@ export class Refusal extends Error {
     this.name = 'Refusal';
     this.brokerCode = REFUSAL_CODES[reason];
     this.retriable = RETRIABLE.has(reason);
+  }
+
+  static {
+    markMessage(this.prototype, 'own');
   }
 }
 
