@@ -6,7 +6,7 @@ import {
   type ProducerOptions,
 } from '@nest-event-bus/broker';
 import { memory } from '@nest-event-bus/broker/memory';
-import { VirtualRuntime } from '@nest-event-bus/broker/runtime';
+import { sleep, VirtualRuntime } from '@nest-event-bus/broker/runtime';
 import type { ResolvedCluster } from '../config/resolving/resolved-options.js';
 import { EVENTBUS_DEFAULTS } from '../config/defaults.js';
 import { Clusters } from './clusters.js';
@@ -119,6 +119,29 @@ describe('Clusters.durableProducer() and compressingProducer()', () => {
     expect(made).toEqual([]);
     await clusters.close();
   });
+});
+
+it('Clusters.close() waits for every producer before it closes a driver, so that pending events are sent', async () => {
+  const { clusters, runtime } = clustersWith();
+  const steps: string[] = [];
+  const watch = (name: string, each: { close(): Promise<void> }): void => {
+    const close = each.close.bind(each);
+    each.close = async () => {
+      steps.push(`${name} begins`);
+      await sleep(runtime, 100);
+      await close();
+      steps.push(`${name} ends`);
+    };
+  };
+  watch('producer', clusters.producer('default'));
+  watch('producer', clusters.durableProducer('default'));
+  watch('producer', clusters.compressingProducer('default')!);
+  watch('driver', clusters.driver('default'));
+  const closed = clusters.close();
+  await runtime.advance(1_000);
+  await closed;
+  const producers = ['producer begins', 'producer ends'].flatMap((step) => [step, step, step]);
+  expect(steps.slice(0, 7)).toEqual([...producers, 'driver begins']);
 });
 
 it('Clusters opens no connection after close()', async () => {

@@ -54,6 +54,7 @@ describe('ContainerRegistry', () => {
     const found = registry.getByTopic('orders.events');
     expect(found.map(({ bindingName }) => bindingName)).toEqual(['billing', 'shipping']);
     expect(registry.getByTopic('nothing')).toEqual([]);
+    expect(registry.getByTopic('orders')).toEqual([]);
   });
 
   it('returns frozen lists and frozen registrations', () => {

@@ -1,7 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { DltAlert, DltHandler } from '../../src/discovery/decorators/dlt-decorators.js';
+import { EventHandler } from '../../src/discovery/decorators/event-handler.js';
+import type { DltRecord } from '../../src/model/records/dlt-record.js';
 import { errorOf, TestBus } from '../support/test-bus.spec-support.js';
-import { createTestBus, orders, Orders } from '../support/idle-orders.spec-support.js';
+import { createTestBus, orders, Orders, payments } from '../support/idle-orders.spec-support.js';
 
 let testBus: TestBus;
 
@@ -49,6 +51,43 @@ describe('A dead-letter method that no dlt.strategy calls', () => {
     const bus = testBus.module({ enabled: false, bindings: { orders } });
     await testBus.start({ imports: [bus], providers: [Orders, DeadLetterMethods] });
     expect(testBus.log.warnings.join()).not.toContain('is never called');
+  });
+});
+
+describe('A dead-letter handler of one binding', () => {
+  it('is not asked about the dead letters of another binding', async () => {
+    const asked: string[] = [];
+    const fail = (): never => {
+      throw new Error('no');
+    };
+    @Injectable()
+    class Shop {
+      @EventHandler('orders')
+      onOrder(): never {
+        return fail();
+      }
+      @EventHandler('payments')
+      onPayment(): never {
+        return fail();
+      }
+      @DltHandler('orders')
+      orderLetter({ originalTopic }: DltRecord): void {
+        asked.push(`orders: ${originalTopic}`);
+      }
+      @DltHandler('payments')
+      paymentLetter({ originalTopic }: DltRecord): void {
+        asked.push(`payments: ${originalTopic}`);
+      }
+    }
+    const custom = {
+      retry: { tier0: { maxAttempts: 1 }, tiers: [] },
+      dlt: { strategy: 'CUSTOM' },
+    } as const;
+    const bindings = { orders: { ...orders, ...custom }, payments: { ...payments, ...custom } };
+    await testBus.start({ imports: [testBus.module({ bindings })], providers: [Shop] });
+    await testBus.write('payments', '1');
+    await testBus.runtime.advance(1_000);
+    expect(asked).toEqual(['payments: payments']);
   });
 });
 

@@ -55,6 +55,17 @@ describe('A binding with a circuit breaker', () => {
     expect(registrationOf(await testBus.startHandler()).circuitBreaker.current).toBeUndefined();
   });
 
+  it('opens its circuit for failures in a retry tier', async () => {
+    const application = await testBus.startHandler({
+      retry: { tier0: { maxAttempts: 1 }, tiers: [{ delayMs: 1_000, maxAttempts: 1 }] },
+      circuitBreaker: CIRCUIT,
+    });
+    await testBus.write('orders.retry-1', '0', '1', '2', '3');
+    await openCircuit(application);
+    expect(testBus.attempts()).toMatchObject([{ tier: 1 }, { tier: 1 }, { tier: 1 }, { tier: 1 }]);
+    expect(registrationOf(application).circuitBreaker.current?.state).toBe('OPEN');
+  });
+
   it('is paused and calls no handler while its circuit is open', async () => {
     const application = await testBus.startHandler(GUARDED);
     await testBus.writeOrders(10);

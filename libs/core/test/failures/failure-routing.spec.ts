@@ -196,7 +196,10 @@ describe('The destination of a failed record', () => {
     await testBus.runtime.advance(60_000);
     const callsBefore = testBus.calls.length;
     expect(callsBefore).toBeLessThan(4);
-    expect(testBus.health(application)).toMatchObject({ status: 'DEGRADED' });
+    expect(testBus.health(application)).toMatchObject({
+      status: 'DEGRADED',
+      bindings: [{ reasons: expect.arrayContaining(['paused: routing']) as string[] }],
+    });
     testBus.handle = () => undefined;
     await testBus.done(application.get(LifecycleManager).resume('orders'));
     await testBus.runtime.advance(10_000);

@@ -105,6 +105,14 @@ describe('A binding that is registered at run time', () => {
     expect(handled).toEqual(['tenants 1']);
   });
 
+  it('leaves the groups of its retry topics too when it is unregistered', async () => {
+    for (const topic of ['tenants.retry-1', 'tenants.DLT']) await testBus.topic(topic);
+    await register('tenants', { ...tenants, retry: { tiers: [{ delayMs: 1_000 }] } });
+    expect(await testBus.members('tenants.retry-1')).toHaveLength(1);
+    await testBus.done(connector().unregister('tenants'));
+    expect(await testBus.members('tenants.retry-1')).toEqual([]);
+  });
+
   it.each(PRESET_NAMES)(
     'is read with preset %s even if its retry topics do not exist',
     async (preset) => {
@@ -306,6 +314,26 @@ describe('A lifecycle command', () => {
       });
     },
   );
+
+  it('pause commits what is done, although another record of the slice still runs', async () => {
+    const [started, finish] = [new Deferred(), new Deferred()];
+    @Injectable()
+    class SlowSecond {
+      @EventHandler('orders')
+      async handle({ value }: EventRecord): Promise<void> {
+        if (value === 1) return;
+        started.resolve();
+        await finish.promise;
+      }
+    }
+    await testBus.write('orders', '1', '2');
+    application = await testBus.startOrders([SlowSecond], { ackMode: 'MANUAL' });
+    await testBus.done(started.promise);
+    expect(await testBus.committed()).toBe(0);
+    await testBus.done(lifecycle().pause('orders'));
+    expect(await testBus.committed()).toBe(1);
+    finish.resolve();
+  });
 
   it('resume continues with the record after the last handled one', async () => {
     await bringTo('RUNNING');

@@ -21,6 +21,33 @@ beforeEach(async () => {
 
 afterEach(() => testBus.end());
 
+describe('A binding with several sessions', () => {
+  it('has a producer with an id of its own for each session, which would fence each other otherwise', async () => {
+    const ids: string[] = [];
+    const supporting = memory({ broker: testBus.broker, clientId: 'bus' });
+    const driver: BrokerDriver = {
+      name: supporting.name,
+      capabilities: supporting.capabilities,
+      consumer: (options) => supporting.consumer(options),
+      admin: () => supporting.admin(),
+      close: () => supporting.close(),
+      producer: (options) => {
+        if (options?.transactionalId) ids.push(options.transactionalId);
+        return supporting.producer(options);
+      },
+    };
+    const properties = {
+      ...SHORT_TIMEOUTS,
+      transactions: { enabled: true },
+      concurrency: 2,
+      retry: { tiers: [] },
+    };
+    await testBus.startOrders([testBus.recordHandler()], properties, { driver });
+    expect(ids).toHaveLength(2);
+    expect(new Set(ids).size).toBe(2);
+  });
+});
+
 describe('A binding that is stopped and started', () => {
   it('closes its producers and uses transactions again', async () => {
     const open = new Set<unknown>();

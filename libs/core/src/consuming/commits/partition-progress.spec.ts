@@ -120,12 +120,17 @@ describe('commit metadata of an earlier owner', () => {
       {},
       recordsOf(0, 1, 2).map((record) => ({ ...record, leaderEpoch: 4 })),
     ],
+    [
+      'the record at its offset was written in an earlier leader epoch',
+      { metadata: 'eb1 3/3 one CB' },
+      recordsOf(0, 1, 2),
+    ],
     ['the record at its offset does not exist any more', {}, recordsOf(1, 2)],
     ['it has another version', { metadata: 'eb2 0/0 one CB' }, recordsOf(0, 1, 2)],
   ])('is discarded if %s, and removed by the next commit', (_, given, records) => {
     const progress = progressWith({ metadata, ...given });
     expect(records.filter((record) => progress.receive(record))).toHaveLength(records.length);
-    const isOurs = !given.metadata;
+    const isOurs = !given.metadata?.startsWith('eb2');
     expect(progress.commitPoint()).toEqual(
       isOurs ? { topic: 't', partition: 0, offset: expect.any(Number), leaderEpoch: 0 } : undefined,
     );

@@ -99,8 +99,10 @@ describe('EventBusConnector.register', () => {
     });
     const registering = connector.register('orders', properties, handler);
     shutdownGate.close();
-    prepared.resolve(() => build(binding()));
+    const builds = jest.fn(() => build(binding()));
+    prepared.resolve(builds);
     await expect(registering).rejects.toBeInstanceOf(EventBusShuttingDownException);
+    expect(builds).not.toHaveBeenCalled();
     expect([registry.listAll(), sessions.all]).toEqual([[], []]);
   });
 

@@ -148,6 +148,15 @@ describe('shutting down the event bus', () => {
     expect(bus.registry.listAll()).toEqual([]);
   });
 
+  it('waits 15 s at the longest for a command that never ends', async () => {
+    const bus = await running();
+    jest.spyOn(bus.lifecycle, 'destroy').mockImplementation(never);
+    const draining = bus.shutdown.drain();
+    await bus.runtime.advance(15_000);
+    const { complete, bindings } = await draining;
+    expect([complete, bindings[0]?.errors.length]).toEqual([false, 1]);
+  });
+
   it('closes everything even if something fails, and reports the errors instead of throwing', async () => {
     const bus = await running({
       'eventbus-orders-0': { close: () => Promise.reject(new Error('leave refused')) },

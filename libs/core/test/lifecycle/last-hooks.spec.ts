@@ -1,0 +1,35 @@
+import { Inject, Injectable, type BeforeApplicationShutdown } from '@nestjs/common';
+import { EventBusModule } from '../../src/nest/event-bus.module.js';
+import { EventPublisher } from '../../src/publisher/event-publisher.js';
+import { TestBus } from '../support/test-bus.spec-support.js';
+
+let testBus: TestBus;
+
+beforeEach(async () => {
+  testBus = new TestBus();
+  await testBus.topic('orders');
+});
+
+afterEach(() => testBus.end());
+
+describe('An application that shuts down', () => {
+  it('can publish until the hooks of onModuleDestroy have ended, as its last requests do', async () => {
+    const published: unknown[] = [];
+    @Injectable()
+    class LastRequest implements BeforeApplicationShutdown {
+      constructor(@Inject(EventPublisher) private readonly publisher: EventPublisher) {}
+      async beforeApplicationShutdown(): Promise<void> {
+        published.push((await this.publisher.publish('orders', 1)).offset);
+      }
+    }
+    const bindings = { orders: { topic: 'orders', groupId: 'shop' } };
+    const bus = EventBusModule.forRoot({
+      ...testBus.options(bindings),
+      bindingsWithoutHandler: 'allow',
+    });
+    const application = await testBus.start({ imports: [bus], providers: [LastRequest] });
+    await testBus.done(application.close());
+    expect(published).toHaveLength(1);
+    expect(await testBus.records('orders')).toHaveLength(1);
+  });
+});
