@@ -1,9 +1,11 @@
 /**
- * A record header. The value keeps its bytes, a key may occur several times, and the order is
+ * A record header. Key and value keep their bytes, a key may occur several times, and the order is
  * preserved.
  */
 export interface RecordHeader {
   readonly key: string;
+  /** The bytes of a key that is not UTF-8. Its text in `key` cannot be encoded back. */
+  readonly keyBytes?: Buffer;
   readonly value: Buffer | null;
 }
 
@@ -56,6 +58,8 @@ export interface OutgoingRecord {
 
 export interface OutgoingHeader {
   readonly key: string;
+  /** Written instead of `key`, so that a received header is written as it came. */
+  readonly keyBytes?: Buffer;
   readonly value: Buffer | string | null;
 }
 

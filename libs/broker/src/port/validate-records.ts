@@ -44,9 +44,15 @@ function headerProblem(headers: NonNullable<OutgoingRecord['headers']>): string 
   if (!Array.isArray(headers))
     return 'its headers must be a list of { key, value }, so that one key may come several times.';
   const broken = headers.find(
-    (header) => typeof header?.key !== 'string' || !isBytes(header.value),
+    (header) =>
+      typeof header?.key !== 'string' ||
+      !isBytes(header.value) ||
+      !(header.keyBytes === undefined || Buffer.isBuffer(header.keyBytes)),
   );
-  return broken && 'each header needs a text as key and a Buffer, a string or null as value.';
+  return (
+    broken &&
+    'each header needs a text as key (a key that is not UTF-8 also a Buffer as keyBytes) and a Buffer, a string or null as value.'
+  );
 }
 
 function isBytes(value: unknown): boolean {

@@ -1,3 +1,6 @@
+import { isUtf8 } from 'node:buffer';
+import type { RecordHeader } from '../port/record.js';
+
 const SLOTS = 64;
 const LONGEST = 64;
 
@@ -10,18 +13,30 @@ const LONGEST = 64;
 export class HeaderNameCache {
   private readonly names = new Array<string>(SLOTS).fill('');
 
-  decode(bytes: Buffer, start: number, end: number): string {
+  /** Returns the header whose key is in these bytes. A key that is not UTF-8 keeps its bytes. */
+  headerOf(bytes: Buffer, start: number, end: number, value: Buffer | null): RecordHeader {
     const length = end - start;
-    if (length === 0 || length > LONGEST) return bytes.toString('utf8', start, end);
+    if (length === 0 || length > LONGEST) return decodedHeader(bytes, start, end, value);
     const first = bytes[start] as number;
     const last = bytes[end - 1] as number;
     const slot = (length * 31 + first * 7 + last) % SLOTS;
     const known = this.names[slot] as string;
-    if (known.length === length && isAscii(known, bytes, start)) return known;
-    const name = bytes.toString('utf8', start, end);
-    this.names[slot] = name;
-    return name;
+    if (known.length === length && isAscii(known, bytes, start)) return { key: known, value };
+    const header = decodedHeader(bytes, start, end, value);
+    this.names[slot] = header.key;
+    return header;
   }
+}
+
+function decodedHeader(
+  bytes: Buffer,
+  start: number,
+  end: number,
+  value: Buffer | null,
+): RecordHeader {
+  const keyBytes = bytes.subarray(start, end);
+  const key = keyBytes.toString('utf8');
+  return isUtf8(keyBytes) ? { key, value } : { key, keyBytes, value };
 }
 
 /** Returns whether the bytes are exactly this ASCII text. Always false for other texts. */

@@ -1,3 +1,4 @@
+import type { BrokerRecord } from '@nest-event-bus/broker';
 import type { HandlerDefinition } from '../discovery/exploring/handler-definition.js';
 import type { Delivery } from '../model/outcomes/delivery.js';
 import type { ReceivedContext } from './context/received-context.js';
@@ -18,5 +19,10 @@ export class RecordCall {
     readonly delivery: Delivery,
     /** Number of the call within this delivery, from 1. */
     readonly number = 1,
+    /**
+     * The record as the application sees it. A record of a retry topic has the headers of its
+     * producer.
+     */
+    readonly received: BrokerRecord = delivery.record,
   ) {}
 }

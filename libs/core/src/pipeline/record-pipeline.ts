@@ -4,7 +4,9 @@ import type { ResolvedBinding } from '../config/resolving/resolved-binding.js';
 import type { HandlerDefinition } from '../discovery/exploring/handler-definition.js';
 import { HandlerDiscoveryException } from '../errors/handler-errors.js';
 import type { Deserializer } from '../model/extension-points/deserializer.js';
+import type { Delivery } from '../model/outcomes/delivery.js';
 import type { RecordProcessor } from '../model/outcomes/outcome.js';
+import { withProducerHeaders } from '../model/records/archived-headers.js';
 import { PrepareSliceStep } from './batches/prepare-slice-step.js';
 import { eventTypeSource } from './decoding/event-type-source.js';
 import { IdempotencyInterceptor } from './idempotency/idempotency-interceptor.js';
@@ -112,7 +114,7 @@ export function createRecordPipeline(
   parts: RecordPipelineParts,
   steps = recordPipelineSteps(parts),
 ): RecordProcessor {
-  const { binding, handlers, logger, routing, runtime, transactions } = parts;
+  const { binding, handlers, logger, routing, runtime, tier, transactions } = parts;
   if (handlers.length === 0)
     throw new HandlerDiscoveryException([`Binding '${binding.name}' has no handler.`]);
   const retry = new RetryConfigFactory().create(binding, logger);
@@ -128,11 +130,11 @@ export function createRecordPipeline(
     steps.handler(preparation, retry),
   );
   const { retryTopic } = routing ?? {};
+  const callOf = tier === 0 ? newCall : newCallInRetryTopic;
   return {
-    process: (delivery) => first.process(new RecordCall(delivery)),
+    process: (delivery) => first.process(callOf(delivery)),
     ...((takesSlices(parts) || transactions) && {
-      processSlice: (slice) =>
-        first.processSlice(slice.map((delivery) => new RecordCall(delivery))),
+      processSlice: (slice) => first.processSlice(slice.map(callOf)),
     }),
     ...(retryTopic && { dueAt: (record) => retryTopic.dueAt(record) }),
     ...(transactions && {
@@ -141,6 +143,11 @@ export function createRecordPipeline(
     }),
   };
 }
+
+const newCall = (delivery: Delivery): RecordCall => new RecordCall(delivery);
+
+const newCallInRetryTopic = (delivery: Delivery): RecordCall =>
+  new RecordCall(delivery, 1, withProducerHeaders(delivery.record));
 
 function takesSlices({ handlers }: RecordPipelineParts): boolean {
   return handlers.some(({ form }) => form === 'slice');

@@ -234,8 +234,10 @@ describe.each(['orders', 'orders.retry-1'])('A record in %s with forged headers'
       const [letter, ...others] = await letters();
       expect(others).toEqual([]);
       expect(letter?.value).toEqual(Buffer.from('"bad"'));
+      // On the main topic the producer wrote them, and they are its own.
+      const originals = topic === 'orders' ? headers : own;
       expect(letter?.headers.map(({ key, value }) => [key, value?.toString() ?? null])).toEqual(
-        own.map(({ key, value }) => [key, value]),
+        originals.map(({ key, value }) => [key, value?.toString() ?? null]),
       );
       // The handler had two calls (main topic and tier), or one (tier only). Forged counters do not
       // change that.

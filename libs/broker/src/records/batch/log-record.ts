@@ -95,14 +95,14 @@ export class LogRecord implements BrokerRecord {
     const headers = new Array<RecordHeader>(this.#headerCount);
     for (let index = 0; index < headers.length; index++) {
       const keyLength = cursor.varint();
-      const keyEnd = cursor.position + keyLength;
-      const key = this.#names.decode(this.#chunk, cursor.position, keyEnd);
+      const keyStart = cursor.position;
+      const keyEnd = keyStart + keyLength;
       cursor.position = keyEnd;
       const length = cursor.varint();
       const value =
         length < 0 ? null : this.#chunk.subarray(cursor.position, cursor.position + length);
       if (length > 0) cursor.position += length;
-      headers[index] = { key, value };
+      headers[index] = this.#names.headerOf(this.#chunk, keyStart, keyEnd, value);
     }
     return headers;
   }

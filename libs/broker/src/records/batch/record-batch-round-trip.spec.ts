@@ -1,4 +1,6 @@
+import { isUtf8 } from 'node:buffer';
 import fc from 'fast-check';
+import type { OutgoingHeader } from '../../port/record.js';
 import { BatchHeader } from './batch-header.js';
 import { codecOf, writableCompressions } from '../codecs.js';
 import { gzip } from '../codecs/gzip.js';
@@ -43,7 +45,7 @@ const Decoder = jest.requireActual<new (bytes: Buffer) => unknown>(`${protocol}/
 
 interface Dated extends RecordContent {
   readonly key: Buffer | string | null;
-  readonly headers: readonly { readonly key: string; readonly value: Buffer | string | null }[];
+  readonly headers: readonly OutgoingHeader[];
   readonly timestamp: number;
 }
 
@@ -51,6 +53,15 @@ const bytes = fc.uint8Array({ maxLength: 300 }).map((part) => Buffer.from(part))
 const text = fc.string({ unit: 'grapheme', maxLength: 90 });
 const part = fc.oneof(fc.constant(null), fc.constant(''), bytes, text);
 const headerKey = fc.oneof(text, fc.constantFrom('trace', 'trace', 'type'));
+/** A key that is not UTF-8. kafkajs cannot express one. */
+const binaryKey = fc
+  .uint8Array({ minLength: 1, maxLength: 70 })
+  .map((part) => Buffer.from(part))
+  .filter((part) => !isUtf8(part));
+const binaryHeader = fc.record({ keyBytes: binaryKey, value: part }).map((header) => ({
+  key: header.keyBytes.toString('utf8'),
+  ...header,
+}));
 const record: fc.Arbitrary<Dated> = fc.record({
   key: part,
   value: part,
@@ -69,7 +80,7 @@ function expected(record: Dated, offset: number) {
     timestamp: record.timestamp,
     key: asBuffer(record.key),
     value: asBuffer(record.value),
-    headers: record.headers.map(({ key, value }) => ({ key, value: asBuffer(value) })),
+    headers: record.headers.map((header) => ({ ...header, value: asBuffer(header.value) })),
   };
 }
 
@@ -116,6 +127,18 @@ describe('record batches that one implementation writes and another reads', () =
           expect(read).toEqual(r.map((record, index) => expected(record, at + index)));
         },
       ),
+    );
+  });
+
+  it('RecordBatchReader keeps the bytes of header keys that are not UTF-8, in any order', () => {
+    const mixed = fc.array(fc.oneof(binaryHeader, fc.record({ key: headerKey, value: part })), {
+      maxLength: 8,
+    });
+    fc.assert(
+      fc.property(records, mixed, fc.boolean(), (given, headers, packed) => {
+        const all = given.map((each) => ({ ...each, headers }));
+        expect(readAll(encode(all, 0, packed ? gzip : undefined), 0)).toEqual(all.map(expected));
+      }),
     );
   });
 

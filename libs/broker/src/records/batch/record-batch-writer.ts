@@ -1,4 +1,5 @@
 import { InvalidOptionError } from '../../port/errors.js';
+import type { OutgoingHeader } from '../../port/record.js';
 import { ATTRIBUTE, BATCH, FRAME_BYTES, MAGIC } from './batch-layout.js';
 import { sizeOfVarint, writeSafeInt64, writeVarint, writeVarlong } from '../bytes.js';
 import type { RecordCodec } from '../codecs/record-codec.js';
@@ -136,7 +137,7 @@ export class RecordBatchWriter {
     for (let index = 0; index < headers.length; index++) {
       const header = headers[index];
       if (header === undefined) continue;
-      at = writeHeaderKey(bytes, at, header.key);
+      at = writeHeaderKey(bytes, at, header);
       at = writePart(bytes, at, header.value);
     }
     return at;
@@ -165,7 +166,8 @@ function requireTime(timestamp: number, delta: number): void {
 }
 
 /** Writes the key of a header. Kafka allows null for header values, but not for header keys. */
-function writeHeaderKey(bytes: Buffer, at: number, key: string): number {
+function writeHeaderKey(bytes: Buffer, at: number, { key, keyBytes }: OutgoingHeader): number {
+  if (keyBytes !== undefined) return writePart(bytes, at, keyBytes);
   if (typeof key === 'string') return writeText(bytes, at, key);
   throw new InvalidOptionError(`A header's key is a string; this one is of type ${typeof key}.`);
 }

@@ -26,7 +26,8 @@ export function sizeOfRecord(
   const headers = record.headers ?? [];
   let body = 1 + sizeOfVarlong(timestampDelta) + sizeOfVarint(offsetDelta);
   body += sizeOfPart(record.key) + sizeOfPart(record.value) + sizeOfVarint(headers.length);
-  for (const header of headers) body += sizeOfPart(header.key) + sizeOfPart(header.value);
+  for (const header of headers)
+    body += sizeOfPart(header.keyBytes ?? header.key) + sizeOfPart(header.value);
   return sizeOfVarint(body) + body;
 }
 
@@ -37,7 +38,7 @@ export function sizeOfRecord(
 export function maxSizeOfRecord(record: RecordContent): number {
   let size = LONGEST_FRAMING + maxSizeOfPart(record.key) + maxSizeOfPart(record.value);
   for (const header of record.headers ?? []) {
-    size += maxSizeOfPart(header.key) + maxSizeOfPart(header.value);
+    size += maxSizeOfPart(header.keyBytes ?? header.key) + maxSizeOfPart(header.value);
   }
   return size;
 }

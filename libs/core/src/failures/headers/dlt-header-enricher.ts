@@ -1,7 +1,7 @@
 import type { HeaderProfileName } from '../../config/properties/dlt-properties.js';
 import type { FailureReport } from '../../model/outcomes/failure-report.js';
 import type { DeadLetterHop, HeaderProfile } from './header-profile.js';
-import { HEADER_PROFILES, originalHeaders, writtenProfiles } from './header-profiles.js';
+import { HEADER_PROFILES, originalHeadersOf } from './header-profiles.js';
 import { DEAD_LETTER_REDUCTIONS } from './header-reductions.js';
 import { headerVariants, type HeaderVariant } from './header-variants.js';
 
@@ -20,8 +20,7 @@ export class DltHeaderEnricher {
   *variants(report: FailureReport, hop: DeadLetterHop): Generator<HeaderVariant, void, undefined> {
     const profiles = this.#profiles;
     yield* headerVariants({ report, profiles }, hop, DEAD_LETTER_REDUCTIONS);
-    const received = report.record.headers;
-    const headers = originalHeaders(received, writtenProfiles(received, profiles));
+    const headers = originalHeadersOf(report, profiles);
     yield { headers, without: ['all headers of its report'] };
   }
 }

@@ -82,6 +82,7 @@ describe('A dead letter in the profile eventbus', () => {
     const report = { tier: 2, isPoison: true, tierHistory: history, originalOffset: 2n ** 60n };
     expect(shown(deadLetter(['eventbus'], report))).toEqual({
       ...CONTROL,
+      'x-eventbus-header-profiles': 'eventbus',
       'x-eventbus-original-offset': '1152921504606846976',
       'x-eventbus-dlt-reason': 'RETRIES_EXHAUSTED',
       'x-eventbus-dlt-cause': 'exhausted',
@@ -129,7 +130,7 @@ describe('A dead letter of a record that could not be deserialized', () => {
     };
     const written = deadLetter(['eventbus'], { deserialization });
     expect(shown(written)).toMatchObject(own);
-    const again = deadLetter(['eventbus'], { record: recordOf({ headers: written }) });
+    const again = deadLetter(['eventbus'], { tier: 1, record: recordOf({ headers: written }) });
     expect(names(again).filter((name) => name.includes('deserialization'))).toEqual([]);
   });
 });
@@ -152,7 +153,7 @@ describe('A dead letter in the profile spring', () => {
       ]),
     );
     const others = shown(deadLetter(['spring']).filter(({ key }) => !key.startsWith('kafka_dlt-')));
-    expect(others).toEqual(LETTER_CONTROL);
+    expect(others).toEqual({ ...LETTER_CONTROL, 'x-eventbus-header-profiles': 'spring' });
   });
 
   it('has no headers for missing values', () => {
@@ -208,7 +209,11 @@ describe('A record for a retry topic', () => {
   );
 
   it('has only those headers with the profile eventbus: no message and no stack', () => {
-    expect(shown(retry(['eventbus']))).toEqual({ ...RETRY_CONTROL, ...WAY_BEHIND });
+    expect(shown(retry(['eventbus']))).toEqual({
+      ...RETRY_CONTROL,
+      ...WAY_BEHIND,
+      'x-eventbus-header-profiles': 'eventbus',
+    });
   });
 
   it('has the headers of the profiles plain and spring in addition', () => {
@@ -283,6 +288,7 @@ describe('The headers that a record had before its failure', () => {
     const stale = ['eventbus', 'spring', 'plain'] as const;
     const first = retry(stale, {}, { tier: 1 });
     const second = deadLetter(stale, {
+      tier: 1,
       record: recordOf({ headers: [...earlierHeaders, ...first, ...first] }),
     });
     const reportNames = names(second).filter((name) =>

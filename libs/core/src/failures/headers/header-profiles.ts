@@ -1,5 +1,14 @@
-import type { RecordHeader } from '@nest-event-bus/broker';
+import type { BrokerRecord, RecordHeader } from '@nest-event-bus/broker';
 import type { HeaderProfileName } from '../../config/properties/dlt-properties.js';
+import type { FailureReport } from '../../model/outcomes/failure-report.js';
+import {
+  archivedHeader,
+  isArchivedHeader,
+  restoredHeader,
+} from '../../model/records/archived-headers.js';
+import { EVENTBUS_HEADERS } from '../../model/records/event-bus-headers.js';
+import { headerText } from '../../model/records/header-text.js';
+import { isReplay } from '../../model/records/retry-history.js';
 import { eventbusProfile, isEventBusHeader } from './x-eventbus-headers.js';
 import type { HeaderProfile } from './header-profile.js';
 import { PLAIN_HEADERS, plainProfile } from './plain-profile.js';
@@ -12,22 +21,76 @@ export const HEADER_PROFILES: Readonly<Record<HeaderProfileName, HeaderProfile>>
 });
 
 /**
- * Returns the headers that a record had before its first failure, byte for byte and in their order.
+ * Returns the headers that the record of a failure had before its first failure, byte for byte and
+ * in their order. On the main topic these are all its headers, because a record there was written
+ * by its producer, which may be another bus. A replayed record is the exception.
  */
-export function originalHeaders(
-  headers: readonly RecordHeader[],
+export function originalHeadersOf(
+  { record, tier }: Pick<FailureReport, 'record' | 'tier'>,
+  configured: readonly HeaderProfile[],
+): readonly RecordHeader[] {
+  const { headers } = record;
+  const isOriginal = tier === 0 && !isMarkedReplay(record);
+  return isOriginal ? headers : splitHeaders(headers, configured).original;
+}
+
+/** A producer that copies headers of a retried event does not make a replay of the new one. */
+const isMarkedReplay = (record: BrokerRecord): boolean =>
+  isReplay(record) && headerText(record.headers, EVENTBUS_HEADERS.headerProfiles) !== undefined;
+
+/**
+ * Returns the headers with those archived whose names the bus or one of the profiles writes. Each
+ * header stays in its place, so that restoring it also restores the order.
+ */
+export function archiveHeaders(
+  original: readonly RecordHeader[],
   profiles: readonly HeaderProfile[],
 ): readonly RecordHeader[] {
-  return headers.filter(
-    ({ key }) => !isEventBusHeader(key) && !profiles.some((profile) => profile.owns(key)),
+  const isOwned = isOwnedBy(profiles);
+  return original.map((header) =>
+    isArchivedHeader(header) || isOwned(header) ? archivedHeader(header) : header,
   );
+}
+
+/** The headers of a record that a bus has written. */
+export interface SplitHeaders {
+  /** The headers before the first failure, byte for byte and in their order. */
+  readonly original: readonly RecordHeader[];
+  /** The headers that may tell of the failure. A header of the producer never does. */
+  readonly written: readonly RecordHeader[];
+}
+
+/**
+ * Splits the headers of a record that a bus has written. An older version did not write its
+ * profiles: then those in `assumed` count that it may have used.
+ */
+export function splitHeaders(
+  headers: readonly RecordHeader[],
+  assumed: readonly HeaderProfile[],
+): SplitHeaders {
+  const stated = statedProfiles(headers);
+  const isOwned = isOwnedBy(stated ?? writtenProfiles(headers, assumed));
+  const original = headers.flatMap((header) => {
+    if (isArchivedHeader(header)) return [restoredHeader(header)];
+    return isOwned(header) ? [] : [header];
+  });
+  return { original, written: stated ? headers.filter(isOwned) : headers };
+}
+
+function isOwnedBy(profiles: readonly HeaderProfile[]): (header: RecordHeader) => boolean {
+  return ({ key }) => isEventBusHeader(key) || profiles.some((profile) => profile.owns(key));
+}
+
+function statedProfiles(headers: readonly RecordHeader[]): readonly HeaderProfile[] | undefined {
+  const stated = headerText(headers, EVENTBUS_HEADERS.headerProfiles)?.split(',');
+  return stated && Object.values(HEADER_PROFILES).filter(({ name }) => stated.includes(name));
 }
 
 /**
  * Returns the profiles that an earlier write may have used. Producers use the plain names as well,
  * so these count only if all of them are present, as the plain profile writes them.
  */
-export function writtenProfiles(
+function writtenProfiles(
   headers: readonly RecordHeader[],
   profiles: readonly HeaderProfile[],
 ): readonly HeaderProfile[] {

@@ -22,6 +22,7 @@ const HOP = { kind: 'retry', tier: 2, delivery: 1, at: AT } as const;
 const CONTROL = {
   trace: 'a',
   'x-eventbus-version': '1',
+  'x-eventbus-header-profiles': '',
   'x-eventbus-binding-name': 'orders',
   'x-eventbus-group-id': 'shop',
   'x-eventbus-original-topic': 'orders.events',
@@ -118,10 +119,13 @@ describe('Headers that a producer wrote with the names of a profile', () => {
   const letter = (report: FailureReport) =>
     last(new DltHeaderEnricher(['eventbus', 'plain']).variants(report, LETTER));
 
-  it('are replaced by the profile, and return when the profile is removed', () => {
+  it('are archived by the profile, and return when the profile is removed', () => {
     const report = aFailureReport({ record: record(own) });
     const variants = [...new DltHeaderEnricher(['eventbus', 'plain']).variants(report, LETTER)];
-    expect(shown(variants[0]!.headers)).toMatchObject({ 'retry-count': '2' });
+    expect(shown(variants[0]!.headers)).toMatchObject({
+      'retry-count': '2',
+      'x-eventbus-archived-retry-count': '7',
+    });
     expect(letter(report)).toEqual(Object.fromEntries(own));
     const hop = last(new RetryHeaderEnricher(['plain']).variants(report, HOP));
     expect(hop).toMatchObject(Object.fromEntries(own));
@@ -130,7 +134,7 @@ describe('Headers that a producer wrote with the names of a profile', () => {
 
   it('do not return if an earlier retry has written a report in that profile', () => {
     const [hop] = new RetryHeaderEnricher(['plain']).variants(aFailureReport(), HOP);
-    const report = aFailureReport({ record: recordOf({ headers: hop!.headers }) });
+    const report = aFailureReport({ tier: 2, record: recordOf({ headers: hop!.headers }) });
     expect(letter(report)).toEqual({ trace: 'a' });
   });
 });

@@ -1,6 +1,6 @@
 import type { RecordHeader } from '@nest-event-bus/broker';
 import type { Hop } from './header-profile.js';
-import { originalHeaders, writtenProfiles } from './header-profiles.js';
+import { archiveHeaders, originalHeadersOf } from './header-profiles.js';
 import type { HeaderContent, Reduction } from './header-reductions.js';
 import { controlHeaders } from './x-eventbus-headers.js';
 
@@ -22,17 +22,16 @@ export function* headerVariants(
   hop: Hop,
   reductions: readonly Reduction[],
 ): Generator<HeaderVariant, void, undefined> {
-  const received = whole.report.record.headers;
-  const replacedProfiles = writtenProfiles(received, whole.profiles);
+  const original = originalHeadersOf(whole.report, whole.profiles);
   const headersOf = ({ report, profiles }: HeaderContent): readonly RecordHeader[] => [
-    ...controlHeaders(report, hop),
+    ...controlHeaders(report, hop, profiles),
     ...profiles.flatMap((profile) => profile.write(report, hop)),
   ];
   let content = whole;
   let added = headersOf(content);
   const without: string[] = [];
   const withOriginal = (): readonly RecordHeader[] => [
-    ...originalHeaders(received, [...content.profiles, ...replacedProfiles]),
+    ...archiveHeaders(original, content.profiles),
     ...added,
   ];
   yield { headers: withOriginal(), without: [] };

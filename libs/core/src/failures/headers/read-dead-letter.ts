@@ -14,7 +14,7 @@ import {
   type OriginalPosition,
 } from '../../model/records/original-position.js';
 import { readTierHistory, UNKNOWN_CLASS } from '../../model/records/tier-history.js';
-import { HEADER_PROFILES, originalHeaders, writtenProfiles } from './header-profiles.js';
+import { HEADER_PROFILES, splitHeaders } from './header-profiles.js';
 import { PLAIN_HEADERS } from './plain-profile.js';
 import { SPRING_HEADERS } from './spring-profile.js';
 
@@ -30,12 +30,16 @@ const SPRING_POSITION = {
  * may be missing or damaged: the function never throws.
  */
 export function readDeadLetter(record: BrokerRecord): DltRecord {
-  const { headers, timestamp } = record;
+  const { timestamp } = record;
+  const { original: receivedHeaders, written: headers } = splitHeaders(record.headers, [
+    HEADER_PROFILES.spring,
+    HEADER_PROFILES.plain,
+  ]);
   const names = EVENTBUS_HEADERS;
   const text = (...keys: readonly string[]): string | undefined => firstText(headers, keys);
   const count = (...keys: readonly string[]): number | undefined =>
     first(keys, (key) => headerCount(headers, key));
-  const original = originalOf(record);
+  const original = originalOf(record, headers);
   const dltTimestamp = count(names.dltTimestamp) ?? timestamp;
   const tierHistory = readTierHistory(headers, dltTimestamp);
   return createDltRecord({
@@ -46,7 +50,7 @@ export function readDeadLetter(record: BrokerRecord): DltRecord {
       count(names.originalTimestamp, SPRING_HEADERS.originalTimestamp) ?? timestamp,
     key: record.key,
     value: record.value,
-    headers: receivedHeaders(headers),
+    headers: receivedHeaders,
     dltReason: oneOf(DLT_REASONS, text(names.dltReason)) ?? 'RETRIES_EXHAUSTED',
     dltCause: oneOf(DLT_CAUSES, text(names.dltCause)),
     dltTimestamp,
@@ -90,7 +94,10 @@ function deserializationOf(headers: readonly RecordHeader[]): Pick<DltRecord, 'd
  * Returns the original position. Parts of different positions would identify another record, so an
  * unknown part is -1. If no header has any part, the position is that of the dead letter.
  */
-function originalOf({ topic, partition, offset, headers }: BrokerRecord): OriginalPosition {
+function originalOf(
+  { topic, partition, offset }: BrokerRecord,
+  headers: readonly RecordHeader[],
+): OriginalPosition {
   const whole =
     headerPosition(headers, EVENTBUS_POSITION) ?? headerPosition(headers, SPRING_POSITION);
   if (whole) return whole;
@@ -102,11 +109,6 @@ function originalOf({ topic, partition, offset, headers }: BrokerRecord): Origin
   return originalTopic === undefined
     ? { topic, partition, offset: BigInt(offset) }
     : { topic: originalTopic, partition: -1, offset: -1n };
-}
-
-function receivedHeaders(headers: readonly RecordHeader[]): readonly RecordHeader[] {
-  const { spring, plain } = HEADER_PROFILES;
-  return originalHeaders(headers, writtenProfiles(headers, [spring, plain]));
 }
 
 function attemptsOf(

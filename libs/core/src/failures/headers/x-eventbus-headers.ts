@@ -39,10 +39,15 @@ export const isEventBusHeader = (name: string): boolean =>
  * original position and the progress through the tiers. A dead letter also has its reason, which
  * the other profiles do not contain.
  */
-export function controlHeaders(report: FailureReport, hop: Hop): readonly RecordHeader[] {
+export function controlHeaders(
+  report: FailureReport,
+  hop: Hop,
+  profiles: readonly Pick<HeaderProfile, 'name'>[],
+): readonly RecordHeader[] {
   const names = EVENTBUS_HEADERS;
   return headersOf({
     [names.version]: VERSION,
+    [names.headerProfiles]: profiles.map(({ name }) => name).join(','),
     [names.bindingName]: report.binding,
     [names.groupId]: report.groupId,
     [names.originalTopic]: report.originalTopic,

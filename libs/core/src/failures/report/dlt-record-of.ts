@@ -1,9 +1,9 @@
-import type { RecordHeader } from '@nest-event-bus/broker';
 import type { HeaderProfileName } from '../../config/properties/dlt-properties.js';
+import { copyBytes, copyHeader } from '../../model/records/copy-header.js';
 import { createDltRecord, type DltRecord } from '../../model/records/dlt-record.js';
 import type { FailureReport } from '../../model/outcomes/failure-report.js';
 import type { DeadLetterHop } from '../headers/header-profile.js';
-import { HEADER_PROFILES, originalHeaders } from '../headers/header-profiles.js';
+import { HEADER_PROFILES, originalHeadersOf } from '../headers/header-profiles.js';
 
 /**
  * Creates the dead letter for handlers and alerts. Its bytes are copies, so that a listener cannot
@@ -21,12 +21,9 @@ export function dltRecordOf(
     originalPartition: report.originalPartition,
     originalOffset: report.originalOffset,
     originalTimestamp: report.originalTimestamp,
-    key: copied(record.key),
-    value: copied(record.value),
-    headers: originalHeaders(record.headers, owners).map(({ key, value }): RecordHeader => ({
-      key,
-      value: copied(value),
-    })),
+    key: copyBytes(record.key),
+    value: copyBytes(record.value),
+    headers: originalHeadersOf(report, owners).map(copyHeader),
     dltReason: reason,
     dltCause: cause,
     dltTimestamp: at,
@@ -43,8 +40,4 @@ export function dltRecordOf(
     isPoison: report.isPoison,
     ...(report.deserialization && { deserialization: report.deserialization }),
   });
-}
-
-function copied(bytes: Buffer | null): Buffer | null {
-  return bytes && Buffer.from(bytes);
 }

@@ -3,6 +3,7 @@ import { VirtualRuntime } from '@nest-event-bus/broker/runtime';
 import type { BrokerRecord } from '@nest-event-bus/broker';
 import { DltPublishException } from '../../errors/publish-errors.js';
 import { KafkaErrorHandler, type KafkaErrorHandlerOptions } from './kafka-error-handler.js';
+import { readDeadLetter } from '../headers/read-dead-letter.js';
 import { headers, recordOf, shown } from '../report/failure-report-samples.spec-support.js';
 
 let runtime: VirtualRuntime;
@@ -55,6 +56,29 @@ it.each([
   ['constructor', null],
 ])('getRetryTopic() returns for %s the topic %s', (source, expected) => {
   expect(handler.getRetryTopic(source)).toBe(expected);
+});
+
+it('keeps the headers of the producer, also those with the names that it writes itself', async () => {
+  const original = headers([
+    ['retry-count', '7'],
+    ['trace', 'a'],
+    ['original-topic', 'elsewhere'],
+    ['x-eventbus-archived-trace', 'of a producer'],
+    ['retry-count', null],
+  ]);
+  await done(handler.routeToRetryOrDlq(record({ headers: original }), failure, 1));
+  const [retried] = await written(`${EMAILS}-retry`);
+  expect(retried!.headers.map(({ key }) => key).slice(0, original.length)).toEqual([
+    'x-eventbus-archived-retry-count',
+    'trace',
+    'x-eventbus-archived-original-topic',
+    'x-eventbus-archived-x-eventbus-archived-trace',
+    'x-eventbus-archived-retry-count',
+  ]);
+  await done(handler.routeToRetryOrDlq(retried!, failure, 1));
+  const [letter] = await written(`${EMAILS}-dlq`);
+  expect(readDeadLetter(letter!)).toMatchObject({ originalTopic: EMAILS, totalAttempts: 2 });
+  expect(readDeadLetter(letter!).headers).toEqual(original);
 });
 
 it('routeToDlq() writes to <topic>-dlq with all five headers, and changes nothing else', async () => {

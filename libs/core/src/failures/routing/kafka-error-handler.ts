@@ -8,6 +8,7 @@ import type {
 } from '../../model/extension-points/error-redaction.js';
 import { headerText } from '../../model/records/header-text.js';
 import { headersOf } from '../headers/header-profile.js';
+import { archiveHeaders, splitHeaders } from '../headers/header-profiles.js';
 import { PLAIN_HEADERS, plainProfile } from '../headers/plain-profile.js';
 
 /** Options of the application. Provide them as KAFKA_ERROR_HANDLER_OPTIONS. */
@@ -46,6 +47,8 @@ const RETRY_TOPICS: Readonly<Record<string, string>> = Object.freeze(
 );
 
 interface RetryState {
+  /** True if an earlier call wrote the record to this topic. */
+  readonly isWritten: boolean;
   /**
    * The topic in which the record was first written. Names are never derived from the name of a
    * retry topic.
@@ -100,7 +103,7 @@ export class KafkaErrorHandler {
     retryCount: number,
   ): Promise<string> {
     const { key, value } = record;
-    const headers = [...foreignHeaders(record), ...this.#headers(record, error, retryCount)];
+    const headers = [...this.#producerHeaders(record), ...this.#headers(record, error, retryCount)];
     const timestamp = this.parts.runtime.now();
     try {
       const outgoing = { topic, key, value, headers, timestamp };
@@ -123,8 +126,16 @@ export class KafkaErrorHandler {
     const isTrue =
       original !== undefined && (original === topic || this.getRetryTopic(original) === topic);
     return isTrue
-      ? { source: original, count: retryCountOf(headers) }
-      : { source: topic, count: 0 };
+      ? { isWritten: true, source: original, count: retryCountOf(headers) }
+      : { isWritten: false, source: topic, count: 0 };
+  }
+
+  /** Returns the producer's own headers, with those archived whose names are written. */
+  #producerHeaders(record: BrokerRecord): readonly RecordHeader[] {
+    const { headers } = record;
+    const profiles = [plainProfile];
+    const { isWritten } = this.#retryStateOf(record);
+    return archiveHeaders(isWritten ? splitHeaders(headers, profiles).original : headers, profiles);
   }
 
   get #options(): KafkaErrorHandlerOptions {
@@ -151,8 +162,4 @@ function reasonOf(cause: unknown): string {
 function retryCountOf(headers: readonly RecordHeader[]): number {
   const text = headerText(headers, PLAIN_HEADERS.retryCount) ?? '';
   return /^\d{1,9}$/.test(text) ? Number(text) : 0;
-}
-
-function foreignHeaders({ headers }: BrokerRecord): readonly RecordHeader[] {
-  return headers.filter(({ key }) => !plainProfile.owns(key));
 }

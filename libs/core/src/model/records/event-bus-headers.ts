@@ -6,6 +6,11 @@ export const EVENTBUS_HEADERS = Object.freeze({
   /** Version of this format. An older version keeps headers that a newer one has added. */
   version: 'x-eventbus-version',
   /**
+   * The header profiles in which the record was written, with a comma between them. Only their names
+   * are the bus's own: all others are those of the producer.
+   */
+  headerProfiles: 'x-eventbus-header-profiles',
+  /**
    * The binding for which a record in a retry topic, or a replayed one, is meant. Other bindings
    * skip it.
    */

@@ -1,4 +1,5 @@
-import type { BrokerRecord, RecordHeader } from '@nest-event-bus/broker';
+import type { BrokerRecord } from '@nest-event-bus/broker';
+import { copyBytes, copyHeader } from '../../model/records/copy-header.js';
 
 /**
  * Returns a record with a copy of all bytes, so that writing into them does not change the
@@ -16,13 +17,6 @@ export function copyRecord(record: BrokerRecord): BrokerRecord {
     sizeInBytes,
     key: copyBytes(key),
     value: copyBytes(value),
-    headers: headers.map((header): RecordHeader => ({
-      key: header.key,
-      value: copyBytes(header.value),
-    })),
+    headers: headers.map(copyHeader),
   };
-}
-
-function copyBytes(bytes: Buffer | null): Buffer | null {
-  return bytes && Buffer.from(bytes);
 }

@@ -9,6 +9,8 @@ import { handedBack, succeeded, type Outcome } from '../../model/outcomes/outcom
 import type { RecordTransaction } from '../../model/records/record-transaction.js';
 import { readRetryHistory } from '../../model/records/retry-history.js';
 import { dedupKeyOf } from './dedup-key.js';
+import type { RecordCall } from '../record-call.js';
+import type { ReceivedSource } from './received-headers.js';
 import type { EventTypeSource } from '../decoding/event-type-source.js';
 import { copyRecord } from './copy-record.js';
 import { RecordLogger } from './record-logger.js';
@@ -33,6 +35,7 @@ const acknowledged: Outcome = Object.freeze({ kind: 'discarded', reason: 'acknow
 export class ReceivedContext implements EventContext {
   readonly #source: ContextSource;
   readonly #delivery: Delivery;
+  readonly #received: BrokerRecord;
   readonly #value: unknown;
   readonly #call: number;
   #log: RecordLogger | undefined;
@@ -45,11 +48,20 @@ export class ReceivedContext implements EventContext {
    * Creates the context of one call. Each call has its own context, so that a late callback of an
    * earlier call cannot change the outcome.
    */
-  constructor(source: ContextSource, delivery: Delivery, value: unknown, call = 1) {
+  constructor(
+    source: ContextSource,
+    {
+      delivery,
+      received,
+      value,
+      number,
+    }: Pick<RecordCall, keyof ReceivedSource | 'value' | 'number'>,
+  ) {
     this.#source = source;
     this.#delivery = delivery;
+    this.#received = received;
     this.#value = value;
-    this.#call = call;
+    this.#call = number;
   }
 
   get binding(): string {
@@ -65,7 +77,7 @@ export class ReceivedContext implements EventContext {
   }
 
   get eventType(): string | undefined {
-    return this.#source.eventTypeOf(this.#delivery.record, this.#value);
+    return this.#source.eventTypeOf(this.#received, this.#value);
   }
 
   /**
@@ -99,7 +111,7 @@ export class ReceivedContext implements EventContext {
   }
 
   get raw(): BrokerRecord {
-    return (this.#raw ??= copyRecord(this.#delivery.record));
+    return (this.#raw ??= copyRecord(this.#received));
   }
 
   get transaction(): RecordTransaction {

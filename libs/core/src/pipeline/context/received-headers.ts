@@ -1,5 +1,6 @@
 import type { RecordHeader } from '@nest-event-bus/broker';
 import type { Delivery } from '../../model/outcomes/delivery.js';
+import type { RecordCall } from '../record-call.js';
 import type { EventHeaders } from '../../model/records/event-record.js';
 import { headerText } from '../../model/records/header-text.js';
 
@@ -8,6 +9,9 @@ export interface Receiver {
   readonly binding: string;
   readonly hostname: string;
 }
+
+/** A record as the application sees it, and the delivery that brought it. */
+export type ReceivedSource = Pick<RecordCall, 'delivery' | 'received'>;
 
 const ADDED: readonly string[] = [
   'x-eventbus-binding-name',
@@ -24,8 +28,8 @@ export class ReceivedHeaders implements EventHeaders {
   readonly #delivery: Delivery;
   readonly #receiver: Receiver;
 
-  constructor(delivery: Delivery, receiver: Receiver) {
-    this.#headers = delivery.record.headers;
+  constructor({ delivery, received }: ReceivedSource, receiver: Receiver) {
+    this.#headers = received.headers;
     this.#delivery = delivery;
     this.#receiver = receiver;
   }

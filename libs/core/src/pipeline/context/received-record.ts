@@ -1,25 +1,24 @@
-import type { Delivery } from '../../model/outcomes/delivery.js';
 import type { EventHeaders, EventRecord } from '../../model/records/event-record.js';
-import { ReceivedHeaders, type Receiver } from './received-headers.js';
+import { ReceivedHeaders, type ReceivedSource, type Receiver } from './received-headers.js';
 
 const INSPECT = Symbol.for('nodejs.util.inspect.custom');
 
 /** A record as its handler sees it. Parts of it are created when they are first read. */
 export class ReceivedRecord<T = unknown> implements EventRecord<T> {
-  readonly #delivery: Delivery;
+  readonly #source: ReceivedSource;
   readonly #receiver: Receiver;
   readonly #value: T;
   #headers: ReceivedHeaders | undefined;
 
-  constructor(delivery: Delivery, receiver: Receiver, value: T) {
-    this.#delivery = delivery;
+  constructor(source: ReceivedSource, receiver: Receiver, value: T) {
+    this.#source = source;
     this.#receiver = receiver;
     this.#value = value;
   }
 
   /** Returns the same record with the value from the validation. */
   withValue<V>(value: V): ReceivedRecord<V> {
-    return new ReceivedRecord(this.#delivery, this.#receiver, value);
+    return new ReceivedRecord(this.#source, this.#receiver, value);
   }
 
   get value(): T {
@@ -27,27 +26,27 @@ export class ReceivedRecord<T = unknown> implements EventRecord<T> {
   }
 
   get key(): string | null {
-    return this.#delivery.record.key?.toString('utf8') ?? null;
+    return this.#source.received.key?.toString('utf8') ?? null;
   }
 
   get topic(): string {
-    return this.#delivery.record.topic;
+    return this.#source.received.topic;
   }
 
   get partition(): number {
-    return this.#delivery.record.partition;
+    return this.#source.received.partition;
   }
 
   get offset(): bigint {
-    return BigInt(this.#delivery.record.offset);
+    return BigInt(this.#source.received.offset);
   }
 
   get timestamp(): number {
-    return this.#delivery.record.timestamp;
+    return this.#source.received.timestamp;
   }
 
   get headers(): EventHeaders {
-    return (this.#headers ??= new ReceivedHeaders(this.#delivery, this.#receiver));
+    return (this.#headers ??= new ReceivedHeaders(this.#source, this.#receiver));
   }
 
   /** Omits the payload and the values of headers, because both may be secret. */
@@ -56,7 +55,7 @@ export class ReceivedRecord<T = unknown> implements EventRecord<T> {
     return {
       topic,
       partition,
-      offset: String(this.#delivery.record.offset),
+      offset: String(this.#source.received.offset),
       timestamp,
       key,
       headers: this.headers.names(),

@@ -5,7 +5,7 @@ import type { ResolvedBinding } from '../../config/resolving/resolved-binding.js
 import { IdempotencyKeyException } from '../../errors/idempotency-errors.js';
 import type { EventRecord } from '../../model/records/event-record.js';
 import { bindingOf, deliveryOf, type DeliveredRecord } from '../pipeline.spec-support.js';
-import type { RecordCall } from '../record-call.js';
+import { RecordCall } from '../record-call.js';
 import { ReceivedRecord } from '../context/received-record.js';
 import { createRecordKeys } from './store-key.js';
 
@@ -24,8 +24,9 @@ function callOf({ topic, timestamp, bytes, ...given }: Given): RecordCall {
     headers: [...base.record.headers, ...(bytes ? [bytes] : [])],
   };
   const delivery = { ...base, record, signal: new AbortController().signal };
-  const received = new ReceivedRecord(delivery, { binding: 'b', hostname: 'h' }, given.value);
-  return { delivery, record: received } as unknown as RecordCall;
+  const call = new RecordCall(delivery);
+  call.record = new ReceivedRecord(call, { binding: 'b', hostname: 'h' }, given.value);
+  return call;
 }
 
 const keyOf = (

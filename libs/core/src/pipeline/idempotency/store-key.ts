@@ -49,8 +49,8 @@ function keyFunctionOf(key: ResolvedIdempotencyKey, topic: string, binding: stri
  * Uses the bytes of a header that is not UTF-8, because different bytes could decode to the same
  * text.
  */
-function keyFromHeader({ delivery, record }: RecordCall, name: string, binding: string): string {
-  const value = delivery.record.headers.findLast(({ key }) => key === name)?.value;
+function keyFromHeader({ received, record }: RecordCall, name: string, binding: string): string {
+  const value = received.headers.findLast(({ key }) => key === name)?.value;
   if (!value || value.length === 0)
     throw missingKey(record, binding, `it has no header '${name}' with a value`);
   return isUtf8(value) ? plainText(value.toString('utf8')) : `bytes ${digestOf(value)}`;

@@ -14,7 +14,7 @@ export function checkSchemaVersion({
 }: Pick<ResolvedBinding, 'schemaVersion'>): PreparationStep | undefined {
   if (supported.length === 0) return undefined;
   const versionOf = valueSource(from);
-  return ({ delivery: { record }, value, handler }) => {
+  return ({ received: record, value, handler }) => {
     if (record.value === null) return undefined;
     const found = versionOf(record, value);
     const version = typeof found === 'number' ? String(found) : found;

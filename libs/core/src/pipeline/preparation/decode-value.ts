@@ -15,7 +15,7 @@ export function decodeValue(binding: string, deserializer: Deserializer): Prepar
       call.value = await value;
       return undefined;
     } catch (cause) {
-      return unreadable(call.delivery.record, cause);
+      return unreadable(call.received, cause);
     }
   };
   /**
@@ -29,7 +29,7 @@ export function decodeValue(binding: string, deserializer: Deserializer): Prepar
     throw deserializationException(record, { binding, format: deserializer.name, cause });
   };
   return (call) => {
-    const { record } = call.delivery;
+    const record = call.received;
     // A tombstone is a valid message without a value, so nothing is decoded.
     if (record.value === null) {
       call.value = null;

@@ -38,15 +38,15 @@ export function selectHandler(
     }
   };
   return (call) => {
-    const { delivery, value } = call;
+    const { received, value } = call;
     // The type is read only if a handler has one.
-    const type = typed.size > 0 ? eventTypeOf(delivery.record, value) : undefined;
+    const type = typed.size > 0 ? eventTypeOf(received, value) : undefined;
     const handler =
       (type === undefined ? undefined : typed.get(normaliseEventType(type))) ?? catchAll;
     if (!handler) return withoutHandler(type);
     call.handler = handler;
-    call.record = new ReceivedRecord(delivery, receiver, value);
-    call.context = new ReceivedContext(source, delivery, value, call.number);
+    call.record = new ReceivedRecord(call, receiver, value);
+    call.context = new ReceivedContext(source, call);
     return undefined;
   };
 }

@@ -148,14 +148,14 @@ export class ResilienceDecorator implements PipelineStep {
     firstCall: RecordCall,
     { permit, startedAt }: AdmittedCall,
   ): Promise<Outcome> {
-    const { delivery } = firstCall;
+    const { delivery, received } = firstCall;
     const retry = new DeliveryRetry(this.#retry, delivery, this.#runtime);
     const policy = this.#breaker
       ? wrap(new BreakerCall(this.#breaker, permit, startedAt, this.#runtime), retry)
       : wrap(retry);
     const call = ({ attempt, signal }: IRetryContext): Promise<Outcome> => {
       if (attempt === 1) throw toStopRetrying(firstError, firstCall);
-      return this.#callAgain(new RecordCall(delivery, attempt), signal);
+      return this.#callAgain(new RecordCall(delivery, attempt, received), signal);
     };
     try {
       return await policy.execute(call, delivery.waitSignal);
