@@ -171,4 +171,18 @@ export const KNOWN_MUTANTS = [
     replacement:
       'const clusters = [...this.#opened.values()];\n    for (const { driver } of clusters) await driver.close();',
   },
+  {
+    name: 'an idle session asks for records without a pause',
+    spec: 'libs/core/test/lifecycle/idle-sessions.spec.ts',
+    file: `${CORE}/containers/consumer-settings.ts`,
+    text: 'fetch: { maxWaitMs: binding.pollTimeoutMs },',
+    replacement: 'fetch: { maxWaitMs: 0 * binding.pollTimeoutMs },',
+  },
+  {
+    name: 'an idle session asks Kafka for records without a pause',
+    spec: 'test/integration/core/consuming/idle-sessions.spec.ts',
+    file: `${CORE}/containers/consumer-settings.ts`,
+    text: 'fetch: { maxWaitMs: binding.pollTimeoutMs },',
+    replacement: 'fetch: { maxWaitMs: 0 * binding.pollTimeoutMs },',
+  },
 ];
