@@ -84,7 +84,7 @@ class TestMember {
     this.committer = new OffsetCommitter({
       coordinator,
       membership: () => this.membership,
-      isOwned: () => true,
+      ownedPartitions: { get: () => true },
     });
     this.membership.start();
   }
@@ -208,12 +208,12 @@ describeWithKafka('ClassicMembership in an eager group, on a real broker', (kafk
       },
     });
     await waitForOwners([slow], topic, 2);
-    const { memberId } = slow.membership.snapshot;
+    const { memberId } = slow.membership.member.snapshot;
     const other = join(settings);
     await waitForOwners([slow, other], topic, 2);
     expect(durations).toHaveLength(1);
     expect(durations[0]).toBeLessThanOrEqual(100);
-    expect(slow.membership.snapshot.memberId).toBe(memberId);
+    expect(slow.membership.member.snapshot.memberId).toBe(memberId);
     expect(slow.events).not.toContain('lost 2');
     const stored = await other.committer.fetch([0, 1].map((partition) => ({ topic, partition })));
     expect(stored.map(({ committed }) => committed?.offset)).toEqual([7, 7]);
@@ -224,7 +224,7 @@ describeWithKafka('ClassicMembership in an eager group, on a real broker', (kafk
     const settings = { groupId: kafka.unique('group'), topics: [topic] };
     const [frozen, survivor] = [join(settings), join(settings)];
     await waitForOwners([frozen, survivor], topic, 2);
-    const { snapshot } = frozen.membership;
+    const { snapshot } = frozen.membership.member;
     const thaw = frozen.freeze();
     await waitForOwners([survivor], topic, 2);
     await eventually(() => frozen.events.at(-1) === 'lost 1');
@@ -232,7 +232,7 @@ describeWithKafka('ClassicMembership in an eager group, on a real broker', (kafk
     await expect(late).rejects.toThrow(FencedError);
     thaw();
     await waitForOwners([frozen, survivor], topic, 2);
-    expect(frozen.membership.snapshot.memberId).not.toBe(snapshot.memberId);
+    expect(frozen.membership.member.snapshot.memberId).not.toBe(snapshot.memberId);
   }, 20_000);
 
   it('leaves the group when it closes during a pending join, so that the others do not wait for it', async () => {

@@ -12,22 +12,14 @@ export class ConsumerStatus {
   readonly #listeners = new Set<(status: SessionStatus) => void>();
   readonly #fetchErrors = new ActiveErrors();
   readonly #joinErrors = new ActiveErrors();
-  #membership: SessionStatus = { state: 'idle' };
-  #current: SessionStatus = this.#membership;
+  /** The status of the membership alone. A member is stable in it even if its fetches fail. */
+  membership: SessionStatus = { state: 'idle' };
+  status: SessionStatus = this.membership;
 
   constructor(
     private readonly runtime: Runtime,
     private readonly logger: DriverLogger,
   ) {}
-
-  get status(): SessionStatus {
-    return this.#current;
-  }
-
-  /** The status of the membership alone. A member is stable in it even if its fetches fail. */
-  get membership(): SessionStatus {
-    return this.#membership;
-  }
 
   subscribe(listener: (status: SessionStatus) => void): () => void {
     this.#listeners.add(listener);
@@ -35,9 +27,9 @@ export class ConsumerStatus {
   }
 
   setMembership(status: SessionStatus): void {
-    if (this.#membership.state === 'closed') return;
-    if (this.#membership.state === 'failed' && status.state !== 'closed') return;
-    this.#membership = status;
+    if (this.membership.state === 'closed') return;
+    if (this.membership.state === 'failed' && status.state !== 'closed') return;
+    this.membership = status;
     if (status.state === 'failed' || status.state === 'closed') this.#fetchErrors.clear();
     this.#publish();
   }
@@ -64,17 +56,17 @@ export class ConsumerStatus {
   }
 
   get #oldestError(): ActiveErrors['oldest'] {
-    const { state } = this.#membership;
+    const { state } = this.membership;
     if (state === 'joining') return this.#joinErrors.oldest;
     return state === 'stable' ? (this.#fetchErrors.oldest ?? this.#joinErrors.oldest) : undefined;
   }
 
   #publish(): void {
     const active = this.#oldestError;
-    this.#current = active ? { state: 'retrying', ...active } : this.#membership;
+    this.status = active ? { state: 'retrying', ...active } : this.membership;
     for (const listener of this.#listeners) {
       try {
-        listener(this.#current);
+        listener(this.status);
       } catch (error) {
         this.logger.error('A status listener threw', { error: (error as Error).message });
       }

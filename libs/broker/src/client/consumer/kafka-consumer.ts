@@ -99,7 +99,7 @@ export class KafkaConsumer implements ConsumerSession {
       share,
       callbacks: {
         partitions: this.#ownedPartitions,
-        onRecords: () => this.#records.notify(),
+        onRecords: this.#records.notify,
         onOutOfRange: (partition) => this.#lifecycle.onOutOfRange(partition),
         onTruncated: (partition, divergence) => this.#lifecycle.onTruncated(partition, divergence),
         onStopped: (partition, error) => this.#stopPartition(partition, error),
@@ -112,7 +112,7 @@ export class KafkaConsumer implements ConsumerSession {
     this.#committer = new OffsetCommitter({
       coordinator,
       membership: () => this.#membership,
-      isOwned: (partition) => this.#ownedPartitions.get(partition) !== undefined,
+      ownedPartitions: this.#ownedPartitions,
     });
     this.#lifecycle = new PartitionLifecycle({
       cluster,
@@ -153,15 +153,15 @@ export class KafkaConsumer implements ConsumerSession {
   }
 
   get memberId(): string {
-    return this.#membership.snapshot.memberId;
+    return this.#membership.member.snapshot.memberId;
   }
 
   get generation(): number {
-    return this.#membership.snapshot.generation;
+    return this.#membership.member.snapshot.generation;
   }
 
   get leaseUntil(): number {
-    return this.#membership.leaseUntil;
+    return this.#membership.member.leaseUntil;
   }
 
   get status(): SessionStatus {
@@ -235,14 +235,14 @@ export class KafkaConsumer implements ConsumerSession {
   }
 
   async commit(offsets: readonly OffsetCommit[]): Promise<void> {
-    if (this.status.state === 'closed') throw closed();
+    if (this.#status.status.state === 'closed') throw closed();
     await commitOwned(offsets, this.#ownedPartitions, this.#committer);
   }
 
   async committed(
     partitions: readonly TopicPartition[],
   ): Promise<readonly (TopicPartition & CommittedOffset)[]> {
-    if (this.status.state === 'closed') throw closed();
+    if (this.#status.status.state === 'closed') throw closed();
     const fetched = await this.#committer.fetch(partitions);
     return fetched.flatMap(({ topic, partition, committed }) =>
       committed ? [{ topic, partition, ...committed }] : [],

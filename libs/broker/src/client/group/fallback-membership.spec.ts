@@ -36,7 +36,7 @@ describe('FallbackMembership', () => {
     preferred.answer(heartbeatAnswer(1, [0]));
     membership.start();
     await preferred.runtime.settle();
-    expect(membership.snapshot).toMatchObject({ generation: 1, protocol: 'consumer' });
+    expect(membership.member.snapshot).toMatchObject({ generation: 1, protocol: 'consumer' });
     expect(membership.assignment).toEqual([{ topic: 'orders', partition: 0 }]);
     expect(asked).toEqual([]);
     await preferred.close();
@@ -52,9 +52,9 @@ describe('FallbackMembership', () => {
     await preferred.runtime.settle();
     await classic.runtime.settle();
     expect(asked).toHaveLength(1);
-    const { snapshot } = membership;
+    const { snapshot } = membership.member;
     expect(snapshot).toMatchObject({ memberId: 'me', generation: 4, protocol: 'classic' });
-    expect(membership.owns({ topic: 'orders', partition: 1 }, snapshot)).toBe(true);
+    expect(membership.member.owns({ topic: 'orders', partition: 1 }, snapshot)).toBe(true);
     await classic.close();
     await preferred.close();
   });

@@ -1,5 +1,5 @@
 import type { TopicPartition } from '../../port/record.js';
-import type { Membership, MemberSnapshot } from './membership.js';
+import type { GroupMember, Membership } from './membership.js';
 
 /** Uses the second membership if the broker does not support the protocol of the first one. */
 export class FallbackMembership implements Membership {
@@ -17,12 +17,8 @@ export class FallbackMembership implements Membership {
     });
   }
 
-  get snapshot(): MemberSnapshot {
-    return this.#current.snapshot;
-  }
-
-  get leaseUntil(): number {
-    return this.#current.leaseUntil;
+  get member(): GroupMember {
+    return this.#current.member;
   }
 
   get assignment(): readonly TopicPartition[] {
@@ -33,20 +29,8 @@ export class FallbackMembership implements Membership {
     this.#current.start();
   }
 
-  owns(partition: TopicPartition, since: MemberSnapshot): boolean {
-    return this.#current.owns(partition, since);
-  }
-
-  mayHaveNewGeneration(snapshot: MemberSnapshot): boolean {
-    return this.#current.mayHaveNewGeneration(snapshot);
-  }
-
   whenSettled(): Promise<void> {
     return this.#current.whenSettled();
-  }
-
-  reportExpelled(snapshot: MemberSnapshot, code: number): void {
-    this.#current.reportExpelled(snapshot, code);
   }
 
   close(): Promise<void> {

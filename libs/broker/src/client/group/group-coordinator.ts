@@ -50,25 +50,19 @@ export class GroupCoordinator {
   #node: number | undefined;
   #lookup: Promise<number> | undefined;
 
+  readonly metadata: Metadata;
+  readonly runtime: Runtime;
+  /** Aborts when the session closes. Afterwards no request is sent or retried. */
+  readonly closed: AbortSignal;
   readonly #closed = new AbortController();
 
   constructor(options: GroupCoordinatorOptions) {
     this.#cluster = options.cluster;
+    this.metadata = options.cluster.metadata;
+    this.runtime = options.cluster.runtime;
+    this.closed = this.#closed.signal;
     this.groupId = options.groupId;
     this.channel = groupChannel(options.sessionId);
-  }
-
-  get metadata(): Metadata {
-    return this.#cluster.metadata;
-  }
-
-  get runtime(): Runtime {
-    return this.#cluster.runtime;
-  }
-
-  /** Aborts when the session closes. Afterwards no request is sent or retried. */
-  get closed(): AbortSignal {
-    return this.#closed.signal;
   }
 
   close(): void {

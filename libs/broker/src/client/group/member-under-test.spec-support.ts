@@ -137,7 +137,7 @@ export class MemberUnderTest {
     return new OffsetCommitter({
       coordinator: this.coordinator,
       membership: () => this.membership,
-      isOwned: () => true,
+      ownedPartitions: { get: () => true },
     });
   }
 

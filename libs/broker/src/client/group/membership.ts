@@ -42,14 +42,11 @@ export interface MemberSnapshot {
   readonly protocol: GroupProtocol;
 }
 
-export interface Membership {
-  /** Starts the membership, which then runs until `close`. Never throws. */
-  start(): void;
+/** What a session and its commits ask about the member. */
+export interface GroupMember {
   readonly snapshot: MemberSnapshot;
   /** The end of the lease. See `ConsumerSession.leaseUntil`. */
   readonly leaseUntil: number;
-  /** The owned partitions. Empty during a join in the eager protocol. */
-  readonly assignment: readonly TopicPartition[];
   /**
    * Returns whether the member has owned the partition without interruption since the snapshot.
    * Offsets that were read since then may still be committed.
@@ -60,10 +57,19 @@ export interface Membership {
    * partitions.
    */
   mayHaveNewGeneration(snapshot: MemberSnapshot): boolean;
-  /** Resolves once the member has an assignment, has lost its partitions, or has ended. */
-  whenSettled(): Promise<void>;
   /** Reports that the group rejected this member id and generation. */
   reportExpelled(snapshot: MemberSnapshot, code: number): void;
+}
+
+export interface Membership {
+  /** The current member. Another one may replace it, so callers do not keep it. */
+  readonly member: GroupMember;
+  /** The owned partitions. Empty during a join in the eager protocol. */
+  readonly assignment: readonly TopicPartition[];
+  /** Starts the membership, which then runs until `close`. Never throws. */
+  start(): void;
+  /** Resolves once the member has an assignment, has lost its partitions, or has ended. */
+  whenSettled(): Promise<void>;
   /**
    * Calls `onRevoked`, in which a commit succeeds, sends one LeaveGroup with a timeout, and closes
    * the connections. A static member does not leave, because it may restart.
@@ -95,4 +101,13 @@ export const notAMember = (
   generation: NO_GENERATION,
   groupInstanceId: null,
   protocol,
+});
+
+/** The member of the consumer protocol before the membership has started. */
+export const noConsumerMember = (groupId: string): GroupMember => ({
+  snapshot: notAMember(groupId, 'consumer'),
+  leaseUntil: -Infinity,
+  owns: () => false,
+  mayHaveNewGeneration: () => false,
+  reportExpelled: () => undefined,
 });

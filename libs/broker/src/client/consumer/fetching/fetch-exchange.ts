@@ -107,7 +107,7 @@ export class FetchExchange {
       else if (fetched.code === 0) this.#accept(partitionFetch, fetched, memory);
       else this.options.errorHandler.partitionFailed(partitionFetch.partition, fetched.code);
     }
-    memory.seal();
+    memory.release();
     if (memory.parts > 0) this.options.callbacks.onRecords();
   }
 
@@ -126,6 +126,7 @@ export class FetchExchange {
     }
     const { isolation, fetch } = this.options;
     const end = endOfBatches(records, offset);
+    memory.addPart();
     partition.addChunk({
       reader: new RecordBatchReader(records, {
         topic: partition.topic,
@@ -139,7 +140,7 @@ export class FetchExchange {
         headerNames: this.#headerNames,
       }),
       end,
-      release: memory.addPart(),
+      release: memory.release,
     });
     // Without a complete batch after the offset, the next fetch would return the same bytes, so the
     // partition waits. RecordBatchReader reports the incomplete batch at the next poll.

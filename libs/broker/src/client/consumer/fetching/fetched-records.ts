@@ -8,6 +8,9 @@ import type { OwnedPartition } from './owned-partition.js';
 interface WaitingPoll {
   readonly maxRecords: number;
   readonly maxBytes: number;
+  readonly signal: AbortSignal | undefined;
+  /** Rejects with the reason of the signal. */
+  readonly giveUp: () => void;
   resolve(records: readonly BrokerRecord[]): void;
   reject(error: Error): void;
 }
@@ -40,21 +43,23 @@ export class FetchedRecords {
     if (this.#closedWith) throw this.#closedWith;
     signal?.throwIfAborted();
     const records = this.#collect(maxRecords, maxBytes);
-    return this.#mayReturn(records) ? records : this.#waitForRecords(maxRecords, maxBytes, signal);
+    if (records) return records;
+    return new Promise((resolve, reject) => {
+      const giveUp = (): void => this.#endWaiting()?.reject(signal?.reason as Error);
+      this.#waiting = { maxRecords, maxBytes, signal, giveUp, resolve, reject };
+      signal?.addEventListener('abort', giveUp, { once: true });
+    });
   }
 
   /**
    * Schedules the delivery to a waiting poll. Records are delivered before the fetcher sends its
    * next request, so that the caller does not wait for that request.
    */
-  notify(): void {
+  readonly notify = (): void => {
     if (this.#isServeScheduled || !this.#waiting) return;
     this.#isServeScheduled = true;
-    queueMicrotask(() => {
-      this.#isServeScheduled = false;
-      this.#serveWaitingPoll();
-    });
-  }
+    queueMicrotask(this.#serveWaitingPoll);
+  };
 
   /** Rejects the waiting poll and every later poll with this reason. */
   close(reason: Error): void {
@@ -66,67 +71,48 @@ export class FetchedRecords {
    * Takes records only at the moment when the poll resolves. Records that were taken earlier would
    * be lost if the signal aborted.
    */
-  #waitForRecords(
-    maxRecords: number,
-    maxBytes: number,
-    signal?: AbortSignal,
-  ): Promise<readonly BrokerRecord[]> {
-    return new Promise((resolve, reject) => {
-      const stopWaiting = (): void => {
-        this.#waiting = undefined;
-        signal?.removeEventListener('abort', giveUp);
-      };
-      const giveUp = (): void => {
-        stopWaiting();
-        reject(signal?.reason as Error);
-      };
-      const settled =
-        <T>(settle: (value: T) => void) =>
-        (value: T): void => {
-          stopWaiting();
-          settle(value);
-        };
-      this.#waiting = { maxRecords, maxBytes, resolve: settled(resolve), reject: settled(reject) };
-      signal?.addEventListener('abort', giveUp, { once: true });
-    });
-  }
-
-  #serveWaitingPoll(): void {
+  readonly #serveWaitingPoll = (): void => {
+    this.#isServeScheduled = false;
     const waiting = this.#waiting;
     if (!waiting) return;
-    if (this.#closedWith) return waiting.reject(this.#closedWith);
+    if (this.#closedWith) return this.#endWaiting()?.reject(this.#closedWith);
     try {
       const records = this.#collect(waiting.maxRecords, waiting.maxBytes);
-      if (this.#mayReturn(records)) waiting.resolve(records);
+      if (records) this.#endWaiting()?.resolve(records);
     } catch (error) {
-      waiting.reject(error as Error);
+      this.#endWaiting()?.reject(error as Error);
     }
-  }
+  };
 
-  /** Returns whether the caller has to know: of records, or of a position that has moved. */
-  #mayReturn(records: readonly BrokerRecord[]): boolean {
-    const hasMoved = this.#hasMovedWithoutRecords;
-    this.#hasMovedWithoutRecords = false;
-    return records.length > 0 || hasMoved;
+  #endWaiting(): WaitingPoll | undefined {
+    const waiting = this.#waiting;
+    this.#waiting = undefined;
+    waiting?.signal?.removeEventListener('abort', waiting.giveUp);
+    return waiting;
   }
 
   /**
    * Takes records from the partitions that have some. Each call starts with another partition, so
-   * that a busy partition does not starve the others.
+   * that a busy partition does not starve the others. Returns undefined if the caller need not know
+   * anything: there are no records, and no position has moved without one.
    */
-  #collect(maxRecords: number, maxBytes: number): readonly BrokerRecord[] {
-    const ready = [...this.partitions].filter((partition) => partition.hasDeliverableRecords);
-    if (ready.length === 0) return [];
-    const first = this.#nextPartition++ % ready.length;
+  #collect(maxRecords: number, maxBytes: number): readonly BrokerRecord[] | undefined {
+    const ready: OwnedPartition[] = [];
+    for (const partition of this.partitions)
+      if (partition.hasDeliverableRecords) ready.push(partition);
     let records: readonly BrokerRecord[] = [];
     let remainingBytes = maxBytes;
+    const first = ready.length > 0 ? this.#nextPartition++ % ready.length : 0;
     for (let index = 0; index < ready.length; index++) {
       const partition = ready[(first + index) % ready.length] as OwnedPartition;
       const taken = this.#take(partition, maxRecords - records.length, remainingBytes);
       records = records.length === 0 ? taken : [...records, ...taken];
-      if (records.length >= maxRecords || (remainingBytes -= sizeOfAll(taken)) <= 0) break;
+      if (index === ready.length - 1 || records.length >= maxRecords) break;
+      if ((remainingBytes -= sizeOfAll(taken)) <= 0) break;
     }
-    return records;
+    const hasMoved = this.#hasMovedWithoutRecords;
+    this.#hasMovedWithoutRecords = false;
+    return records.length > 0 || hasMoved ? records : undefined;
   }
 
   #take(partition: OwnedPartition, max: number, maxBytes: number): readonly BrokerRecord[] {

@@ -19,19 +19,17 @@ export class ResponseMemory {
     share.take(this.#bytes);
   }
 
-  addPart(): () => void {
+  addPart(): void {
     this.parts++;
     this.#unreleased++;
-    return () => this.#release();
   }
 
-  /** Marks the last part as added. From now on the memory is released when all parts are. */
-  seal(): void {
-    this.#release();
-  }
-
-  #release(): void {
+  /**
+   * Releases one part. The last call, after all parts were added, releases the memory even if the
+   * response has no part.
+   */
+  readonly release = (): void => {
     if (--this.#unreleased === 0) this.share.giveBack(this.#bytes);
     this.onReleased();
-  }
+  };
 }

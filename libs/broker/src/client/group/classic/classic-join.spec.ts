@@ -26,7 +26,7 @@ describe('ClassicMembership, joining an eager group', () => {
     expect(member.joins).toEqual(['', 'me']);
     expect(member.calls).toEqual(['assigned 0 1']);
     expect(member.states).toEqual(['joining', 'stable']);
-    expect(member.membership.snapshot).toEqual({
+    expect(member.membership.member.snapshot).toEqual({
       groupId: 'group',
       memberId: 'me',
       generation: 1,
@@ -118,7 +118,7 @@ describe('ClassicMembership, joining an eager group', () => {
     member.membership.start();
     await member.runtime.settle();
     expect(member.joins).toEqual(['', '']);
-    expect(member.membership.snapshot.memberId).toBe('me-again');
+    expect(member.membership.member.snapshot.memberId).toBe('me-again');
   });
 
   it('backs off if the group has no coordinator (KAFKA-13917)', async () => {
@@ -274,7 +274,7 @@ describe('ClassicMembership, with missing topics', () => {
     await member.rebalance();
     member.cluster.topics.set('orders', 4);
     await member.runtime.advance(61_000);
-    expect(member.membership.snapshot.generation).toBe(3);
+    expect(member.membership.member.snapshot.generation).toBe(3);
     expect(member.calls.slice(-2)).toEqual(['revoked 0 1 2', 'assigned 0 1 2 3']);
   });
 

@@ -17,14 +17,14 @@ describe('ClassicMembership.leaseUntil', () => {
   afterEach(() => member.close());
 
   it('is a session timeout after each request that the group has answered', async () => {
-    expect(member.membership.leaseUntil).toBe(-Infinity);
+    expect(member.membership.member.leaseUntil).toBe(-Infinity);
     await member.join();
-    expect(member.membership.leaseUntil).toBe(SESSION_MS);
+    expect(member.membership.member.leaseUntil).toBe(SESSION_MS);
     await member.runtime.advance(HEARTBEAT_MS);
-    expect(member.membership.leaseUntil).toBe(HEARTBEAT_MS + SESSION_MS);
+    expect(member.membership.member.leaseUntil).toBe(HEARTBEAT_MS + SESSION_MS);
     member.cluster.once('Heartbeat', new ConnectionError('cut'));
     await member.runtime.advance(HEARTBEAT_MS);
-    expect(member.membership.leaseUntil).toBe(HEARTBEAT_MS + SESSION_MS);
+    expect(member.membership.member.leaseUntil).toBe(HEARTBEAT_MS + SESSION_MS);
   });
 
   it('counts from the request if the answer to SyncGroup is late, and a heartbeat follows at once', async () => {
@@ -37,7 +37,7 @@ describe('ClassicMembership.leaseUntil', () => {
       .always('LeaveGroup', code(0));
     const waiting = new Promise<void>((resolve) =>
       member.cluster.once('Heartbeat', async () => {
-        expect(member.membership.leaseUntil).toBe(SESSION_MS);
+        expect(member.membership.member.leaseUntil).toBe(SESSION_MS);
         resolve();
         return code(0);
       }),
@@ -46,6 +46,6 @@ describe('ClassicMembership.leaseUntil', () => {
     await member.runtime.advance(SESSION_MS + 1);
     await waiting;
     await member.runtime.settle();
-    expect(member.membership.leaseUntil).toBe(2 * SESSION_MS + 1);
+    expect(member.membership.member.leaseUntil).toBe(2 * SESSION_MS + 1);
   });
 });

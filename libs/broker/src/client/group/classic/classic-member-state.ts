@@ -5,7 +5,12 @@ import type { GroupCoordinator } from '../group-coordinator.js';
 import { ClassicHeartbeat } from './classic-heartbeat.js';
 import { MemberPartitions } from '../member-partitions.js';
 import type { AcceptedJoin } from './join-attempt.js';
-import { type MemberSnapshot, type MembershipLoss, notAMember } from '../membership.js';
+import {
+  type GroupMember,
+  type MemberSnapshot,
+  type MembershipLoss,
+  notAMember,
+} from '../membership.js';
 import type { MemberStatus } from '../member-status.js';
 import { MemberGeneration } from './member-generation.js';
 import { OneTimeEvent } from '../one-time-event.js';
@@ -26,41 +31,29 @@ const FAST_HEARTBEATS = 10;
  * The state of a classic member in its group: the current generation with its heartbeats, and the
  * owned partitions. A cooperative member keeps its partitions from one generation to the next.
  */
-export class ClassicMemberState {
+export class ClassicMemberState implements GroupMember {
   /** True while a join is under way. */
   isJoining = false;
   readonly partitions = new MemberPartitions();
+  generation: MemberGeneration | undefined;
+  /** Fires when the owned partitions are lost. */
+  loss = new OneTimeEvent<MembershipLoss>();
+  leaseUntil = -Infinity;
   readonly #options: ClassicMemberStateOptions;
-  #generation: MemberGeneration | undefined;
   #heartbeat: ClassicHeartbeat | undefined;
-  #loss = new OneTimeEvent<MembershipLoss>();
-  #leaseUntil = -Infinity;
 
   constructor(options: ClassicMemberStateOptions) {
     this.#options = options;
   }
 
-  get generation(): MemberGeneration | undefined {
-    return this.#generation;
-  }
-
   get snapshot(): MemberSnapshot {
-    return this.#generation?.snapshot ?? notAMember(this.#options.settings.groupId);
-  }
-
-  get leaseUntil(): number {
-    return this.#leaseUntil;
+    return this.generation?.snapshot ?? notAMember(this.#options.settings.groupId);
   }
 
   /** Extends the lease after an answer of the group. The broker counts from the arrival of the request. */
   renewLease(sentAt: number): void {
     const { sessionTimeoutMs } = this.#options.settings;
-    this.#leaseUntil = Math.max(this.#leaseUntil, sentAt + sessionTimeoutMs);
-  }
-
-  /** Fires when the owned partitions are lost. */
-  get loss(): OneTimeEvent<MembershipLoss> {
-    return this.#loss;
+    this.leaseUntil = Math.max(this.leaseUntil, sentAt + sessionTimeoutMs);
   }
 
   /** The time at which the group was last known to be stable. */
@@ -80,43 +73,43 @@ export class ClassicMemberState {
 
   beginGeneration({ memberId, generation, cooperative, sentAt }: AcceptedJoin): MemberGeneration {
     const { groupId, groupInstanceId } = this.#options.settings;
-    if (this.partitions.size === 0) this.#loss = new OneTimeEvent();
+    if (this.partitions.size === 0) this.loss = new OneTimeEvent();
     this.#heartbeat?.stop();
     const protocol = 'classic';
-    this.#generation = new MemberGeneration(
+    this.generation = new MemberGeneration(
       { groupId, memberId, generation, groupInstanceId, protocol },
       cooperative,
     );
-    this.#heartbeat = this.#createHeartbeat(this.#generation, sentAt);
+    this.#heartbeat = this.#createHeartbeat(this.generation, sentAt);
     this.#heartbeat.start();
-    return this.#generation;
+    return this.generation;
   }
 
   /**
    * Ends the generation after all partitions were revoked. Heartbeats continue until the next join.
    */
   endGeneration(): void {
-    this.#generation = undefined;
-    this.#leaseUntil = -Infinity;
+    this.generation = undefined;
+    this.leaseUntil = -Infinity;
   }
 
   stopHeartbeat(): void {
-    this.#leaseUntil = -Infinity;
+    this.leaseUntil = -Infinity;
     this.#heartbeat?.stop();
   }
 
   reportExpelled(snapshot: MemberSnapshot, code: number): void {
-    if (!this.#generation?.isOf(snapshot)) return;
+    if (!this.generation?.isOf(snapshot)) return;
     const error = groupError(code, 'a commit was not accepted', this.#options.settings);
-    this.#loss.fire({ kind: 'lost', next: afterExpulsion(code), error });
+    this.loss.fire({ kind: 'lost', next: afterExpulsion(code), error });
   }
 
   /** Loses all partitions and returns them. */
   loseAll(): readonly TopicPartition[] {
     this.#heartbeat?.stop();
-    this.#generation = undefined;
-    this.#leaseUntil = -Infinity;
-    this.#loss = new OneTimeEvent();
+    this.generation = undefined;
+    this.leaseUntil = -Infinity;
+    this.loss = new OneTimeEvent();
     return this.partitions.clear();
   }
 
@@ -138,7 +131,7 @@ export class ClassicMemberState {
       },
       onError: (error) => status.retrying(error),
       onRebalance: () => generation.end.resolve({ kind: 'ended', reason: 'rebalance' }),
-      onLoss: (loss) => this.#loss.fire(loss),
+      onLoss: (loss) => this.loss.fire(loss),
     });
   }
 }

@@ -61,7 +61,7 @@ describe('ClassicMembership, whose commit is answered by an expulsion', () => {
     async (errorCode, as) => {
       member = await new MemberUnderTest().join();
       member.cluster.once('JoinGroup', joinedAs('me-2', 2)).once('SyncGroup', synced(1));
-      member.membership.reportExpelled(member.membership.snapshot, errorCode);
+      member.membership.member.reportExpelled(member.membership.member.snapshot, errorCode);
       await member.runtime.settle();
       expect(member.calls).toEqual(['assigned 0 1', 'lost 0 1', 'assigned 1']);
       expect(member.joins.at(-1)).toBe(as);
@@ -70,23 +70,23 @@ describe('ClassicMembership, whose commit is answered by an expulsion', () => {
 
   it('ignores the expulsion if the commit had another generation or member id', async () => {
     member = await new MemberUnderTest().join();
-    const { snapshot } = member.membership;
-    member.membership.reportExpelled({ ...snapshot, generation: 0 }, 22);
-    member.membership.reportExpelled({ ...snapshot, memberId: 'former' }, 25);
+    const { snapshot } = member.membership.member;
+    member.membership.member.reportExpelled({ ...snapshot, generation: 0 }, 22);
+    member.membership.member.reportExpelled({ ...snapshot, memberId: 'former' }, 25);
     await member.runtime.settle();
     expect(member.calls).toEqual(['assigned 0 1']);
   });
 
   it('does not own a partition in an older snapshot if it was lost in between (librdkafka #2782)', async () => {
     member = await new MemberUnderTest().join();
-    const { snapshot } = member.membership;
+    const { snapshot } = member.membership.member;
     const [first = { topic: '', partition: -1 }, second = first] = orders(0, 1);
-    expect(member.membership.owns(first, snapshot)).toBe(true);
+    expect(member.membership.member.owns(first, snapshot)).toBe(true);
     member.cluster.once('JoinGroup', joinedAs('me', 2)).once('SyncGroup', synced(0));
     await member.rebalance();
-    expect(member.membership.owns(first, snapshot)).toBe(false);
-    expect(member.membership.owns(first, member.membership.snapshot)).toBe(true);
-    expect(member.membership.owns(second, member.membership.snapshot)).toBe(false);
+    expect(member.membership.member.owns(first, snapshot)).toBe(false);
+    expect(member.membership.member.owns(first, member.membership.member.snapshot)).toBe(true);
+    expect(member.membership.member.owns(second, member.membership.member.snapshot)).toBe(false);
   });
 });
 
@@ -100,7 +100,7 @@ describe('ClassicMembership.close', () => {
     member.listener.onRevoked = () => handlers.promise;
     const closing = member.membership.close();
     await member.runtime.advance(HEARTBEAT_MS * 2);
-    expect(member.membership.snapshot.generation).toBe(1);
+    expect(member.membership.member.snapshot.generation).toBe(1);
     expect(member.cluster.requests('Heartbeat')).toHaveLength(2);
     handlers.resolve();
     await Promise.all([closing, member.membership.close()]);

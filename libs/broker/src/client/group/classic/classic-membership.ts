@@ -13,12 +13,7 @@ import { joinChannel } from '../group-channels.js';
 import type { LeaderAssignment } from './leader-assignment.js';
 import { leaveGroup } from '../leave-group.js';
 import { MemberStatus } from '../member-status.js';
-import type {
-  Membership,
-  MembershipListener,
-  MemberSnapshot,
-  MembershipLoss,
-} from '../membership.js';
+import type { Membership, MembershipListener, MembershipLoss } from '../membership.js';
 import { PartitionHandover, type RevocationReason } from '../partition-handover.js';
 import { ClassicMemberState } from './classic-member-state.js';
 import type { MemberGeneration } from './member-generation.js';
@@ -66,9 +61,9 @@ const RESTART_AFTER_MS = 5_000;
  * One loop runs the membership. Every error ends in a retry or in the status `failed`.
  */
 export class ClassicMembership implements Membership {
+  readonly member: ClassicMemberState;
   readonly #options: ClassicMembershipOptions;
   readonly #status: MemberStatus;
-  readonly #member: ClassicMemberState;
   readonly #joiner: GroupJoiner;
   readonly #callbacks: AssignmentCallbacks;
   readonly #handover: PartitionHandover;
@@ -87,8 +82,9 @@ export class ClassicMembership implements Membership {
     const status = new MemberStatus(runtime, (each) => listener.onStatus(each), logger);
     this.#status = status;
     this.#callbacks = new AssignmentCallbacks({ ...options, runtime, status });
-    this.#member = new ClassicMemberState({ coordinator, settings: options, status });
-    const [member, callbacks] = [this.#member, this.#callbacks];
+    this.member = new ClassicMemberState({ coordinator, settings: options, status });
+    const { member } = this;
+    const callbacks = this.#callbacks;
     this.#handover = new PartitionHandover({ ...options, member, callbacks, runtime, status });
     this.#joiner = new GroupJoiner({
       cluster,
@@ -102,24 +98,8 @@ export class ClassicMembership implements Membership {
     });
   }
 
-  get snapshot(): MemberSnapshot {
-    return this.#member.snapshot;
-  }
-
-  get leaseUntil(): number {
-    return this.#member.leaseUntil;
-  }
-
   get assignment(): readonly TopicPartition[] {
-    return this.#member.partitions.partitions;
-  }
-
-  owns(partition: TopicPartition, since: MemberSnapshot): boolean {
-    return this.#member.owns(partition, since);
-  }
-
-  mayHaveNewGeneration(snapshot: MemberSnapshot): boolean {
-    return this.#member.mayHaveNewGeneration(snapshot);
+    return this.member.partitions.partitions;
   }
 
   whenSettled(): Promise<void> {
@@ -130,17 +110,13 @@ export class ClassicMembership implements Membership {
     if (!this.#closed) this.#running ??= this.#run();
   }
 
-  reportExpelled(snapshot: MemberSnapshot, code: number): void {
-    this.#member.reportExpelled(snapshot, code);
-  }
-
   /**
    * Requests a rebalance because topics or partitions have changed. Has no effect during a join.
    */
   rejoin(reason: string): void {
     const { groupId, logger } = this.#options;
     logger.info('Joining the group again.', { groupId, reason });
-    this.#member.generation?.end.resolve({ kind: 'ended', reason: 'rejoin' });
+    this.member.generation?.end.resolve({ kind: 'ended', reason: 'rejoin' });
   }
 
   close(): Promise<void> {
@@ -160,8 +136,8 @@ export class ClassicMembership implements Membership {
     // If the session closes during a cooperative rebalance, no SyncGroup follows, so the commits
     // that wait for it are released here.
     this.#settled.resolve();
-    if (this.#member.partitions.size > 0) await this.#revokeAll('closing');
-    this.#member.stopHeartbeat();
+    if (this.member.partitions.size > 0) await this.#revokeAll('closing');
+    this.member.stopHeartbeat();
     this.#settled.resolve();
   }
 
@@ -170,7 +146,7 @@ export class ClassicMembership implements Membership {
    */
   async #runGeneration(): Promise<boolean> {
     this.#status.joining();
-    if (this.#member.partitions.size === 0) this.#member.endGeneration();
+    if (this.member.partitions.size === 0) this.member.endGeneration();
     const outcome = await this.#join();
     if (outcome.kind === 'lost') return this.#lose(outcome);
     return !this.#isClosing && this.#applyAssignment(outcome.joined);
@@ -178,7 +154,7 @@ export class ClassicMembership implements Membership {
 
   /** Joins the group. Owned partitions can be lost during the join. */
   async #join(): Promise<GroupJoinOutcome> {
-    const member = this.#member;
+    const member = this.member;
     // Releases the commits that wait for SyncGroup, because the join was cancelled.
     this.#settled.resolve();
     this.#settled = new Deferred();
@@ -202,13 +178,13 @@ export class ClassicMembership implements Membership {
    */
   #claim(): MemberClaim {
     const previous = this.#previous;
-    const { size, partitions } = this.#member.partitions;
+    const { size, partitions } = this.member.partitions;
     const held = size === 0 || !previous ? null : { ...previous, partitions };
     return { previous, held };
   }
 
   #onJoining(): void {
-    if (this.#member.partitions.size === 0) this.#member.stopHeartbeat();
+    if (this.member.partitions.size === 0) this.member.stopHeartbeat();
   }
 
   /**
@@ -216,21 +192,21 @@ export class ClassicMembership implements Membership {
    * after SyncGroup.
    */
   #onJoinAccepted(accepted: AcceptedJoin): void {
-    if (this.#member.partitions.size === 0) return;
-    if (accepted.cooperative) this.#member.beginGeneration(accepted);
+    if (this.member.partitions.size === 0) return;
+    if (accepted.cooperative) this.member.beginGeneration(accepted);
     else this.#lossToEager = this.#handover.loseToEagerAssignor(accepted.protocol);
   }
 
   async #applyAssignment(joined: JoinedGroup): Promise<boolean> {
     const { groupId, logger } = this.#options;
-    const { partitions: owned } = this.#member;
+    const { partitions: owned } = this.member;
     const { generation, protocol, partitions, leaderAssignment } = joined;
     const count = partitions.length;
     logger.info('Joined the group.', { groupId, generation, protocol, partitions: count });
     const keepsPartitions = owned.size > 0;
     const current =
-      (keepsPartitions && this.#member.generation) || this.#member.beginGeneration(joined);
-    this.#member.renewLease(joined.sentAt);
+      (keepsPartitions && this.member.generation) || this.member.beginGeneration(joined);
+    this.member.renewLease(joined.sentAt);
     const { added, removed } = owned.compare(partitions);
     this.#previous = { partitions, generation };
     const watch = leaderAssignment && this.#watchTopics(leaderAssignment);
@@ -248,7 +224,7 @@ export class ClassicMembership implements Membership {
   }
 
   async #waitForGenerationEnd(current: MemberGeneration): Promise<boolean> {
-    const end = await this.#member.loss.raceWith(current.end.promise);
+    const end = await this.member.loss.raceWith(current.end.promise);
     current.isOver = true;
     if (end.kind === 'lost') return this.#lose(end);
     if (end.reason !== 'closing') {
@@ -270,7 +246,7 @@ export class ClassicMembership implements Membership {
     current.isOver = true;
     const end = await this.#handover.revoke(removed, 'rejoin');
     if (end?.kind === 'lost') return this.#lose(end);
-    const { partitions: owned } = this.#member;
+    const { partitions: owned } = this.member;
     owned.remove(removed);
     if (end?.kind === 'timed-out') await this.#handover.lose(removed, end.error);
     if (this.#isClosing) return false;
@@ -292,7 +268,7 @@ export class ClassicMembership implements Membership {
   }
 
   async #revokeAll(reason: RevocationReason): Promise<boolean> {
-    const { partitions: owned } = this.#member;
+    const { partitions: owned } = this.member;
     const end = await this.#handover.revoke(owned.partitions, reason);
     if (end?.kind === 'lost') return this.#lose(end);
     if (!end) {
@@ -314,7 +290,7 @@ export class ClassicMembership implements Membership {
 
   /** Loses all partitions, and releases the commits that wait for the next generation. */
   #loseAll(): readonly TopicPartition[] {
-    const partitions = this.#member.loseAll();
+    const partitions = this.member.loseAll();
     this.#settled.resolve();
     return partitions;
   }
@@ -362,9 +338,9 @@ export class ClassicMembership implements Membership {
     const { cluster, coordinator, sessionId, groupInstanceId, logger } = this.#options;
     const reason = new ConnectionError('The session is closed.');
     this.#stop.abort(reason);
-    this.#member.generation?.end.resolve({ kind: 'ended', reason: 'closing' });
+    this.member.generation?.end.resolve({ kind: 'ended', reason: 'closing' });
     await this.#running;
-    this.#member.stopHeartbeat();
+    this.member.stopHeartbeat();
     // A static member does not leave: the group keeps its partitions until its session expires,
     // because the member may restart.
     if (groupInstanceId === null) await leaveGroup(coordinator, this.#joiner.memberId, logger);

@@ -96,7 +96,7 @@ describe('ClassicMembership, sending heartbeats', () => {
       // generation.
       expect(member.runtime.pendingTimers).toBe(2);
       await member.runtime.advance(HEARTBEAT_MS * 2);
-      expect(member.membership.snapshot.generation).toBe(2);
+      expect(member.membership.member.snapshot.generation).toBe(2);
       expect(member.calls).toEqual(['assigned 0 1', 'revoked 0 1', 'assigned 0']);
     },
   );
@@ -127,7 +127,7 @@ describe('ClassicMembership, during a rebalance', () => {
     await member.runtime.advance(SESSION_MS * 2);
     expect(member.cluster.requests('Heartbeat').length).toBeGreaterThan(6);
     expect(member.joins).toHaveLength(2);
-    expect(member.membership.snapshot.generation).toBe(1);
+    expect(member.membership.member.snapshot.generation).toBe(1);
     nextGeneration();
     handlers.resolve();
     await member.runtime.settle();
@@ -143,7 +143,7 @@ describe('ClassicMembership, during a rebalance', () => {
     await member.runtime.advance(SESSION_MS);
     expect(member.cluster.requests('Heartbeat')).toHaveLength(before);
     expect(member.membership.assignment).toEqual([]);
-    expect(member.membership.snapshot).toMatchObject({ memberId: '', generation: -1 });
+    expect(member.membership.member.snapshot).toMatchObject({ memberId: '', generation: -1 });
   });
 
   it('loses the partitions and rejoins if onRevoked does not end within the rebalance timeout', async () => {

@@ -66,7 +66,7 @@ describe('ClassicMembership, during a cooperative rebalance', () => {
     expect(member.cluster.requests('Heartbeat').length).toBeGreaterThan(5);
     member.cluster.always('Heartbeat', ({ generation }) => code(generation === 1 ? 22 : 0));
     await member.runtime.advance(HEARTBEAT_MS);
-    expect(member.membership.snapshot).toMatchObject({ memberId: 'me', generation: 1 });
+    expect(member.membership.member.snapshot).toMatchObject({ memberId: 'me', generation: 1 });
     member.cluster.once('SyncGroup', synced(0, 1));
     answer.resolve(joinedInGeneration(2));
     await member.runtime.settle();
@@ -83,7 +83,7 @@ describe('ClassicMembership, during a cooperative rebalance', () => {
     answer.resolve(joinedInGeneration(2));
     await member.runtime.settle();
     expect(member.calls).toEqual(['assigned 0 1', 'revoked 0']);
-    expect(member.membership.owns(first, member.membership.snapshot)).toBe(true);
+    expect(member.membership.member.owns(first, member.membership.member.snapshot)).toBe(true);
     expect(member.joins).toHaveLength(2);
     member.cluster.once('JoinGroup', joinedInGeneration(3)).once('SyncGroup', synced(1));
     handlers.resolve();
@@ -163,22 +163,24 @@ describe('ClassicMembership, with partitions of a cooperative member', () => {
 
   it('lets a commit succeed in the next generation if the partition was owned without interruption', async () => {
     member = await cooperative();
-    const { snapshot } = member.membership;
+    const { snapshot } = member.membership.member;
     const answer = await rejoining(member);
-    expect(member.membership.mayHaveNewGeneration(snapshot)).toBe(true);
+    expect(member.membership.member.mayHaveNewGeneration(snapshot)).toBe(true);
     member.cluster
       .once('SyncGroup', synced(1))
       .once('JoinGroup', joinedInGeneration(3))
       .once('SyncGroup', synced(0, 1));
     answer.resolve(joinedInGeneration(2));
     await member.runtime.settle();
-    expect(member.membership.snapshot.generation).toBe(3);
-    expect(member.membership.mayHaveNewGeneration(snapshot)).toBe(true);
-    expect(member.membership.mayHaveNewGeneration(member.membership.snapshot)).toBe(false);
-    expect(member.membership.owns(second, snapshot)).toBe(true);
+    expect(member.membership.member.snapshot.generation).toBe(3);
+    expect(member.membership.member.mayHaveNewGeneration(snapshot)).toBe(true);
+    expect(member.membership.member.mayHaveNewGeneration(member.membership.member.snapshot)).toBe(
+      false,
+    );
+    expect(member.membership.member.owns(second, snapshot)).toBe(true);
     // The partition was revoked and assigned again, so an offset that was read before must not be
     // committed (librdkafka #2782).
-    expect(member.membership.owns(first, snapshot)).toBe(false);
+    expect(member.membership.member.owns(first, snapshot)).toBe(false);
   });
 
   it('makes a commit wait for SyncGroup only after the response to JoinGroup', async () => {
@@ -190,7 +192,7 @@ describe('ClassicMembership, with partitions of a cooperative member', () => {
     member.cluster.once('SyncGroup', () => share.promise);
     answer.resolve(joinedInGeneration(2));
     await member.runtime.settle();
-    expect([settled, member.membership.snapshot.generation]).toEqual([false, 2]);
+    expect([settled, member.membership.member.snapshot.generation]).toEqual([false, 2]);
     share.resolve(synced(0, 1));
     await member.runtime.settle();
     expect(settled).toBe(true);
@@ -202,7 +204,7 @@ describe('ClassicMembership, with partitions of a cooperative member', () => {
     let settled = false;
     void member.membership.whenSettled().then(() => (settled = true));
     member.cluster.once('JoinGroup', () => new Deferred().promise);
-    member.membership.reportExpelled(member.membership.snapshot, 25);
+    member.membership.member.reportExpelled(member.membership.member.snapshot, 25);
     await member.runtime.settle();
     expect(member.calls.at(-1)).toBe('lost 0 1');
     expect(settled).toBe(true);
@@ -255,7 +257,10 @@ describe('ClassicMembership, with partitions of a cooperative member', () => {
 
   it.each([
     ['a heartbeat', () => member.cluster.once('Heartbeat', code(25))],
-    ['a commit', () => member.membership.reportExpelled(member.membership.snapshot, 25)],
+    [
+      'a commit',
+      () => member.membership.member.reportExpelled(member.membership.member.snapshot, 25),
+    ],
   ])('loses the partitions if %s returns code 25 while the join is pending', async (_, receive) => {
     member = await cooperative();
     await rejoining(member);
@@ -341,8 +346,10 @@ describe('ClassicMembership.close, during a cooperative rebalance', () => {
     const closing = member.membership.close();
     await member.runtime.advance(HEARTBEAT_MS);
     expect(member.calls).toEqual(['assigned 0 1', 'revoked 0 1']);
-    expect(member.membership.owns(first, member.membership.snapshot)).toBe(true);
-    expect(member.membership.mayHaveNewGeneration(member.membership.snapshot)).toBe(false);
+    expect(member.membership.member.owns(first, member.membership.member.snapshot)).toBe(true);
+    expect(member.membership.member.mayHaveNewGeneration(member.membership.member.snapshot)).toBe(
+      false,
+    );
     member.cluster.once('LeaveGroup', code(0));
     handlers.resolve();
     await closing;

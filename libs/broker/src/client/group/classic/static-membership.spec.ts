@@ -27,7 +27,7 @@ describe('ClassicMembership, as a static member', () => {
     const asked = member.cluster.sent.filter(({ api }) => api !== 'GroupCoordinator');
     expect(asked.map(({ api }) => api)).toEqual(['JoinGroup', 'SyncGroup', 'Heartbeat']);
     expect(new Set(asked.map(({ instanceId }) => instanceId))).toEqual(new Set(['pod-1']));
-    expect(member.membership.snapshot.groupInstanceId).toBe('pod-1');
+    expect(member.membership.member.snapshot.groupInstanceId).toBe('pod-1');
   });
 
   it('calls onRevoked at its close, but does not leave the group', async () => {
@@ -39,7 +39,10 @@ describe('ClassicMembership, as a static member', () => {
 
   it.each([
     ['a heartbeat', () => member.cluster.once('Heartbeat', code(82))],
-    ['a commit', () => member.membership.reportExpelled(member.membership.snapshot, 82)],
+    [
+      'a commit',
+      () => member.membership.member.reportExpelled(member.membership.member.snapshot, 82),
+    ],
     [
       'a join',
       () => {

@@ -23,21 +23,14 @@ const SEVERITY: readonly CommitFailure['kind'][] = ['fenced', 'metadata-too-larg
 
 /** A call of `commit`, which ends when the result of each of its partitions is known. */
 export class CommitCall {
-  readonly #waiting: Map<string, TopicPartition>;
+  isSettled = false;
+  readonly #waiting = new Map<string, TopicPartition>();
   readonly #failed: { readonly partition: TopicPartition; readonly failure: CommitFailure }[] = [];
-  readonly #done = new Deferred();
-  #isSettled = false;
+  readonly #result = new Deferred();
+  readonly done = this.#result.promise;
 
   constructor(partitions: readonly TopicPartition[]) {
-    this.#waiting = new Map(partitions.map((partition) => [partitionKey(partition), partition]));
-  }
-
-  get done(): Promise<void> {
-    return this.#done.promise;
-  }
-
-  get isSettled(): boolean {
-    return this.#isSettled;
+    for (const partition of partitions) this.#waiting.set(partitionKey(partition), partition);
   }
 
   markStored(partition: TopicPartition): void {
@@ -57,9 +50,9 @@ export class CommitCall {
 
   #settleWhenComplete(): void {
     if (this.#waiting.size > 0) return;
-    this.#isSettled = true;
-    if (this.#failed.length === 0) this.#done.resolve();
-    else this.#done.reject(this.#error());
+    this.isSettled = true;
+    if (this.#failed.length === 0) this.#result.resolve();
+    else this.#result.reject(this.#error());
   }
 
   #error(): CommitError {
@@ -77,7 +70,7 @@ function errorOf(failure: CommitFailure, partitions: readonly TopicPartition[]):
     case 'fenced':
       return new FencedError(
         partitions,
-        `Not committed: ${names}. It is no longer assigned to this member: its current owner decides its offset.`,
+        `Not committed: ${names}. It is not assigned to this session (any more): its current owner decides its offset.`,
         options,
       );
     case 'metadata-too-large':

@@ -36,14 +36,17 @@ export class CommitterTest {
   settled = Promise.resolve();
   readonly committer = new OffsetCommitter({
     coordinator: this.coordinator,
-    isOwned: ({ partition }) => !this.notOwned.has(partition),
+    ownedPartitions: { get: ({ partition }) => !this.notOwned.has(partition) || undefined },
     membership: () => ({
-      snapshot: this.snapshot,
-      owns: (_, since) => this.owns(since),
-      mayHaveNewGeneration: () => this.hasNewGeneration,
+      member: {
+        snapshot: this.snapshot,
+        leaseUntil: Infinity,
+        owns: (_, since) => this.owns(since),
+        mayHaveNewGeneration: () => this.hasNewGeneration,
+        reportExpelled: ({ memberId, generation }, code) =>
+          void this.expelled.push(`${memberId} ${generation} ${code}`),
+      },
       whenSettled: () => this.settled,
-      reportExpelled: ({ memberId, generation }, code) =>
-        void this.expelled.push(`${memberId} ${generation} ${code}`),
     }),
   });
 

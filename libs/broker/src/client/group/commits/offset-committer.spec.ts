@@ -188,12 +188,37 @@ describe('OffsetCommitter', () => {
     },
   );
 
-  it('rejects partitions as fenced that are no longer owned when the request is sent, and stores the others', async () => {
+  it('rejects partitions as fenced that are not owned when commit is called, and stores the others', async () => {
     test.cluster.once('OffsetCommit', answering());
     test.notOwned.add(0);
-    const error = await test.commit(at(0, 1), at(1, 1));
-    expect(error).toMatchObject({ code: 'FENCED', partitions: [{ partition: 0 }] });
+    const result = test.commit(at(0, 1), at(1, 1));
+    test.notOwned.delete(0);
+    expect(await result).toMatchObject({ code: 'FENCED', partitions: [{ partition: 0 }] });
     expect(test.requests).toEqual(['1:1']);
+  });
+
+  it('rejects partitions as fenced that are no longer owned when the request is sent, and stores the others', async () => {
+    test.cluster.once('OffsetCommit', answering());
+    const result = test.commit(at(0, 1), at(1, 1));
+    test.notOwned.add(0);
+    expect(await result).toMatchObject({ code: 'FENCED', partitions: [{ partition: 0 }] });
+    expect(test.requests).toEqual(['1:1']);
+  });
+
+  it('lists every partition whose offset was not stored if one is not owned and another is refused', async () => {
+    test.cluster.once('OffsetCommit', answering({ 1: 12 }));
+    test.notOwned.add(2);
+    const error = await test.commit(at(0, 1), at(1, 1), at(2, 1));
+    expect(error).toMatchObject({
+      code: 'FENCED',
+      partitions: [{ partition: 2 }, { partition: 1 }],
+    });
+  });
+
+  it('sends no request if no partition is owned', async () => {
+    test.notOwned.add(0);
+    expect(await test.commit(at(0, 1))).toMatchObject({ code: 'FENCED' });
+    expect(test.requests).toEqual([]);
   });
 
   it('rejects waiting commits as fenced when the membership ends, and stores commits of the next one', async () => {

@@ -14,7 +14,6 @@ import {
   reactionTo,
   type FetchedOffset,
   type Metadata,
-  type PartitionCode,
   type Reaction,
 } from '../../../wire/index.js';
 import { CommitCall, type CommitFailure } from './commit-call.js';
@@ -25,11 +24,9 @@ import { retryUrgencyAfter } from '../retry-urgency.js';
 
 export interface OffsetCommitterOptions {
   readonly coordinator: GroupCoordinator;
-  readonly membership: () => Pick<
-    Membership,
-    'snapshot' | 'owns' | 'mayHaveNewGeneration' | 'whenSettled' | 'reportExpelled'
-  >;
-  readonly isOwned: (partition: TopicPartition) => boolean;
+  readonly membership: () => Pick<Membership, 'member' | 'whenSettled'>;
+  /** The partitions of the session. `get` returns undefined for all others. */
+  readonly ownedPartitions: { get(partition: TopicPartition): unknown };
   /** The time for which a commit is retried if the partition stays owned. Default 30 s. */
   readonly commitTimeoutMs?: number;
 }
@@ -42,6 +39,12 @@ interface PendingCommit {
   readonly commit: OffsetCommit;
   readonly since: MemberSnapshot;
   readonly calls: readonly CommitCall[];
+}
+
+/** A commit that is sent again, with the reaction to the code that the broker has answered. */
+interface QueuedCommit {
+  readonly pending: PendingCommit;
+  readonly reaction: 'retry' | 'refresh-metadata' | 'find-coordinator' | 'after-sync';
 }
 
 const COMMIT_TIMEOUT_MS = 30_000;
@@ -66,6 +69,7 @@ export class OffsetCommitter {
   readonly #committedOffsets: CommittedOffsets;
   readonly #waiting = new Map<string, PendingCommit>();
   readonly #backoff: Backoff;
+  readonly #timeoutMs: number;
   #sending = false;
 
   constructor(options: OffsetCommitterOptions) {
@@ -73,22 +77,30 @@ export class OffsetCommitter {
     this.#coordinator = options.coordinator;
     this.#committedOffsets = new CommittedOffsets(
       options.coordinator,
-      () => options.membership().snapshot,
+      () => options.membership().member.snapshot,
     );
     this.#backoff = new Backoff(options.coordinator.runtime, RETRY);
+    this.#timeoutMs = options.commitTimeoutMs ?? COMMIT_TIMEOUT_MS;
   }
 
-  /** Resolves once these or newer offsets are stored. Rejects with a CommitError. */
+  /**
+   * Resolves once these or newer offsets are stored. Rejects with a CommitError that lists every
+   * partition whose offset was not stored. The offsets of owned partitions are committed even if
+   * other partitions are refused: a broker stores whatever a current member commits, even for
+   * partitions of another member, so the client has to check the ownership.
+   */
   async commit(offsets: readonly OffsetCommit[]): Promise<void> {
     if (offsets.length === 0) return;
     const call = new CommitCall(offsets);
-    const since = this.#options.membership().snapshot;
-    for (const commit of offsets) this.#add({ commit, since, calls: [call] });
+    const since = this.#options.membership().member.snapshot;
+    for (const commit of offsets)
+      if (this.#options.ownedPartitions.get(commit)) this.#add({ commit, since, calls: [call] });
+      else call.markFailed(commit, { kind: 'fenced' });
     const timer = this.#coordinator.runtime.setTimer(
       () => call.failRemaining(this.#timeoutFailure()),
       this.#timeoutMs,
     );
-    this.#startSending();
+    if (!this.#sending) void this.#sendAll();
     try {
       await call.done;
     } finally {
@@ -106,17 +118,15 @@ export class OffsetCommitter {
     return this.#committedOffsets.fetch(partitions, options);
   }
 
-  get #timeoutMs(): number {
-    return this.#options.commitTimeoutMs ?? COMMIT_TIMEOUT_MS;
-  }
-
   /** Queues the newer of two offsets. The callers of the older one then wait for the newer one. */
   #add(newer: PendingCommit): void {
     const key = partitionKey(newer.commit);
     const older = this.#waiting.get(key);
     if (older && !this.#isStillOwned(older, newer)) fail(older, { kind: 'fenced' });
     // A call that has timed out no longer waits for a result.
-    const calls = [...(older?.calls ?? []), ...newer.calls].filter(({ isSettled }) => !isSettled);
+    const calls = older
+      ? [...older.calls, ...newer.calls].filter(({ isSettled }) => !isSettled)
+      : newer.calls;
     this.#waiting.set(key, { ...newer, calls });
   }
 
@@ -124,7 +134,9 @@ export class OffsetCommitter {
    * Returns whether the member owned the partition without interruption between the two commits.
    */
   #isStillOwned({ commit, since }: PendingCommit, newer: PendingCommit): boolean {
-    return isSameGeneration(since, newer.since) || this.#options.membership().owns(commit, since);
+    return (
+      isSameGeneration(since, newer.since) || this.#options.membership().member.owns(commit, since)
+    );
   }
 
   /**
@@ -139,13 +151,8 @@ export class OffsetCommitter {
     if (newer) this.#add(newer);
   }
 
-  #startSending(): void {
-    if (this.#sending) return;
-    this.#sending = true;
-    void this.#sendAll();
-  }
-
   async #sendAll(): Promise<void> {
+    this.#sending = true;
     // Commits of the same turn are sent in one request.
     await Promise.resolve();
     while (this.#waiting.size > 0) {
@@ -155,51 +162,67 @@ export class OffsetCommitter {
     this.#sending = false;
   }
 
-  #takeBatch(): PendingCommit[] {
-    const all = [...this.#waiting.values()].filter(({ calls }) =>
-      calls.some((call) => !call.isSettled),
-    );
+  /**
+   * Takes the commits that somebody still waits for: a call that has timed out no longer does.
+   * Partitions that the member has lost since their commit was queued are refused.
+   */
+  #takeBatch(): readonly PendingCommit[] {
+    const { ownedPartitions, membership } = this.#options;
+    const batch: PendingCommit[] = [];
+    for (const pending of this.#waiting.values()) {
+      const { commit, since, calls } = pending;
+      if (calls.every(({ isSettled }) => isSettled)) continue;
+      const isOurs = ownedPartitions.get(commit) && membership().member.owns(commit, since);
+      if (isOurs) batch.push(pending);
+      else fail(pending, { kind: 'fenced' });
+    }
     this.#waiting.clear();
-    return all.filter((pending) => {
-      const { commit, since } = pending;
-      const isOurs =
-        this.#options.isOwned(commit) && this.#options.membership().owns(commit, since);
-      if (!isOurs) fail(pending, { kind: 'fenced' });
-      return isOurs;
-    });
+    return batch;
   }
 
   /** Resolves when each partition of the batch has a result or is queued again. Never rejects. */
   async #send(batch: readonly PendingCommit[]): Promise<void> {
-    const membership = this.#options.membership();
-    const { snapshot } = membership;
+    const { snapshot } = this.#options.membership().member;
     try {
       const request = offsetCommitRequest(
         snapshot,
         batch.map(({ commit }) => commit),
       );
       const { node, answer } = await this.#coordinator.request(this.#coordinator.channel, request);
-      const codes = new Map(answer.map((each: PartitionCode) => [partitionKey(each), each.code]));
-      const reactions = batch.map((pending) =>
-        this.#settle(pending, codes.get(partitionKey(pending.commit)), snapshot),
-      );
-      if (reactions.includes('find-coordinator')) this.#coordinator.forget(node);
-      if (reactions.includes('after-sync')) await membership.whenSettled();
-      const unknown = batch.filter((_, index) => reactions[index] === 'refresh-metadata');
-      const deleted = unknown.length > 0 ? await this.#failDeletedPartitions(unknown) : 0;
-      if (reactions.filter((reaction) => reaction !== 'settled').length > deleted)
-        await this.#pause();
+      const codes = new Map<string, number>();
+      for (const each of answer) codes.set(partitionKey(each), each.code);
+      const queued: QueuedCommit[] = [];
+      for (const pending of batch) {
+        const code = codes.get(partitionKey(pending.commit));
+        const reaction = this.#settle(pending, code, snapshot);
+        if (reaction !== 'settled') queued.push({ pending, reaction });
+      }
+      if (queued.length > 0) await this.#waitBeforeRetry(queued, node);
       else this.#backoff.reset();
     } catch (error) {
       await this.#onRequestFailed(batch, error as Error);
     }
   }
 
+  /** Does what the broker's codes ask for, and waits. Failed commits of deleted topics end there. */
+  async #waitBeforeRetry(queued: readonly QueuedCommit[], node: number): Promise<void> {
+    const reactions = queued.map(({ reaction }) => reaction);
+    if (reactions.includes('find-coordinator')) this.#coordinator.forget(node);
+    if (reactions.includes('after-sync')) await this.#options.membership().whenSettled();
+    const unknown = queued.filter(({ reaction }) => reaction === 'refresh-metadata');
+    const deleted =
+      unknown.length > 0
+        ? await this.#failDeletedPartitions(unknown.map(({ pending }) => pending))
+        : 0;
+    if (queued.length > deleted) await this.#pause();
+    else this.#backoff.reset();
+  }
+
   #settle(
     pending: PendingCommit,
     code: number | undefined,
     snapshot: MemberSnapshot,
-  ): 'settled' | 'retry' | 'refresh-metadata' | 'find-coordinator' | 'after-sync' {
+  ): 'settled' | QueuedCommit['reaction'] {
     const reaction = this.#reactionTo(code, snapshot);
     switch (reaction) {
       case 'done':
@@ -214,7 +237,7 @@ export class OffsetCommitter {
       default:
         fail(pending, this.#failureOf(code as number));
         if (reaction === 'fenced')
-          this.#options.membership().reportExpelled(snapshot, code as number);
+          this.#options.membership().member.reportExpelled(snapshot, code as number);
         return 'settled';
     }
   }
@@ -256,7 +279,10 @@ export class OffsetCommitter {
     if (code === undefined) return 'retry';
     // The generation of the commit has ended, but the member may still own the partitions in the
     // next generation.
-    if (code === ILLEGAL_GENERATION && this.#options.membership().mayHaveNewGeneration(snapshot))
+    if (
+      code === ILLEGAL_GENERATION &&
+      this.#options.membership().member.mayHaveNewGeneration(snapshot)
+    )
       return 'after-sync';
     return reactionTo('commit', code);
   }

@@ -17,6 +17,7 @@ import type { AssignmentCallbacks } from '../assignment-callbacks.js';
 import { SessionDeadline } from './session-deadline.js';
 import type { MemberStatus } from '../member-status.js';
 import {
+  type GroupMember,
   type MemberSnapshot,
   type MembershipLoss,
   isSameGeneration,
@@ -43,8 +44,9 @@ export interface ConsumerGroupMemberOptions {
  * A membership of the consumer protocol (KIP-848) under one member id, from the first heartbeat
  * until all partitions are lost or revoked.
  */
-export class ConsumerGroupMember {
+export class ConsumerGroupMember implements GroupMember {
   readonly memberId: string;
+  snapshot: MemberSnapshot;
   readonly #partitions = new MemberPartitions();
   readonly #options: ConsumerGroupMemberOptions;
   readonly #heartbeat: ConsumerHeartbeat;
@@ -57,7 +59,6 @@ export class ConsumerGroupMember {
    * them.
    */
   readonly #revoking = new Map<string, Promise<void>>();
-  #snapshot: MemberSnapshot;
   /** The number of `onAssigned` calls that are running. */
   #assigning = 0;
   #topicsAreMissing = false;
@@ -72,7 +73,7 @@ export class ConsumerGroupMember {
     const { groupId, topics, rebalanceTimeoutMs } = settings;
     const { runtime } = cluster;
     this.memberId = runtime.uuid();
-    this.#snapshot = notAMember(groupId, 'consumer');
+    this.snapshot = notAMember(groupId, 'consumer');
     this.#topics = new AssignedTopics(cluster.metadata, topics);
     this.#sessionDeadline = new SessionDeadline(cluster, groupId, (sessionMs) =>
       this.#onSessionExpired(sessionMs),
@@ -90,10 +91,6 @@ export class ConsumerGroupMember {
     const member = { loss, stableAt: undefined, loseAll: () => this.#partitions.clear() };
     const common = { runtime, status, logger, callbacks };
     this.#handover = new PartitionHandover({ ...common, member, groupId, rebalanceTimeoutMs });
-  }
-
-  get snapshot(): MemberSnapshot {
-    return this.#snapshot;
   }
 
   /** Session timeout of the broker. */
@@ -115,12 +112,20 @@ export class ConsumerGroupMember {
 
   owns(partition: TopicPartition, { memberId, generation }: MemberSnapshot): boolean {
     return (
-      this.#snapshot.memberId === memberId && this.#partitions.ownedSince(partition, generation)
+      this.snapshot.memberId === memberId && this.#partitions.ownedSince(partition, generation)
     );
   }
 
+  /**
+   * Returns false. The broker reports an old epoch with its own error code, after which the commit
+   * is retried with the new epoch.
+   */
+  mayHaveNewGeneration(): boolean {
+    return false;
+  }
+
   reportExpelled(snapshot: MemberSnapshot, code: number): void {
-    if (!isSameGeneration(this.#snapshot, snapshot)) return;
+    if (!isSameGeneration(this.snapshot, snapshot)) return;
     const error = groupError(code, 'a commit was not accepted', this.#options.settings);
     const isFinal = reactionTo('consumerHeartbeat', code) === 'refuse';
     this.#loss.fire({ kind: 'lost', next: isFinal ? 'fail' : 'rejoin-as-new', error });
@@ -160,8 +165,8 @@ export class ConsumerGroupMember {
     const { memberId } = this;
     const isFirst = !this.#hasJoined;
     this.#hasJoined = true;
-    if (epoch !== this.#snapshot.generation)
-      this.#snapshot = {
+    if (epoch !== this.snapshot.generation)
+      this.snapshot = {
         groupId,
         memberId,
         generation: epoch,
@@ -189,14 +194,14 @@ export class ConsumerGroupMember {
     // its name is known.
     const toRevoke =
       unknown.length > 0 ? [] : removed.filter((each) => !this.#revoking.has(partitionKey(each)));
-    this.#partitions.add(added, this.#snapshot.generation);
+    this.#partitions.add(added, this.snapshot.generation);
     if (toRevoke.length > 0) this.#startRevocation(toRevoke);
     if (added.length > 0 || isFirst) void this.#assign(added);
   }
 
   async #assign(added: readonly TopicPartition[]): Promise<void> {
     const { groupId } = this.#options.settings;
-    const { generation } = this.#snapshot;
+    const { generation } = this.snapshot;
     const { logger, callbacks } = this.#options;
     logger.info('The group assigned partitions.', {
       groupId,
@@ -245,7 +250,7 @@ export class ConsumerGroupMember {
 
   async #lose({ error }: MembershipLoss): Promise<void> {
     const { callbacks, logger, settings } = this.#options;
-    this.#snapshot = notAMember(settings.groupId, 'consumer');
+    this.snapshot = notAMember(settings.groupId, 'consumer');
     const partitions = this.#partitions.clear();
     if (this.#hasJoined)
       logger.warn('The membership was lost.', { groupId: settings.groupId, error });
@@ -263,7 +268,7 @@ export class ConsumerGroupMember {
   #reportStable(): void {
     const isSettled = this.#assigning === 0 && this.#revoking.size === 0;
     if (isSettled && this.#hasJoined && !this.#isEnding && !this.#topicsAreMissing)
-      this.#options.status.stable(this.#snapshot.generation);
+      this.#options.status.stable(this.snapshot.generation);
   }
 
   /**

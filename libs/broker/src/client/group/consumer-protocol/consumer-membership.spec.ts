@@ -25,7 +25,7 @@ describe('ConsumerMembership', () => {
     expect([join?.generation, join?.owned]).toEqual([0, []]);
     expect(member.calls).toEqual(['assigned 0 1']);
     expect(member.states).toEqual(['joining', 'stable']);
-    expect(member.membership.snapshot).toMatchObject({
+    expect(member.membership.member.snapshot).toMatchObject({
       memberId: join?.memberId,
       generation: 1,
       protocol: 'consumer',
@@ -63,22 +63,27 @@ describe('ConsumerMembership', () => {
     gate.resolve();
     await member.runtime.settle();
     expect([member.heartbeats.length - count, member.lastHeartbeat]).toEqual([1, '1: 0']);
-    expect([member.membership.snapshot.generation, member.states.at(-1)]).toEqual([2, 'stable']);
+    expect([member.membership.member.snapshot.generation, member.states.at(-1)]).toEqual([
+      2,
+      'stable',
+    ]);
     expect(member.calls).toEqual(['assigned 0 1', 'revoked 1']);
   });
 
   it('keeps the remaining partitions in the next epoch', async () => {
     await member.start();
-    const since = member.membership.snapshot;
+    const since = member.membership.member.snapshot;
     member.answer(heartbeatAnswer(5, [0, 2]));
     await member.runtime.advance(INTERVAL_MS);
     const { membership } = member;
-    expect(orders(0, 1, 2).map((each) => membership.owns(each, since))).toEqual([
+    expect(orders(0, 1, 2).map((each) => membership.member.owns(each, since))).toEqual([
       true,
       false,
       false,
     ]);
-    expect(orders(2).map((each) => membership.owns(each, membership.snapshot))).toEqual([true]);
+    expect(
+      orders(2).map((each) => membership.member.owns(each, membership.member.snapshot)),
+    ).toEqual([true]);
   });
 
   it('keeps its partitions if the response contains no assignment', async () => {
@@ -86,7 +91,10 @@ describe('ConsumerMembership', () => {
     member.answer({ ...heartbeatAnswer(2, []), assignment: null });
     await member.runtime.advance(INTERVAL_MS * 2);
     expect(member.calls).toEqual(['assigned 0 1']);
-    expect([member.membership.snapshot.generation, member.states.at(-1)]).toEqual([2, 'stable']);
+    expect([member.membership.member.snapshot.generation, member.states.at(-1)]).toEqual([
+      2,
+      'stable',
+    ]);
   });
 
   it('becomes stable even if the first response contains no assignment', async () => {
@@ -125,24 +133,24 @@ describe('ConsumerMembership', () => {
     ['of a group that was deleted', 69],
   ])('loses all partitions and joins as a new member if it is %s', async (_, errorCode) => {
     await member.start();
-    const { memberId } = member.membership.snapshot;
+    const { memberId } = member.membership.member.snapshot;
     member.once(refusedHeartbeat(errorCode));
     await member.runtime.advance(INTERVAL_MS + 200);
     expect(member.calls).toEqual(['assigned 0 1', 'lost 0 1', 'assigned 0 1']);
-    expect(member.membership.snapshot.memberId).not.toBe(memberId);
+    expect(member.membership.member.snapshot.memberId).not.toBe(memberId);
     const leaves = member.heartbeats.filter(({ generation }) => generation === -1);
     expect(leaves.map((each) => each.memberId)).toEqual(errorCode === 110 ? [memberId] : []);
   });
 
   it('loses all partitions if a commit of the current epoch reports an expulsion', async () => {
     await member.start();
-    const old = member.membership.snapshot;
+    const old = member.membership.member.snapshot;
     member.answer(heartbeatAnswer(2, [0, 1]));
     await member.runtime.advance(INTERVAL_MS);
-    member.membership.reportExpelled(old, 25);
+    member.membership.member.reportExpelled(old, 25);
     await member.runtime.settle();
     expect(member.calls).toEqual(['assigned 0 1']);
-    member.membership.reportExpelled(member.membership.snapshot, 25);
+    member.membership.member.reportExpelled(member.membership.member.snapshot, 25);
     await member.runtime.settle();
     expect(member.calls.slice(1)).toEqual(['lost 0 1', 'assigned 0 1']);
   });
@@ -206,7 +214,7 @@ describe('ConsumerMembership', () => {
 
   it('calls onRevoked and leaves the group at its close', async () => {
     await member.start();
-    const { memberId } = member.membership.snapshot;
+    const { memberId } = member.membership.member.snapshot;
     await member.membership.close();
     expect(member.calls).toEqual(['assigned 0 1', 'revoked 0 1']);
     expect(member.heartbeats.at(-1)).toMatchObject({ memberId, generation: -1 });
@@ -245,7 +253,7 @@ describe('ConsumerMembership, after it was lost', () => {
   async function lose(options: Partial<ConsumerMembershipOptions> = {}): Promise<void> {
     member = new ConsumerMemberUnderTest(options);
     await member.start();
-    oldId = member.membership.snapshot.memberId;
+    oldId = member.membership.member.snapshot.memberId;
     member.answer(new ConnectionError('unplugged'));
     await member.runtime.advance(BROKER_SESSION_MS);
     expect(member.calls).toEqual(['assigned 0 1', 'lost 0 1']);
@@ -268,7 +276,7 @@ describe('ConsumerMembership, after it was lost', () => {
       const names = new Set(leaves().map((each) => `${each.memberId} ${each.generation}`));
       expect([...names]).toEqual([`${oldId} ${leaveEpoch}`]);
       expect(member.calls.at(-1)).toBe('assigned 0 1');
-      expect(member.membership.snapshot.memberId).not.toBe(oldId);
+      expect(member.membership.member.snapshot.memberId).not.toBe(oldId);
       await member.close();
     },
   );
@@ -340,7 +348,7 @@ describe('ConsumerMembership, whose assignment changes during its close', () => 
     await member.runtime.advance(INTERVAL_MS);
     expect(member.calls).toEqual(['assigned 0 1', 'revoked 0 1']);
     // Commits during the revocation use the current epoch.
-    expect(member.membership.snapshot.generation).toBe(2);
+    expect(member.membership.member.snapshot.generation).toBe(2);
     gate.resolve();
     await closing;
     expect(member.calls).toHaveLength(2);

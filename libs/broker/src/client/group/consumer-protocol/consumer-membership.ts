@@ -9,11 +9,11 @@ import { AssignmentCallbacks } from '../assignment-callbacks.js';
 import { leaveConsumerGroup, leaveConsumerGroupForCertain } from '../leave-group.js';
 import { MemberStatus } from '../member-status.js';
 import {
+  type GroupMember,
   type Membership,
   type MembershipListener,
-  type MemberSnapshot,
   type MembershipLoss,
-  notAMember,
+  noConsumerMember,
 } from '../membership.js';
 import { checkTopicsExist } from '../topics/check-topics-exist.js';
 import { JoinBackoff } from '../join-backoff.js';
@@ -55,6 +55,7 @@ export class ConsumerMembership implements Membership {
   readonly #stop = new AbortController();
   #joinBackoff: JoinBackoff;
   #member: ConsumerGroupMember | undefined;
+  readonly #noMember: GroupMember;
   /** The last member that the group may still know. It keeps its partitions until it has left. */
   #toLeave: ConsumerGroupMember | undefined;
   #running: Promise<void> | undefined;
@@ -67,38 +68,19 @@ export class ConsumerMembership implements Membership {
     this.#status = new MemberStatus(runtime, (each) => listener.onStatus(each), logger);
     this.#callbacks = new AssignmentCallbacks({ ...options, runtime, status: this.#status });
     this.#joinBackoff = new JoinBackoff(runtime);
+    this.#noMember = noConsumerMember(options.groupId);
   }
 
-  get snapshot(): MemberSnapshot {
-    return this.#member?.snapshot ?? notAMember(this.#options.groupId, 'consumer');
-  }
-
-  get leaseUntil(): number {
-    return this.#member?.leaseUntil ?? -Infinity;
+  get member(): GroupMember {
+    return this.#member ?? this.#noMember;
   }
 
   get assignment(): readonly TopicPartition[] {
     return this.#member?.partitions ?? [];
   }
 
-  owns(partition: TopicPartition, since: MemberSnapshot): boolean {
-    return this.#member?.owns(partition, since) ?? false;
-  }
-
-  /**
-   * Returns false. The broker reports an old epoch with its own error code, after which the commit
-   * is retried with the new epoch.
-   */
-  mayHaveNewGeneration(): boolean {
-    return false;
-  }
-
   whenSettled(): Promise<void> {
     return Promise.resolve();
-  }
-
-  reportExpelled(snapshot: MemberSnapshot, code: number): void {
-    this.#member?.reportExpelled(snapshot, code);
   }
 
   start(): void {
