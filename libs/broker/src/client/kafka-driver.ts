@@ -1,3 +1,4 @@
+import { errorReasonOf } from '../port/error-text.js';
 import { silentLogger } from '../port/silent-logger.js';
 import type { AdminSession } from '../port/admin.js';
 import type { ConsumerOptions, ConsumerSession } from '../port/consumer.js';
@@ -107,7 +108,7 @@ export class KafkaDriver implements BrokerDriver {
     for (const result of closed)
       if (result.status === 'rejected')
         this.#logger.warn('A session did not close cleanly', {
-          error: (result.reason as Error).message,
+          error: errorReasonOf(result.reason),
         });
   }
 

@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
 import { ConnectionError } from './errors.js';
-import { errorNameOf, errorReasonOf } from './error-text.js';
+import { errorFramesOf, errorNameOf, errorReasonOf } from './error-text.js';
 
 const SECRET = 'hunter2 of jane@example.org';
 const named = (name: unknown): Error => Object.assign(new Error(SECRET), { name });
@@ -97,6 +97,22 @@ describe('errorReasonOf()', () => {
   ])('says %s', (_, thrown, expected) => {
     expect(errorReasonOf(thrown)).toBe(expected);
   });
+});
+
+describe('errorFramesOf()', () => {
+  it('returns where an error was thrown, without its message', () => {
+    const error = new TypeError(`got\n    at ${SECRET}`);
+    const frames = errorFramesOf(error);
+    expect(frames[0]).toContain('error-text.spec');
+    expect(frames.join()).not.toContain(SECRET);
+  });
+
+  it.each([undefined, SECRET, hostile()])(
+    'returns nothing for a value without a stack',
+    (thrown) => {
+      expect(errorFramesOf(thrown)).toEqual([]);
+    },
+  );
 });
 
 describe('The cause of an error of a driver', () => {

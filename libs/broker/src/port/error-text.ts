@@ -5,7 +5,7 @@ const MAX_NAME_LENGTH = 128;
 const NAME = /^[\p{ID_Start}$_][\p{ID_Continue}$.]*$/u;
 
 /** Codes such as `ECONNREFUSED`, `ER_DUP_ENTRY` or `P2002`, and SQLSTATE. */
-const CODE = /^(?:[A-Z][A-Z0-9_]{1,47}|[0-9A-Z]{5})$/;
+const CODE = /^(?:[A-Z][A-Z0-9_]{1,63}|[0-9A-Z]{5})$/;
 
 const SYSTEM_CALL = /^[a-z_]{1,32}$/;
 const HOST = /^[\w.:%-]{1,255}$/;
@@ -59,9 +59,24 @@ export function errorNameOf(thrown: unknown): string {
  */
 export function errorReasonOf(thrown: unknown): string {
   if (hasOwnMessage(thrown)) return thrown.message;
-  const code = codeOf(thrown);
+  const code = errorCodeOf(thrown);
   if (code === undefined) return errorNameOf(thrown);
   return systemReason(thrown, code) ?? `${errorNameOf(thrown)} ${code}`;
+}
+
+/** Returns the frames of an error's stack, without its first lines, which contain the message. */
+export function errorFramesOf(thrown: unknown): readonly string[] {
+  const { message, stack } = {
+    message: propertyOf(thrown, 'message'),
+    stack: propertyOf(thrown, 'stack'),
+  };
+  if (typeof message !== 'string' || typeof stack !== 'string') return [];
+  const end = stack.indexOf(message) + message.length;
+  return stack
+    .slice(end)
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line.startsWith('at '));
 }
 
 /**
@@ -80,7 +95,8 @@ function givenName(error: object): unknown {
   return isOwnName ? (error as Error).name : undefined;
 }
 
-function codeOf(thrown: unknown): string | undefined {
+/** Returns the `code` of an error if it has the form of a code. */
+export function errorCodeOf(thrown: unknown): string | undefined {
   const code = readSafely(() => (thrown as { readonly code?: unknown }).code);
   return typeof code === 'string' && CODE.test(code) ? code : undefined;
 }

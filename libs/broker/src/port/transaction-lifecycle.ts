@@ -1,4 +1,5 @@
 import { setMaxListeners } from 'node:events';
+import { errorReasonOf } from './error-text.js';
 import {
   InvalidOptionError,
   RefusedError,
@@ -185,7 +186,7 @@ function validateOffsets(offsets: readonly OffsetCommit[]): void {
 
 function abortRequiredError(cause: Error): RefusedError {
   return new RefusedError(
-    `A part of the transaction failed, so that it can only be aborted: ${cause.message} Abort it.`,
+    `A part of the transaction failed, so that it can only be aborted: ${errorReasonOf(cause)} Abort it.`,
     false,
     { cause },
   );
@@ -202,7 +203,7 @@ function alreadyEndedError({ kind, outcome }: Exclude<State, { kind: 'open' }>):
 
 function outcomeUnknownError(cause: Error): TransactionOutcomeUnknownError {
   return new TransactionOutcomeUnknownError(
-    `The outcome of the commit is unknown, because no response arrived: ${cause.message} Abort the transaction to find it out.`,
+    `The outcome of the commit is unknown, because no response arrived: ${errorReasonOf(cause)} Abort the transaction to find it out.`,
     { cause },
   );
 }

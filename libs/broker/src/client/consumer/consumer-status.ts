@@ -1,5 +1,6 @@
 import type { SessionStatus } from '../../port/consumer.js';
 import type { DriverLogger } from '../../port/driver.js';
+import { errorReasonOf } from '../../port/error-text.js';
 import type { Runtime } from '../../runtime/index.js';
 import { ActiveErrors } from './active-errors.js';
 
@@ -68,7 +69,7 @@ export class ConsumerStatus {
       try {
         listener(this.status);
       } catch (error) {
-        this.logger.error('A status listener threw', { error: (error as Error).message });
+        this.logger.error('A status listener threw', { error: errorReasonOf(error) });
       }
     }
   }

@@ -6,6 +6,7 @@ import type {
   SessionStatus,
 } from '../../port/consumer.js';
 import type { DriverLogger } from '../../port/driver.js';
+import { errorReasonOf } from '../../port/error-text.js';
 import {
   ClosedError,
   FencedError,
@@ -280,7 +281,7 @@ export class KafkaConsumer implements ConsumerSession {
       const level = error instanceof FencedError ? 'debug' : 'warn';
       this.#parts.logger[level]('The start offsets of partitions could not be committed', {
         groupId: this.#parts.options.groupId,
-        error: (error as Error).message,
+        error: errorReasonOf(error),
       });
     });
   }
@@ -302,7 +303,7 @@ export class KafkaConsumer implements ConsumerSession {
    */
   #failOnInternalError(error: Error): void {
     void this.#lifecycle.onLost(this.#ownedPartitions.list()).catch((failure: unknown) => {
-      this.#parts.logger.error('An assignment callback threw.', { error: failure });
+      this.#parts.logger.error('An assignment callback threw.', { error: errorReasonOf(failure) });
     });
     this.#fail(error);
     void this.#leaveGroup();
@@ -310,7 +311,7 @@ export class KafkaConsumer implements ConsumerSession {
 
   async #leaveGroup(): Promise<void> {
     await this.#membership.close().catch((error: unknown) => {
-      this.#parts.logger.warn('Leaving the group failed', { error: (error as Error).message });
+      this.#parts.logger.warn('Leaving the group failed', { error: errorReasonOf(error) });
     });
   }
 
@@ -362,7 +363,7 @@ function unreadable(
     partition,
     position,
     undefined,
-    `Partition ${partition} of "${topic}" cannot be read at offset ${position}: ${cause.message} Seek past it to go on.`,
+    `Partition ${partition} of "${topic}" cannot be read at offset ${position}: ${errorReasonOf(cause)} Seek past it to go on.`,
     { cause },
   );
 }

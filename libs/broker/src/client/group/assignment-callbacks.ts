@@ -1,4 +1,5 @@
 import type { DriverLogger } from '../../port/driver.js';
+import { errorReasonOf } from '../../port/error-text.js';
 import { FencedError } from '../../port/errors.js';
 import type { TopicPartition } from '../../port/record.js';
 import { within, type Runtime } from '../../runtime/index.js';
@@ -59,7 +60,7 @@ export class AssignmentCallbacks {
       await call();
       return true;
     } catch (error) {
-      this.options.logger.error('An assignment callback threw.', { error });
+      this.options.logger.error('An assignment callback threw.', { error: errorReasonOf(error) });
       this.options.status.retrying(error as Error);
       return false;
     }

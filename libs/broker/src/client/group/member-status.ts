@@ -1,5 +1,6 @@
 import type { SessionStatus } from '../../port/consumer.js';
 import type { DriverLogger } from '../../port/driver.js';
+import { errorReasonOf } from '../../port/error-text.js';
 import type { Runtime } from '../../runtime/index.js';
 
 /**
@@ -45,7 +46,7 @@ export class MemberStatus {
     try {
       this.report(status);
     } catch (error) {
-      this.logger.error('A status listener threw.', { error });
+      this.logger.error('A status listener threw.', { error: errorReasonOf(error) });
     }
   }
 }

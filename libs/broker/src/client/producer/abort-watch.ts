@@ -1,3 +1,4 @@
+import { markMessage, setCause } from '../../port/error-text.js';
 import type { SendCall } from './send-call.js';
 
 interface WatchedSignal {
@@ -41,11 +42,14 @@ export class AbortWatch {
 
   #abandon(calls: readonly SendCall[], signal: AbortSignal): void {
     const reason: unknown = signal.reason;
-    const error =
-      reason instanceof Error
-        ? reason
-        : new Error('The send was aborted by its signal.', { cause: reason });
+    const error = reason instanceof Error ? reason : abortedError(reason);
     for (const call of calls) call.abandon(error);
     this.onAbandoned();
   }
+}
+
+function abortedError(reason: unknown): Error {
+  const error = markMessage(new Error('The send was aborted by its signal.'), 'own');
+  setCause(error, reason);
+  return error;
 }

@@ -135,11 +135,13 @@ describe('abort signal of a send', () => {
       producer.send([ordersRecord(0), ordersRecord(1)], { signal: abort.signal }),
     );
     await cluster.runtime.settle();
-    abort.abort(new Error('shutting down'));
+    const reason = new TypeError('shutting down');
+    abort.abort(reason);
     await cluster.runtime.advance(100);
     const error = await sending;
     expect(states(error)).toEqual(['unknown', 'not-written']);
-    expect(error.message).toContain('shutting down');
+    expect(error.message).toContain('Reason: TypeError.');
+    expect(error.cause).toBe(reason);
     await cluster.runtime.advance(1_000);
     expect(cluster.produceRequests).toHaveLength(1);
     await producer.close();

@@ -1,3 +1,4 @@
+import { errorFramesOf, errorReasonOf } from '../../port/error-text.js';
 import { BrokerError, ClosedError } from '../../port/errors.js';
 import type { Timer } from '../../runtime/index.js';
 import type { ProducedPartition } from '../../wire/index.js';
@@ -222,7 +223,7 @@ export class Sender {
   #logDefect(error: Error): void {
     this.context.logger.error(
       'A produce request failed with an unexpected error. This is a bug of the driver: please report it.',
-      { error: error.stack ?? error.message },
+      { error: errorReasonOf(error), frames: errorFramesOf(error) },
     );
   }
 }

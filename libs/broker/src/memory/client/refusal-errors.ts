@@ -1,3 +1,4 @@
+import { errorReasonOf } from '../../port/error-text.js';
 import {
   AuthorizationError,
   BrokerError,
@@ -30,7 +31,7 @@ const ADVICE: Partial<Readonly<Record<RefusalName, string>>> = {
 export function toBrokerError(error: unknown, topic?: string): BrokerError {
   if (error instanceof BrokerError) return error;
   if (!(error instanceof Refusal))
-    return new RefusedError(`The request failed unexpectedly: ${String(error)}`, false, {
+    return new RefusedError(`The request failed unexpectedly: ${errorReasonOf(error)}`, false, {
       cause: error,
     });
   const options = { cause: error, brokerCode: error.brokerCode };

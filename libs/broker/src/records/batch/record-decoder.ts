@@ -1,3 +1,4 @@
+import { errorReasonOf } from '../../port/error-text.js';
 import { VarintCursor } from '../bytes.js';
 import { CodecRegistry } from '../codecs.js';
 import { CODEC, type RecordInflater } from '../codecs/record-codec.js';
@@ -138,12 +139,8 @@ function inflateWith(codec: RecordInflater, block: Buffer, maxBytes: number): Bu
     return codec.inflate(block, maxBytes);
   } catch (cause) {
     throw new MalformedBytesError(
-      `its ${codec.name} block of ${block.length} bytes is broken, or inflates beyond ${maxBytes} bytes (maxInflatedBytes): ${reasonOf(cause)}`,
+      `its ${codec.name} block of ${block.length} bytes is broken, or inflates beyond ${maxBytes} bytes (maxInflatedBytes): ${errorReasonOf(cause)}`,
       { cause },
     );
   }
-}
-
-function reasonOf(cause: unknown): string {
-  return cause instanceof Error ? cause.message : String(cause);
 }

@@ -1,3 +1,4 @@
+import { errorReasonOf } from '../../port/error-text.js';
 import { ClosedError, ConnectionError, type BrokerError } from '../../port/errors.js';
 import { abortable, type Runtime } from '../../runtime/index.js';
 import type { ApiRequest } from '../requests/api-request.js';
@@ -162,7 +163,7 @@ export class Cluster implements ClusterClient {
       }
     }
     throw new ConnectionError(
-      `No broker could be reached. ${failures.map(({ message }) => message).join(' ')} Check the broker addresses and the network.`,
+      `No broker could be reached. ${failures.map(errorReasonOf).join(' ')} Check the broker addresses and the network.`,
       { cause: failures[0] },
     );
   }

@@ -1,3 +1,5 @@
+import { errorCodeOf, errorNameOf } from '../../port/error-text.js';
+
 /** The security options of a connection. */
 export interface SecuritySettings {
   readonly ssl?: unknown;
@@ -32,11 +34,11 @@ const ADVICE: readonly (readonly [codes: RegExp, advice: string])[] = [
  * Returns the advice for a connection that could not be opened; empty if the error message is clear
  * enough.
  */
-export function adviceOnFailure(error: Error, secured: SecuritySettings): string {
-  const { code = '' } = error as { readonly code?: string };
+export function adviceOnFailure(error: unknown, secured: SecuritySettings): string {
+  const code = errorCodeOf(error) ?? '';
   const advice = ADVICE.find(([codes]) => codes.test(code))?.[1];
   if (advice !== undefined) return ` ${advice}`;
-  const isHangUp = code === 'ECONNRESET' || error.name === 'KafkaJSConnectionClosedError';
+  const isHangUp = code === 'ECONNRESET' || errorNameOf(error) === 'KafkaJSConnectionClosedError';
   return isHangUp ? adviceOnHangUp(secured) : '';
 }
 

@@ -18,6 +18,7 @@ import {
 import { Reauthentication } from './reauthentication.js';
 import { NO_FEATURES, type FinalizedFeatures } from '../cluster/cluster-features.js';
 import { adviceOnFailure, adviceOnHangUp } from './connect-advice.js';
+import { connectionReasonOf } from './connection-reason.js';
 import {
   createKafkajsConnection,
   type KafkajsConnectionOptions,
@@ -313,10 +314,10 @@ export class Connection {
   #toBrokerError(error: unknown): BrokerError {
     if (this.#failure) return this.#failure;
     if (error instanceof BrokerError) return error;
-    const reason = error instanceof Error ? error : new Error(String(error));
+    const reason = connectionReasonOf(error);
     const message = this.#isProtocolConfirmed
-      ? `The connection to ${this.address} broke: ${reason.message}.`
-      : `Could not connect to ${this.address}: ${reason.message.trim()}.${adviceOnFailure(reason, this.#options)}`;
+      ? `The connection to ${this.address} broke: ${reason}.`
+      : `Could not connect to ${this.address}: ${reason}.${adviceOnFailure(error, this.#options)}`;
     return new ConnectionError(message, { cause: error });
   }
 

@@ -1,5 +1,11 @@
+import { inspect } from 'node:util';
 import { AuthenticationError, ConnectionError } from '../../port/errors.js';
-import { oauthBearer, saslForKafkajs, type BearerToken } from './oauth-bearer.js';
+import {
+  oauthBearer,
+  saslForKafkajs,
+  type AuthenticationProvider,
+  type BearerToken,
+} from './oauth-bearer.js';
 
 const SECRET = 'header.claims.signature';
 
@@ -57,9 +63,13 @@ describe('oauthBearer()', () => {
   });
 
   it('reports a provider that throws as a retriable error, not as refused credentials', async () => {
-    const { ended } = authenticate(async () => Promise.reject(new Error('503 from the issuer')));
-    expect(await ended).toBeInstanceOf(ConnectionError);
-    expect(String(await ended)).toContain('503 from the issuer');
+    const cause = Object.assign(new Error(`503 for ${SECRET}`), { code: 'ISSUER_DOWN' });
+    const { ended } = authenticate(async () => Promise.reject(cause));
+    const error = await ended;
+    expect(error).toBeInstanceOf(ConnectionError);
+    expect(error).toMatchObject({ cause });
+    expect(String(error)).toContain('gave no token: Error ISSUER_DOWN.');
+    expect(inspect(error)).not.toContain(SECRET);
   });
 
   it.each([
@@ -86,10 +96,56 @@ describe('saslForKafkajs()', () => {
     },
   );
 
-  it.each([
-    { mechanism: 'scram-sha-512', username: 'u', password: 'p' },
-    { mechanism: 'oauthbearer', authenticationProvider: () => undefined },
-  ])('leaves other options unchanged: %j', (sasl) => {
+  it('leaves other options unchanged', () => {
+    const sasl = { mechanism: 'scram-sha-512', username: 'u', password: 'p' };
     expect(saslForKafkajs(sasl)).toBe(sasl);
+  });
+
+  describe('with an authenticationProvider', () => {
+    const { exchange } = brokerAnswering('');
+    const errorOf = async (provider: AuthenticationProvider, given = exchange) => {
+      const sasl = { mechanism: 'custom', authenticationProvider: provider };
+      const { authenticationProvider } = saslForKafkajs(sasl);
+      return authenticationProvider!(given)
+        .authenticate()
+        .then(
+          () => undefined,
+          (error: Error) => error,
+        );
+    };
+
+    it('calls it with the exchange', async () => {
+      const provider = jest.fn(() => ({ authenticate: async () => undefined }));
+      expect(await errorOf(provider)).toBeUndefined();
+      expect(provider).toHaveBeenCalledWith(
+        expect.objectContaining({ host: 'kafka-1', port: 9092 }),
+      );
+    });
+
+    it.each<[string, AuthenticationProvider]>([
+      [
+        'throws',
+        () => {
+          throw new TypeError(SECRET);
+        },
+      ],
+      ['rejects', () => ({ authenticate: async () => Promise.reject(new TypeError(SECRET)) })],
+    ])('leaves out its message if it %s', async (_, provider) => {
+      const error = await errorOf(provider);
+      expect(error?.message).toBe(
+        'the authenticationProvider of the sasl options failed with TypeError',
+      );
+      expect(error?.cause).toBeInstanceOf(TypeError);
+      expect(inspect(error)).not.toContain(SECRET);
+    });
+
+    it('passes the refusal of the broker on', async () => {
+      const refusal = new Error('SASL authentication failed');
+      const saslAuthenticate = async () => Promise.reject(refusal);
+      const provider: AuthenticationProvider = (given) => ({
+        authenticate: async () => void (await given.saslAuthenticate({} as never)),
+      });
+      expect(await errorOf(provider, { ...exchange, saslAuthenticate })).toBe(refusal);
+    });
   });
 });

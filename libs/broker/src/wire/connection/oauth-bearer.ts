@@ -1,3 +1,4 @@
+import { errorReasonOf, markMessage, setCause } from '../../port/error-text.js';
 import { AuthenticationError, ConnectionError } from '../../port/errors.js';
 
 export interface BearerToken {
@@ -24,18 +25,54 @@ interface SaslExchange {
 export interface SaslSettings {
   readonly mechanism: string;
   readonly oauthBearerProvider?: TokenProvider;
-  readonly authenticationProvider?: unknown;
+  readonly authenticationProvider?: AuthenticationProvider;
 }
+
+/** A custom mechanism, as kafkajs defines it. */
+export type AuthenticationProvider = (exchange: SaslExchange) => { authenticate(): Promise<void> };
 
 /**
  * Replaces the OAUTHBEARER provider of kafkajs by the one of this library, unless the user has set
- * a custom provider.
+ * a custom provider. The messages of a custom provider are left out, because they may quote its
+ * credentials.
  */
 export function saslForKafkajs(sasl: SaslSettings): SaslSettings {
   const { mechanism, oauthBearerProvider, authenticationProvider } = sasl;
-  if (authenticationProvider !== undefined || mechanism.toUpperCase() !== 'OAUTHBEARER')
-    return sasl;
+  if (authenticationProvider !== undefined)
+    return { ...sasl, authenticationProvider: withoutMessages(authenticationProvider) };
+  if (mechanism.toUpperCase() !== 'OAUTHBEARER') return sasl;
   return { ...sasl, authenticationProvider: oauthBearer(oauthBearerProvider) };
+}
+
+/** Passes the broker's refusals on, and replaces all other errors of the provider. */
+function withoutMessages(provider: AuthenticationProvider): AuthenticationProvider {
+  return (exchange) => {
+    const refusals = new Set<unknown>();
+    const saslAuthenticate: SaslExchange['saslAuthenticate'] = async (message) => {
+      try {
+        return await exchange.saslAuthenticate(message);
+      } catch (refusal) {
+        refusals.add(refusal);
+        throw refusal;
+      }
+    };
+    return {
+      async authenticate(): Promise<void> {
+        try {
+          await provider({ ...exchange, saslAuthenticate }).authenticate();
+        } catch (error) {
+          throw refusals.has(error) ? error : providerError(error);
+        }
+      },
+    };
+  };
+}
+
+function providerError(cause: unknown): Error {
+  const message = `the authenticationProvider of the sasl options failed with ${errorReasonOf(cause)}`;
+  const error = markMessage(new Error(message), 'own');
+  setCause(error, cause);
+  return error;
 }
 
 const SEPARATOR = '\u0001';
@@ -80,7 +117,7 @@ async function tokenOf(provider: TokenProvider | undefined): Promise<BearerToken
     token = await provider();
   } catch (error) {
     throw new ConnectionError(
-      `The oauthBearerProvider of the sasl options gave no token: ${error instanceof Error ? error.message : String(error)}. The driver calls it again.`,
+      `The oauthBearerProvider of the sasl options gave no token: ${errorReasonOf(error)}. The driver calls it again.`,
       { cause: error },
     );
   }

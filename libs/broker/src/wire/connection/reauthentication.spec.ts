@@ -68,7 +68,8 @@ describe('Reauthentication', () => {
   );
 
   it('rejects refused credentials with advice', async () => {
-    inner.refusal = new Error('SASL PLAIN authentication failed: Invalid username or password');
+    const message = 'SASL PLAIN authentication failed: Invalid username or password';
+    inner.refusal = Object.assign(new Error(message), { name: 'KafkaJSSASLAuthenticationError' });
     const error = await performing();
     expect(error).toBeInstanceOf(AuthenticationError);
     expect(String(error)).toMatch(/kafka-1:9092 .*Invalid username.* Check the sasl mechanism/);

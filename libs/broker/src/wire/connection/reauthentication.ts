@@ -1,5 +1,6 @@
 import { AuthenticationError, BrokerError, ConnectionError } from '../../port/errors.js';
 import type { Runtime } from '../../runtime/index.js';
+import { connectionReasonOf } from './connection-reason.js';
 import type { KafkajsConnection } from './kafkajs-connection.js';
 
 /**
@@ -52,19 +53,19 @@ export class Reauthentication {
     // authentication.
     if (!this.inner.isConnected())
       return new ConnectionError(
-        `${this.address} closed the connection during the authentication: ${error.message}.`,
+        `${this.address} closed the connection during the authentication: ${connectionReasonOf(error)}.`,
         { cause: error },
       );
     // A broker may refuse a renewal for reasons other than the credentials. A new connection shows
     // whether the credentials are valid.
     if (this.#isRenewal)
       return new ConnectionError(
-        `${this.address} did not renew the authentication: ${error.message}. A new connection authenticates again.`,
+        `${this.address} did not renew the authentication: ${connectionReasonOf(error)}. A new connection authenticates again.`,
         { cause: error },
       );
     if (error instanceof BrokerError) return error;
     return new AuthenticationError(
-      `${this.address} did not accept the credentials: ${error.message}. Check the sasl mechanism, user name and password (or what the provider gives), and that this listener of the broker offers the mechanism.`,
+      `${this.address} did not accept the credentials: ${connectionReasonOf(error)}. Check the sasl mechanism, user name and password (or what the provider gives), and that this listener of the broker offers the mechanism.`,
       { cause: error },
     );
   }

@@ -1,3 +1,4 @@
+import { errorReasonOf } from '../../../port/error-text.js';
 import { RequestTimeoutError } from '../../../port/errors.js';
 import type { BrokerRecord, OutgoingRecord } from '../../../port/record.js';
 import {
@@ -165,7 +166,7 @@ export class PendingBatch {
   timeoutError(call: SendCall): Error {
     const { topic, partition } = this;
     const seconds = `${call.timing.timeoutMs} ms`;
-    const last = this.lastError === undefined ? '' : ` Last: ${this.lastError.message}`;
+    const last = this.lastError === undefined ? '' : ` Last: ${errorReasonOf(this.lastError)}`;
     return new RequestTimeoutError(
       `Partition ${partition} of "${topic}" did not acknowledge the record within ${seconds}.${last}`,
       { cause: this.lastError },

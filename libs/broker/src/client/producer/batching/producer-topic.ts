@@ -1,3 +1,4 @@
+import { errorReasonOf } from '../../../port/error-text.js';
 import {
   BrokerError,
   ClosedError,
@@ -192,7 +193,7 @@ export class ProducerTopic implements Blocker {
   #logRefreshFailure(error: Error): void {
     this.context.logger.warn(`Refreshing the metadata of topic "${this.name}" failed`, {
       topic: this.name,
-      error: error.message,
+      error: errorReasonOf(error),
     });
   }
 }

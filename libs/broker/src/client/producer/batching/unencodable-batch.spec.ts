@@ -26,7 +26,7 @@ describe('batch that cannot be encoded', () => {
     expect(states(error)).toEqual(['not-written', 'written']);
     expect(error).toMatchObject({
       retriable: false,
-      message: expect.stringContaining('out of memory'),
+      message: expect.stringContaining('Reason: RangeError.'),
     });
     expect(lines.filter(({ level }) => level === 'error')).toHaveLength(1);
     const next = producer.send([{ topic: 'orders', partition: 0, value: 'c' }]);

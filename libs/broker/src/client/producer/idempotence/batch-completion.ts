@@ -1,3 +1,4 @@
+import { errorReasonOf } from '../../../port/error-text.js';
 import { BrokerError, ProducerFencedError, RecordTooLargeError } from '../../../port/errors.js';
 import type { PartitionQueue } from '../batching/partition-queue.js';
 import type { PendingBatch } from '../batching/pending-batch.js';
@@ -119,7 +120,7 @@ export class BatchCompletion {
     const { topic, partition, sequence, isHeadImmutable } = queue;
     this.context.logger.warn(
       'The broker has lost the producer state of a partition, so the sequence numbers restart there. Acknowledged records may be lost if the new leader did not have them.',
-      { topic, partition, error: error.message },
+      { topic, partition, error: errorReasonOf(error) },
     );
     head.lastError = error;
     const isLost = isHeadImmutable || sequence === undefined;

@@ -1,4 +1,5 @@
 import type { OffsetCommit } from '../../../port/consumer.js';
+import { errorReasonOf } from '../../../port/error-text.js';
 import {
   type CommitError,
   CommitRefusedError,
@@ -156,7 +157,7 @@ function commitError(failures: readonly Failure[]): CommitError {
     );
   return new CommitRefusedError(
     partitions,
-    `The commit of ${list} was not stored: ${first instanceof Error ? first.message : 'see the cause'}`,
+    `The commit of ${list} was not stored: ${first === undefined ? 'see the cause' : errorReasonOf(first)}`,
     causes.every(isRetriable),
     { cause: causes.length === 1 ? first : new AggregateError(causes.map(causeError)) },
   );

@@ -1,5 +1,6 @@
 import type { SessionStatus } from '../../../port/consumer.js';
 import type { DriverLogger } from '../../../port/driver.js';
+import { errorReasonOf } from '../../../port/error-text.js';
 import type { Runtime } from '../../../runtime/index.js';
 
 type Source = 'group' | 'fetching' | 'topics';
@@ -89,7 +90,7 @@ export class ConsumerStatus {
       try {
         listener(status);
       } catch (error) {
-        this.logger?.error('A status listener threw', { error: String(error) });
+        this.logger?.error('A status listener threw', { error: errorReasonOf(error) });
       }
     }
   }

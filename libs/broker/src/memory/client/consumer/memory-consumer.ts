@@ -6,6 +6,7 @@ import type {
   SessionStatus,
 } from '../../../port/consumer.js';
 import type { DriverLogger } from '../../../port/driver.js';
+import { errorReasonOf, markMessage } from '../../../port/error-text.js';
 import {
   ClosedError,
   FencedError,
@@ -231,7 +232,7 @@ export class MemoryConsumer implements ConsumerSession {
   #commitStarts(starts: readonly OffsetCommit[]): Promise<void> {
     return this.#committer.commit(starts, this.#ending.signal).catch((error: unknown) => {
       this.settings.logger?.warn('The start positions could not be committed', {
-        error: (error as Error).message,
+        error: errorReasonOf(error),
       });
     });
   }
@@ -254,9 +255,12 @@ export class MemoryConsumer implements ConsumerSession {
     this.#poller.end(closedError());
     this.#membership.close();
     const boundMs = this.options.rebalanceTimeoutMs + LEAVE_TIMEOUT_MS;
-    const late = (): Error => new Error(`Closing took longer than ${boundMs} ms.`);
+    const late = (): Error =>
+      markMessage(new Error(`Closing took longer than ${boundMs} ms.`), 'own');
     await within(runtime, boundMs, this.#running ?? Promise.resolve(), late).catch((error: Error) =>
-      this.settings.logger?.warn('The session did not close in time', { error: error.message }),
+      this.settings.logger?.warn('The session did not close in time', {
+        error: errorReasonOf(error),
+      }),
     );
     this.#ending.abort(closedError());
     this.#membership.current?.stop();

@@ -3,6 +3,7 @@ import type {
   AssignmentListener,
   OffsetCommit,
 } from '../../../port/consumer.js';
+import { markMessage } from '../../../port/error-text.js';
 import type { PartitionError } from '../../../port/errors.js';
 import type { TopicPartition } from '../../../port/record.js';
 import { within, type Runtime } from '../../../runtime/index.js';
@@ -226,5 +227,6 @@ function startToCommit({ owned, start: { reset } }: PartitionStart): OffsetCommi
 }
 
 function asError(error: unknown): Error {
-  return error instanceof Error ? error : new Error(`A listener threw ${String(error)}.`);
+  if (error instanceof Error) return error;
+  return markMessage(new Error('A listener threw something that is not an Error.'), 'own');
 }

@@ -1,3 +1,4 @@
+import { errorReasonOf } from '../../../port/error-text.js';
 import { BrokerError, SendError } from '../../../port/errors.js';
 import type { OutgoingRecord, RecordOutcome, WrittenRecord } from '../../../port/record.js';
 import { Deferred } from '../../../runtime/index.js';
@@ -69,7 +70,7 @@ function sendError(
       : `${unknown} of those may have been written all the same`;
   return new SendError(
     outcomes,
-    `${failed.length} of ${outcomes.length} records were not acknowledged, ${summary}. First error: ${errors[0]?.message ?? 'none'}`,
+    `${failed.length} of ${outcomes.length} records were not acknowledged, ${summary}. First error: ${errors[0] ? errorReasonOf(errors[0]) : 'none'}`,
     errors.every((error) => error instanceof BrokerError && error.retriable),
     { cause: errors[0] },
   );
