@@ -13,11 +13,11 @@ export interface MysqlPool {
   execute(sql: string, values?: (string | number)[]): Promise<readonly [unknown, ...unknown[]]>;
 }
 
-/** The part of a `Database` of better-sqlite3 that is used. */
+/** The part of a `Database` of better-sqlite3, or of a `DatabaseSync` of `node:sqlite`, that is used. */
 export interface SqliteDatabase {
   prepare(sql: string): {
-    run(...values: unknown[]): { readonly changes: number };
-    all(...values: unknown[]): readonly unknown[];
+    run(...values: (string | number)[]): { readonly changes: number | bigint };
+    all(...values: (string | number)[]): readonly unknown[];
   };
 }
 
@@ -42,7 +42,10 @@ const METHODS: Readonly<
 > = {
   postgres: { method: 'query', what: 'a Pool of pg (npm i pg)' },
   mysql: { method: 'execute', what: 'a pool of mysql2/promise (npm i mysql2)' },
-  sqlite: { method: 'prepare', what: 'a Database of better-sqlite3 (npm i better-sqlite3)' },
+  sqlite: {
+    method: 'prepare',
+    what: 'a Database of better-sqlite3 (npm i better-sqlite3), or a DatabaseSync of node:sqlite',
+  },
 };
 
 /** Throws if the client does not fit the dialect. */
@@ -95,6 +98,6 @@ function runnerOnSqlite(client: SqliteDatabase): RunSql {
     const statement = prepared.get(sql) ?? client.prepare(sql);
     prepared.set(sql, statement);
     if (sql.startsWith('SELECT')) return { rows: statement.all(...values) as Rows, changed: 0 };
-    return { rows: [], changed: statement.run(...values).changes };
+    return { rows: [], changed: Number(statement.run(...values).changes) };
   };
 }

@@ -43,10 +43,17 @@ describe('SqlIdempotencyStore', () => {
     expect(purges()).toBe(2);
   });
 
-  it.each(['40001', '40P01', 'ER_LOCK_DEADLOCK', 'ER_LOCK_WAIT_TIMEOUT', 'SQLITE_BUSY'])(
-    'repeats a statement after a conflict between transactions, after growing delays, up to a limit: %s',
-    async (code) => {
-      const failures = Array.from({ length: 8 }, () => ({ code }));
+  it.each<object>([
+    { code: '40001' },
+    { code: '40P01' },
+    { code: 'ER_LOCK_DEADLOCK' },
+    { code: 'ER_LOCK_WAIT_TIMEOUT' },
+    { code: 'SQLITE_BUSY' },
+    { code: 'ERR_SQLITE_ERROR', errcode: 5 },
+  ])(
+    'repeats a statement after a conflict between transactions, after growing delays, up to a limit: %j',
+    async (failure) => {
+      const failures = Array.from({ length: 8 }, () => failure);
       const runtime = new VirtualRuntime();
       const pool = recordingPool(failures.slice(1));
       const claimed = storeOn(pool, undefined, runtime).claim('k', 'me', 1);
@@ -58,7 +65,7 @@ describe('SqlIdempotencyStore', () => {
       const hopeless = recordingPool(failures);
       const refused = expect(
         storeOn(hopeless, undefined, runtime).claim('k', 'me', 1),
-      ).rejects.toMatchObject({ code });
+      ).rejects.toMatchObject(failure);
       await runtime.advance(2_000);
       await refused;
       expect(hopeless.asked).toHaveLength(8);

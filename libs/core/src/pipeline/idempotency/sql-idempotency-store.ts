@@ -41,6 +41,8 @@ const TRANSIENT_CODES = [
   '40P01',
   'SQLITE_BUSY',
 ];
+/** SQLITE_BUSY as node:sqlite reports it, in `errcode`. */
+const NODE_SQLITE_BUSY = 5;
 
 /**
  * Creates a store for all processes that use the database. Call `createTable()` once, or create the
@@ -150,5 +152,10 @@ export class SqlIdempotencyStore implements IdempotencyStore {
 }
 
 function isTransient(error: unknown): boolean {
-  return TRANSIENT_CODES.includes(String((error as { readonly code?: unknown } | undefined)?.code));
+  const { code, errcode } = (error ?? {}) as {
+    readonly code?: unknown;
+    readonly errcode?: unknown;
+  };
+  if (code === 'ERR_SQLITE_ERROR') return errcode === NODE_SQLITE_BUSY;
+  return TRANSIENT_CODES.includes(String(code));
 }
