@@ -56,6 +56,11 @@ export const layers = {
     // Reads what the other layers have counted. Other layers use only its figures.
     observability: { layers: ['model', 'containers'], onlyPackages: [] },
     topics: { layers: ['model', 'config', 'containers'], onlyPackages: [] },
+    // Brings dead letters back.
+    redrive: {
+      layers: ['model', 'errors', 'config', 'failures'],
+      onlyPackages: ['node:crypto'],
+    },
     // Creates and connects the objects of the other layers. It does not use modules and hooks of
     // Nest.
     assembly: {
@@ -70,6 +75,7 @@ export const layers = {
         'containers',
         'publisher',
         'observability',
+        'redrive',
         'topics',
       ],
     },
@@ -83,6 +89,7 @@ export const layers = {
         'containers',
         'publisher',
         'observability',
+        'redrive',
         'assembly',
       ],
     },
@@ -102,6 +109,7 @@ export const layers = {
         'containers',
         'publisher',
         'observability',
+        'redrive',
         'nest',
       ],
     },

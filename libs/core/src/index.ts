@@ -179,6 +179,32 @@ export { EventPublisher, type PublishOptions } from './publisher/event-publisher
 export type { PublishedEvent } from './publisher/published-event.js';
 export type { PublishCause } from './publisher/trace-headers.js';
 
+export { DltReplayService } from './redrive/dlt-replay-service.js';
+export type { RedriveRequest, RunOptions } from './redrive/redrive-request.js';
+export type { DeadLetterFilter } from './redrive/letters/dead-letter-filter.js';
+export type {
+  NumberCondition,
+  OffsetCondition,
+  TextCondition,
+} from './redrive/letters/filter-conditions.js';
+export type {
+  DeadLetterPage,
+  ListedDeadLetter,
+  ListOptions,
+} from './redrive/letters/list-letters.js';
+export type { DeadLetterPosition } from './redrive/letters/read-letters.js';
+export type { LetterStatus } from './redrive/ledger/ledger-entry.js';
+export type {
+  CauseGroup,
+  PlannedPartition,
+  RedrivePlan,
+  RedriveTarget,
+  SkipCounts,
+  SkipReason,
+} from './redrive/planning/redrive-plan.js';
+export type { RedriveReport, RedriveState } from './redrive/running/redrive-report.js';
+export type { RedriveRun } from './redrive/running/redrive-run.js';
+
 export {
   ConfigurationValidationException,
   type ConfigurationViolation,
@@ -217,6 +243,11 @@ export {
   UnknownEventTypeException,
 } from './errors/handler-errors.js';
 export { IdempotencyKeyException, IdempotencyStoreException } from './errors/idempotency-errors.js';
+export {
+  InvalidDeadLetterFilterException,
+  RedrivePlanNotFoundException,
+  RedriveRefusedException,
+} from './errors/redrive-errors.js';
 export { SchemaRegistryUnavailableException } from './errors/schema-registry-errors.js';
 export { TransactionException } from './errors/transaction-errors.js';
 export {

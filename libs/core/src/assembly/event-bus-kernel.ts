@@ -19,6 +19,7 @@ import { createConsumingSession } from '../consuming/session/supervised-session.
 import { BufferLimit } from '../consuming/lanes/buffer-limit.js';
 import { EventBusMetrics } from '../observability/event-bus-metrics.js';
 import { EventPublisher } from '../publisher/event-publisher.js';
+import { DltReplayService } from '../redrive/dlt-replay-service.js';
 import {
   KafkaErrorHandler,
   type KafkaErrorHandlerOptions,
@@ -27,7 +28,7 @@ import { BindingBuilder } from './binding-builder.js';
 import { BusSettings } from './bus-settings.js';
 import { Clusters } from './clusters.js';
 import { NO_FAILURE_PARTS, type FailureParts } from './failure-handling-factory.js';
-import { publishTargets } from './publish-targets.js';
+import { bindingOf, publishTargets } from './publish-targets.js';
 import { TopicChecks } from '../topics/topic-checks.js';
 import { StartupErrors } from './startup-errors.js';
 
@@ -46,6 +47,7 @@ export class EventBusKernel {
   readonly shutdown: ShutdownCoordinator;
   readonly metrics: EventBusMetrics;
   readonly errorHandler: KafkaErrorHandler;
+  readonly replay: DltReplayService;
   readonly #settings = new BusSettings();
   #errorHandling: KafkaErrorHandlerOptions = {};
   readonly #builder: BindingBuilder;
@@ -101,6 +103,14 @@ export class EventBusKernel {
       },
       runtime,
       options: () => this.#errorHandling,
+    });
+    this.replay = new DltReplayService({
+      bindingOf: (ref) => bindingOf(ref, registry, this.#settings.options),
+      driverOf: (cluster) => this.#settings.require('read dead letters').clusters.driver(cluster),
+      producerOf: (cluster) =>
+        this.#settings.require('redrive dead letters').clusters.durableProducer(cluster),
+      runtime,
+      logger,
     });
   }
 
@@ -170,9 +180,10 @@ export class EventBusKernel {
    * Closes producers and drivers. To be called after the drain, because requests that are still
    * being answered may publish until then.
    */
-  closeClusters(): Promise<void> {
+  async closeClusters(): Promise<void> {
     this.#topics.close();
-    return this.#settings.closeClusters();
+    await this.replay.close();
+    await this.#settings.closeClusters();
   }
 }
 

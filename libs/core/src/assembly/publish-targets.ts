@@ -1,5 +1,6 @@
 import type { ProducerSession } from '@nest-event-bus/broker';
 import type { ResolvedBinding } from '../config/resolving/resolved-binding.js';
+import type { ResolvedOptions } from '../config/resolving/resolved-options.js';
 import type { ContainerRegistry } from '../containers/container-registry.js';
 import { bindingNameOf, type BindingRef } from '../model/states/binding-ref.js';
 import type { PayloadFormats } from '../pipeline/decoding/payload-formats.js';
@@ -16,11 +17,7 @@ export function publishTargets(
 ): (ref: BindingRef) => PublishTarget {
   return (ref) => {
     const { clusters, options } = settings.require(`publish to binding '${bindingNameOf(ref)}'`);
-    // The drain unregisters bindings, while the last requests may still publish events.
-    const binding =
-      registry.get(ref)?.config ??
-      findConfigured(options.bindings, ref) ??
-      registry.require(ref).config;
+    const binding = bindingOf(ref, registry, options);
     const { name, topic, typeFrom, cluster } = binding;
     const { serializer } = formats.of(binding);
     const producer = (): ProducerSession => clusters.producer(cluster);
@@ -30,11 +27,17 @@ export function publishTargets(
   };
 }
 
-function findConfigured(
-  bindings: readonly ResolvedBinding[],
+/**
+ * Returns a binding that is consumed or configured. The drain unregisters bindings, while the last
+ * requests may still publish events.
+ */
+export function bindingOf(
   ref: BindingRef,
-): ResolvedBinding | undefined {
-  return bindings.find(({ name, cluster }) =>
+  registry: ContainerRegistry,
+  options: Pick<ResolvedOptions, 'bindings'> | undefined,
+): ResolvedBinding {
+  const configured = options?.bindings.find(({ name, cluster }) =>
     typeof ref === 'string' ? name === ref : name === ref.name && cluster === ref.cluster,
   );
+  return registry.get(ref)?.config ?? configured ?? registry.require(ref).config;
 }

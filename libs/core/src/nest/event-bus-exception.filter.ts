@@ -7,6 +7,9 @@ const STATUS: Readonly<Record<string, HttpStatus>> = {
   BINDING_NOT_FOUND: HttpStatus.NOT_FOUND,
   TIER_NOT_FOUND: HttpStatus.NOT_FOUND,
   UNKNOWN_CLUSTER: HttpStatus.NOT_FOUND,
+  REDRIVE_PLAN_NOT_FOUND: HttpStatus.NOT_FOUND,
+  INVALID_DEAD_LETTER_FILTER: HttpStatus.BAD_REQUEST,
+  REDRIVE_REFUSED: HttpStatus.CONFLICT,
   AMBIGUOUS_BINDING: HttpStatus.CONFLICT,
   BINDING_ALREADY_EXISTS: HttpStatus.CONFLICT,
   BINDING_NOT_CONSUMED: HttpStatus.CONFLICT,
@@ -22,7 +25,7 @@ const STATUS: Readonly<Record<string, HttpStatus>> = {
 /* oxlint-disable promise/valid-params */
 
 /**
- * Answers an HTTP request whose command to the event bus was refused: 404, 409, 503 or 504 with the
+ * Answers an HTTP request whose command to the event bus was refused: 400, 404, 409, 503 or 504 with the
  * code and the message. For controllers that command bindings: `@UseFilters(EventBusExceptionFilter)`.
  */
 @Catch(EventBusException)

@@ -10,6 +10,7 @@ import { HandlerExplorer } from '../discovery/exploring/handler-explorer.js';
 import { EventBusMetrics } from '../observability/event-bus-metrics.js';
 import { EventPublisher } from '../publisher/event-publisher.js';
 import { KafkaErrorHandler } from '../failures/routing/kafka-error-handler.js';
+import { DltReplayService } from '../redrive/dlt-replay-service.js';
 import { EventBusBootstrap } from './event-bus-bootstrap.js';
 import { EventBusKernel } from '../assembly/event-bus-kernel.js';
 import { EVENT_BUS_OPTIONS } from './module-options.js';
@@ -39,6 +40,7 @@ export const eventBusProviders: readonly Provider[] = [
   partOfKernel(ShutdownCoordinator, ({ shutdown }) => shutdown),
   partOfKernel(EventBusMetrics, ({ metrics }) => metrics),
   partOfKernel(KafkaErrorHandler, ({ errorHandler }) => errorHandler),
+  partOfKernel(DltReplayService, ({ replay }) => replay),
   HandlerExplorer,
   EventBusBootstrap,
 ];
@@ -53,4 +55,5 @@ export const eventBusExports: readonly InjectionToken[] = [
   ShutdownCoordinator,
   EventBusMetrics,
   KafkaErrorHandler,
+  DltReplayService,
 ];

@@ -36,6 +36,11 @@ import {
   EventPublishException,
   RetryPublishException,
 } from '../../errors/publish-errors.js';
+import {
+  InvalidDeadLetterFilterException,
+  RedrivePlanNotFoundException,
+  RedriveRefusedException,
+} from '../../errors/redrive-errors.js';
 import { ErrorResultException, RetryableResultException } from '../../errors/result-errors.js';
 import {
   IllegalArgumentError,
@@ -73,9 +78,12 @@ export const LIBRARY_ERRORS: Readonly<Record<string, ErrorClass>> = Object.freez
   IdempotencyStoreException,
   IllegalArgumentError,
   InvalidContainerStateException,
+  InvalidDeadLetterFilterException,
   NoRecordWaitsException,
   NonRetryableException,
   PayloadValidationException,
+  RedrivePlanNotFoundException,
+  RedriveRefusedException,
   RetryableException,
   RetryableResultException,
   RetryPublishException,

@@ -18,10 +18,11 @@ import { IsTopicName, IsTopicSuffix } from '../resolving/legal-topic-name.js';
 
 export type HeaderProfileName = 'eventbus' | 'spring' | 'plain';
 
-/** Configures the scheduled replay of dead letters, which this version does not have yet. */
+/** Configures the replay of dead letters. The scheduled replay does not exist yet. */
 export class DltReplayProperties {
   /**
-   * Limits how often a dead letter is replayed.
+   * Limits how often a record is replayed. A record that fails again keeps its count. A dead letter
+   * that reached the limit stays where it is.
    *
    * @defaultValue `3`
    */
@@ -29,7 +30,7 @@ export class DltReplayProperties {
   maxReplays?: number;
 
   /**
-   * Sets the time between two replays.
+   * Sets the time between two scheduled replays, which this version does not have yet.
    *
    * @defaultValue `3600000`
    */
@@ -37,7 +38,7 @@ export class DltReplayProperties {
   cooldownMs?: Duration;
 
   /**
-   * Limits how many dead letters one replay writes.
+   * Limits how many dead letters one scheduled replay writes. This version does not have it yet.
    *
    * @defaultValue `100`
    */
@@ -74,7 +75,7 @@ export class DltProperties {
   @IsOneOf(Object.values(DltStrategy))
   strategy?: DltStrategy;
 
-  /** Configures the scheduled replay, which this version does not have yet. */
+  /** Configures the replay of dead letters. The scheduled replay does not exist yet. */
   @IsNested(() => DltReplayProperties)
   replay?: DltReplayProperties;
 

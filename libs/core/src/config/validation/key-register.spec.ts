@@ -48,10 +48,10 @@ describe('KEY_REGISTER', () => {
 
 describe('keysWithoutEffect()', () => {
   it('reports an option that has no effect yet', () => {
-    expect(pendingKeys({ dlt: { replay: { maxReplays: 5 } } })).toEqual([
+    expect(pendingKeys({ dlt: { replay: { cooldownMs: 5 } } })).toEqual([
       {
-        key: 'dlt.replay.maxReplays',
-        path: 'bindings.orders.dlt.replay.maxReplays',
+        key: 'dlt.replay.cooldownMs',
+        path: 'bindings.orders.dlt.replay.cooldownMs',
         source: 'the options',
       },
     ]);

@@ -177,7 +177,7 @@ export const KEY_REGISTER: readonly RegisteredKey[] = deepFreeze([
   binding('dlt.topic', DEAD_LETTERS),
   binding('dlt.topicSuffix', DEAD_LETTERS),
   binding('dlt.strategy', DEAD_LETTERS, DltStrategy.SCHEDULED_REPLAY),
-  binding('dlt.replay.maxReplays', PENDING),
+  binding('dlt.replay.maxReplays', '../test/redrive/redrive.spec.ts'),
   binding('dlt.replay.cooldownMs', PENDING),
   binding('dlt.replay.batchSize', PENDING),
   binding('dlt.headerProfile', DEAD_LETTERS),

@@ -74,6 +74,7 @@ export function readDeadLetter(record: BrokerRecord): DltRecord {
     binding: text(names.bindingName),
     groupId: text(names.groupId, SPRING_HEADERS.originalConsumerGroup),
     replayCount: count(names.replayCount) ?? 0,
+    replayId: text(names.replayId),
     fingerprint: text(names.fingerprint),
     isPoison: text(names.poison) === 'true',
     ...deserializationOf(headers),

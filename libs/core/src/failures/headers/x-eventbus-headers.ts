@@ -57,6 +57,7 @@ export function controlHeaders(
     [names.totalAttempts]: report.totalAttempts,
     [names.firstFailureTimestamp]: report.firstFailureAt,
     [names.replayCount]: report.replayCount,
+    [names.replayId]: report.replayId,
     ...(hop.kind === 'retry' ? retryControl(report, hop) : deadLetterControl(report, hop)),
   });
 }

@@ -75,6 +75,7 @@ export function createFailureReport(source: FailureReportSource): FailureReport 
     ].toSorted((one, other) => one.tier - other.tier),
     ...compareWithEarlier(source, error, description, earlier),
     replayCount: earlier.replayCount,
+    replayId: earlier.replayId,
     ...(error instanceof DeserializationException && {
       deserialization: deserializationFailureOf(error, description, binding.dlt),
     }),

@@ -36,6 +36,7 @@ export function dltRecordOf(
     binding: report.binding,
     groupId: report.groupId,
     replayCount: report.replayCount,
+    replayId: report.replayId,
     fingerprint: report.fingerprint,
     isPoison: report.isPoison,
     ...(report.deserialization && { deserialization: report.deserialization }),

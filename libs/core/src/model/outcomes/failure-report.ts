@@ -51,6 +51,8 @@ export interface FailureReport {
   /** True if every call failed in the same way, or if no call can ever help. */
   readonly isPoison: boolean;
   readonly replayCount: number;
+  /** The replay that the record belongs to; undefined if it was never replayed. */
+  readonly replayId?: string | undefined;
   /** Present only if the record could not be deserialized. */
   readonly deserialization?: DeserializationFailure;
 }

@@ -73,6 +73,8 @@ export interface DltRecord {
   readonly groupId?: string;
   /** Number of earlier replays. */
   readonly replayCount: number;
+  /** The last replay that the record went through; undefined if it was never replayed. */
+  readonly replayId?: string;
   readonly fingerprint?: string;
   readonly isPoison: boolean;
   /** Present only if the record could not be deserialized (`dltCause: 'deserialization'`). */
@@ -120,7 +122,7 @@ declareJsonForms(DeadLetter, {
 });
 
 /** Bytes that are no text would lose their difference as text, so base64 is written instead. */
-function keyText(key: Buffer | null): string | null {
+export function keyText(key: Buffer | null): string | null {
   if (key === null) return null;
   const text = key.toString('utf8');
   return Buffer.from(text).equals(key) ? text : `base64:${key.toString('base64')}`;

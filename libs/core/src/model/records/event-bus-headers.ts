@@ -42,6 +42,12 @@ export const EVENTBUS_HEADERS = Object.freeze({
   fingerprint: 'x-eventbus-fingerprint',
   poison: 'x-eventbus-poison',
   replayCount: 'x-eventbus-replay-count',
+  /** The operation that replayed the record, and the position of its dead letter. */
+  replayId: 'x-eventbus-replay-id',
+  /** What a replayed record keeps of its last failure. */
+  previousException: 'x-eventbus-previous-exception',
+  previousAttempts: 'x-eventbus-previous-attempts',
+  previousDltTimestamp: 'x-eventbus-previous-dlt-timestamp',
   /** The part of a record that could not be deserialized, and its expected format. */
   deserializationPart: 'x-eventbus-deserialization-part',
   deserializationFormat: 'x-eventbus-deserialization-format',

@@ -28,6 +28,8 @@ export interface RetryHistory {
    */
   readonly fingerprint: string | undefined;
   readonly replayCount: number;
+  /** The replay that this record belongs to; undefined if it was never replayed. */
+  readonly replayId?: string | undefined;
 }
 
 /**
@@ -50,7 +52,7 @@ export function isReplay(record: BrokerRecord): boolean {
   return originalTopic === record.topic && replaysOf(record) > 0;
 }
 
-type Origin = Pick<RetryHistory, 'original' | 'originalTimestamp' | 'replayCount'>;
+type Origin = Pick<RetryHistory, 'original' | 'originalTimestamp' | 'replayCount' | 'replayId'>;
 type EarlierFailures = Omit<RetryHistory, keyof Origin>;
 
 const NO_FAILURES: EarlierFailures = Object.freeze({
@@ -69,6 +71,7 @@ function originOf(record: BrokerRecord, tier: number): Origin {
     original: { topic, partition, offset: BigInt(offset) },
     originalTimestamp: timestamp,
     replayCount: 0,
+    replayId: undefined,
   };
   const saysOrigin = headerText(headers, EVENTBUS_HEADERS.originalTopic) !== undefined;
   if (tier === 0 && saysOrigin && !isReplay(record)) return own;
@@ -78,11 +81,20 @@ function originOf(record: BrokerRecord, tier: number): Origin {
     original: original ?? own.original,
     originalTimestamp: (original && saidTimestamp) ?? timestamp,
     replayCount: replaysOf(record),
+    replayId: replayIdOf(record),
   };
 }
 
 function replaysOf({ headers }: BrokerRecord): number {
   return headerCount(headers, EVENTBUS_HEADERS.replayCount) ?? 0;
+}
+
+/** A longer value is not from this library, and would be copied into every later record. */
+const LONGEST_REPLAY_ID = 100;
+
+function replayIdOf({ headers }: BrokerRecord): string | undefined {
+  const id = headerText(headers, EVENTBUS_HEADERS.replayId);
+  return id && id.length <= LONGEST_REPLAY_ID ? id : undefined;
 }
 
 function earlierFailuresOf({ headers, timestamp }: BrokerRecord, tier: number): EarlierFailures {

@@ -1,0 +1,42 @@
+import { EventBusException } from './event-bus-exception.js';
+
+/** A filter or selection of dead letters is not valid. Nothing was read or written. */
+export class InvalidDeadLetterFilterException extends EventBusException {
+  readonly code = 'INVALID_DEAD_LETTER_FILTER';
+  readonly retriable = false;
+
+  constructor(
+    readonly field: string,
+    complaint: string,
+  ) {
+    super(`The selection of dead letters is not valid: '${field}' ${complaint}.`);
+  }
+}
+
+/** The ledger has no plan with this id. */
+export class RedrivePlanNotFoundException extends EventBusException {
+  readonly code = 'REDRIVE_PLAN_NOT_FOUND';
+  readonly retriable = false;
+
+  constructor(
+    readonly binding: string,
+    readonly planId: string,
+  ) {
+    super(
+      `Binding '${binding}' has no redrive plan '${planId.slice(0, 100)}'. Make a plan first, and pass its id.`,
+    );
+  }
+}
+
+/** The operation cannot run in its present state, or in this cluster. Nothing was replayed. */
+export class RedriveRefusedException extends EventBusException {
+  readonly code = 'REDRIVE_REFUSED';
+  readonly retriable = false;
+
+  constructor(
+    readonly binding: string,
+    complaint: string,
+  ) {
+    super(`Dead letters of binding '${binding}' cannot be redriven: ${complaint}`);
+  }
+}

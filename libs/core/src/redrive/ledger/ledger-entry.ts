@@ -1,0 +1,102 @@
+import type { RedrivePlan } from '../planning/redrive-plan.js';
+
+/** What became of a dead letter. A letter without an entry is open. */
+export type LetterStatus = 'open' | 'replayed' | 'permanently-failed';
+
+/** The last decision about one dead letter. */
+export interface LetterEntry {
+  readonly kind: 'letter';
+  readonly status: LetterStatus;
+  readonly at: number;
+  readonly by: string;
+  /** The operation that replayed the letter. */
+  readonly operation?: string;
+  readonly replayId?: string;
+  /** The topic to which it was replayed. */
+  readonly to?: string;
+  /** The reason that an operator gave. */
+  readonly reason?: string;
+  /** How often this letter was replayed; more than once only after it was reopened. */
+  readonly times: number;
+  /**
+   * The entry that this one replaced, with its offset in the ledger. Compaction removes that entry,
+   * and a plan that was made between both needs it.
+   */
+  readonly supersedes?: { readonly status: LetterStatus; readonly ledgerOffset: number };
+}
+
+/** The progress of an operation in one partition of the dead-letter topic. */
+export interface ProgressEntry {
+  readonly kind: 'progress';
+  /** The offset of the first letter that is not decided. */
+  readonly next: number;
+  readonly replayed: number;
+  readonly skipped: Readonly<Record<string, number>>;
+  readonly failed: number;
+  readonly isDone: boolean;
+  readonly at: number;
+}
+
+/** The last command of an operator to an operation. */
+export interface ControlEntry {
+  readonly kind: 'control';
+  readonly command: 'run' | 'cancel';
+  readonly by: string;
+  readonly at: number;
+}
+
+/** The operation and node that claimed a partition last. */
+export interface OwnerEntry {
+  readonly kind: 'owner';
+  readonly operation: string;
+  readonly node: string;
+  /** Different for each claim, so that the claim recognises its own entry. */
+  readonly claim: string;
+  readonly at: number;
+}
+
+export interface PlanEntry {
+  readonly kind: 'plan';
+  readonly plan: RedrivePlan;
+}
+
+export type LedgerEntry = LetterEntry | ProgressEntry | ControlEntry | OwnerEntry | PlanEntry;
+
+/** Version of the format. Entries of a newer version are refused instead of misread. */
+const VERSION = 1;
+
+/** The keys of the ledger. Compaction keeps the last entry of each key. */
+export const ledgerKeys = {
+  plan: (operation: string): string => `plan/${operation}`,
+  control: (operation: string): string => `control/${operation}`,
+  owner: (partition: number): string => `owner/${partition}`,
+  progress: (operation: string, partition: number): string => `progress/${operation}/${partition}`,
+  letter: (topicId: string, partition: number, offset: number): string =>
+    `letter/${topicId}/${partition}/${offset}`,
+};
+
+export function encodeEntry(entry: LedgerEntry): string {
+  return JSON.stringify({ version: VERSION, ...entry });
+}
+
+/** Returns undefined for a value that is no entry, which only another writer can have written. */
+export function decodeEntry(value: Buffer | null): LedgerEntry | undefined {
+  if (value === null) return undefined;
+  const entry = parsed(value);
+  if (entry === undefined) return undefined;
+  if (entry.version === VERSION) return entry as LedgerEntry;
+  if (typeof entry.version === 'number' && entry.version > VERSION)
+    throw new Error(
+      `The ledger has an entry of version ${entry.version}, and this library knows version ${VERSION}. Upgrade this application before it redrives dead letters.`,
+    );
+  return undefined;
+}
+
+function parsed(value: Buffer): { readonly version?: unknown } | undefined {
+  try {
+    const entry: unknown = JSON.parse(value.toString('utf8'));
+    return typeof entry === 'object' && entry !== null ? entry : undefined;
+  } catch {
+    return undefined;
+  }
+}

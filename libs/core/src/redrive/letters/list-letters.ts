@@ -1,0 +1,116 @@
+import type { AdminSession } from '@nest-event-bus/broker';
+import type { DltRecord } from '../../model/records/dlt-record.js';
+import { ledgerPartitionOf, type LedgerTopics } from '../ledger/ledger-topic.js';
+import type { LetterEntry, LetterStatus } from '../ledger/ledger-entry.js';
+import { PartitionStates, type StoredLetter } from '../ledger/partition-states.js';
+import { readLedger } from '../ledger/read-ledger.js';
+import { compileFilter, type DeadLetterFilter } from './dead-letter-filter.js';
+import { refused } from './filter-conditions.js';
+import {
+  belongsTo,
+  ReadLetter,
+  type DeadLetterPosition,
+  type LetterOwner,
+} from './read-letters.js';
+
+export interface ListOptions {
+  /** Lists only letters that match. Default: all letters of the binding. */
+  readonly where?: DeadLetterFilter;
+  /** Lists only letters with this status. Default: any. */
+  readonly status?: LetterStatus;
+  /** The largest number of letters: 1 to 1000. Default 50. */
+  readonly limit?: number;
+  /** Lists letters behind this position: `next` of the previous page. */
+  readonly after?: DeadLetterPosition;
+  readonly signal?: AbortSignal;
+}
+
+/** A dead letter with what became of it. */
+export interface ListedDeadLetter {
+  readonly position: DeadLetterPosition;
+  readonly status: LetterStatus;
+  /** The last decision about the letter; undefined if nobody has decided. */
+  readonly decision?: Omit<LetterEntry, 'kind' | 'supersedes'>;
+  /** The id of the group of letters with the same cause. */
+  readonly group: string;
+  readonly letter: DltRecord;
+}
+
+export interface DeadLetterPage {
+  readonly letters: readonly ListedDeadLetter[];
+  /** Pass it as `after` for the next page. Undefined at the end. */
+  readonly next?: DeadLetterPosition;
+}
+
+export interface ListParts {
+  readonly admin: Pick<AdminSession, 'readRange' | 'watermarks'>;
+  /** Undefined if the ledger does not exist yet, so that all letters are open. */
+  readonly topics: LedgerTopics | undefined;
+  readonly owner: LetterOwner;
+}
+
+const DEFAULT_LIMIT = 50;
+const MOST_LISTED = 1_000;
+/** A page reads at most this many letters, so that a rare match never takes minutes. */
+const MOST_READ = 50_000;
+
+/** Reads one page of dead letters, partition by partition. */
+export async function listLetters(
+  parts: ListParts,
+  { where, status, limit = DEFAULT_LIMIT, after, signal }: ListOptions,
+): Promise<DeadLetterPage> {
+  if (!Number.isInteger(limit) || limit < 1 || limit > MOST_LISTED)
+    throw refused('limit', `must be 1 to ${MOST_LISTED}`);
+  const matches = where === undefined ? () => true : compileFilter(where);
+  const { admin, owner } = parts;
+  const letters: ListedDeadLetter[] = [];
+  let read = 0;
+  for (const { partition, low, high } of await admin.watermarks(owner.dlt.topic)) {
+    if (after && partition < after.partition) continue;
+    const from = after?.partition === partition ? after.offset + 1 : low;
+    if (from >= high) continue;
+    const states = await statesOf(parts, partition, signal);
+    for await (const record of admin.readRange(owner.dlt.topic, partition, from, high, {
+      signal,
+    })) {
+      const letter = new ReadLetter(record);
+      const isListed =
+        belongsTo(letter, owner) &&
+        (status === undefined || states.statusOf(letter.offset) === status) &&
+        matches(letter);
+      if (isListed) letters.push(listed(letter, states));
+      if (letters.length === limit || ++read === MOST_READ)
+        return { letters, next: { partition, offset: letter.offset } };
+    }
+  }
+  return { letters };
+}
+
+async function statesOf(
+  { admin, topics }: ListParts,
+  partition: number,
+  signal: AbortSignal | undefined,
+): Promise<PartitionStates> {
+  const states = new PartitionStates({ topicId: topics?.deadLetterTopicId ?? '', partition });
+  if (topics === undefined) return states;
+  const where = { topic: topics.ledger, partition: ledgerPartitionOf(topics, partition) };
+  for await (const stored of readLedger(admin, { ...where, signal })) states.apply(stored);
+  return states;
+}
+
+function listed(letter: ReadLetter, states: PartitionStates): ListedDeadLetter {
+  const { partition, offset } = letter.record;
+  const entry = states.letter(offset);
+  return {
+    position: { partition, offset },
+    status: entry?.status ?? 'open',
+    ...(entry && { decision: decisionOf(entry) }),
+    group: letter.group,
+    letter: letter.dlt,
+  };
+}
+
+function decisionOf(entry: StoredLetter): NonNullable<ListedDeadLetter['decision']> {
+  const { at, by, operation, reason, replayId, status, times, to } = entry;
+  return { status, at, by, times, operation, reason, replayId, to };
+}

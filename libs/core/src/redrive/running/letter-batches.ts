@@ -1,0 +1,71 @@
+import type { AdminSession } from '@nest-event-bus/broker';
+import type { LetterStatus } from '../ledger/ledger-entry.js';
+import type { PartitionStates } from '../ledger/partition-states.js';
+import { ReadLetter } from '../letters/read-letters.js';
+import { skipReasonOf, type LetterSelection } from '../planning/letter-selection.js';
+import type { PlannedPartition, SkipCounts } from '../planning/redrive-plan.js';
+import { SkipCounter } from '../planning/skip-counter.js';
+
+/** Letters that are replayed in one transaction. */
+export interface LetterBatch {
+  readonly letters: readonly ReadLetter[];
+  /** Letters of the plan that are no longer open. */
+  readonly skipped: SkipCounts;
+  /** The offset behind the last letter that was decided. */
+  readonly next: number;
+  readonly isLast: boolean;
+}
+
+export interface LetterBatchesParts {
+  readonly admin: Pick<AdminSession, 'readRange'>;
+  readonly topic: string;
+  readonly planned: PlannedPartition;
+  readonly from: number;
+  readonly states: PartitionStates;
+  readonly selection: LetterSelection;
+  readonly batchSize: number;
+  readonly signal: AbortSignal;
+}
+
+const BYTES_PER_BATCH = 1024 * 1024;
+
+/** Reads the letters that the plan selected in one partition, and puts them into batches. */
+export async function* letterBatches(parts: LetterBatchesParts): AsyncGenerator<LetterBatch, void> {
+  const { admin, topic, planned, from, states, selection, batchSize, signal } = parts;
+  let letters: ReadLetter[] = [];
+  let skipped = new SkipCounter();
+  let bytes = 0;
+  let next = from;
+  const range = admin.readRange(topic, planned.partition, from, planned.to, { signal });
+  for await (const record of range) {
+    const letter = new ReadLetter(record);
+    const isFull = letters.length >= batchSize || bytes + record.sizeInBytes > BYTES_PER_BATCH;
+    if (isFull && letters.length > 0) {
+      yield { letters, skipped: skipped.counts(), next, isLast: false };
+      [letters, skipped, bytes] = [[], new SkipCounter(), 0];
+    }
+    next = letter.offset + 1;
+    if (selection.decide(letter, statusAtPlan(letter, states, planned)) !== 'selected') continue;
+    const reason = skipReasonOf(states.statusOf(letter.offset));
+    if (reason) {
+      skipped.count(reason);
+      continue;
+    }
+    letters.push(letter);
+    bytes += record.sizeInBytes;
+  }
+  yield { letters, skipped: skipped.counts(), next: planned.to, isLast: true };
+}
+
+/** Returns the status that the letter had when it was planned. Later entries do not count. */
+function statusAtPlan(
+  { offset }: ReadLetter,
+  states: PartitionStates,
+  { ledgerEnd }: PlannedPartition,
+): LetterStatus {
+  const entry = states.letter(offset);
+  if (entry === undefined) return 'open';
+  if (entry.ledgerOffset < ledgerEnd) return entry.status;
+  const { supersedes } = entry;
+  return supersedes && supersedes.ledgerOffset < ledgerEnd ? supersedes.status : 'open';
+}

@@ -1,0 +1,240 @@
+import {
+  BrokerError,
+  errorReasonOf,
+  ProducerFencedError,
+  RecordTooLargeError,
+  SendError,
+  TransactionOutcomeUnknownError,
+  type AdminSession,
+  type DriverLogger,
+  type RecordOutcome,
+} from '@nest-event-bus/broker';
+import { Backoff, sleep, type Runtime } from '@nest-event-bus/broker/runtime';
+import { LedgerClaim, type KeyedEntry, type LedgerClaimParts } from '../ledger/ledger-claim.js';
+import { ledgerKeys, type LetterEntry, type ProgressEntry } from '../ledger/ledger-entry.js';
+import { ledgerPartitionOf } from '../ledger/ledger-topic.js';
+import type { ReadLetter } from '../letters/read-letters.js';
+import type { LetterSelection } from '../planning/letter-selection.js';
+import type { PlannedPartition, RedrivePlan } from '../planning/redrive-plan.js';
+import { SkipCounter } from '../planning/skip-counter.js';
+import { letterBatches, type LetterBatch } from './letter-batches.js';
+import { replayedRecord, replayIdOf, type ReplayDestination } from './replayed-record.js';
+import type { ReplayRate } from './replay-rate.js';
+
+export interface PartitionReplayParts extends LedgerClaimParts {
+  readonly admin: Pick<AdminSession, 'readRange' | 'watermarks'>;
+  readonly plan: RedrivePlan;
+  readonly planned: PlannedPartition;
+  readonly selection: LetterSelection;
+  readonly destination: ReplayDestination;
+  readonly rate: ReplayRate;
+  readonly by: string;
+  readonly runtime: Runtime;
+  readonly logger: DriverLogger;
+  /** Aborts when this process stops the run. */
+  readonly signal: AbortSignal;
+  /** Returns whether an operator has cancelled the operation, on any node. */
+  isCancelled(): Promise<boolean>;
+  onProgress(planned: PlannedPartition, progress: ProgressEntry): void;
+}
+
+/** After this time without an entry in the ledger, the node that has fenced this one is gone. */
+const SILENCE_MS = 10_000;
+const LOOK_EVERY_MS = 500;
+const RETRY = { initialMs: 200, maxMs: 10_000 };
+
+/** Some letters of a batch can never be written. The batch is repeated without them. */
+class LettersRefusedError extends Error {}
+
+type Progress = Pick<ProgressEntry, 'next' | 'replayed' | 'skipped' | 'failed' | 'isDone'>;
+
+/**
+ * Replays what a plan selected in one partition of the dead-letter topic. Each batch is one
+ * transaction: the replayed records, an entry for each letter, and the progress. After any failure
+ * the ledger says where to go on.
+ */
+export class PartitionReplay {
+  /** Letters that the target topic refuses. They stay open. */
+  readonly #refused = new Set<number>();
+
+  constructor(private readonly parts: PartitionReplayParts) {}
+
+  /** Resolves when the partition is done, cancelled, or the signal has aborted. */
+  async run(): Promise<void> {
+    const { runtime, signal } = this.parts;
+    const backoff = new Backoff(runtime, RETRY);
+    while (!signal.aborted) {
+      try {
+        await this.#claimAndReplay(() => backoff.reset());
+        return;
+      } catch (error) {
+        if (signal.aborted) return;
+        await this.#recover(error, backoff);
+      }
+    }
+  }
+
+  async #claimAndReplay(onCommitted: () => void): Promise<void> {
+    const { plan, planned, signal } = this.parts;
+    const { partition } = planned;
+    const claim = await LedgerClaim.open(this.parts, { partition, operation: plan.id, signal });
+    try {
+      await this.#replay(claim, onCommitted);
+    } finally {
+      await claim.close();
+    }
+  }
+
+  async #replay(claim: LedgerClaim, onCommitted: () => void): Promise<void> {
+    const { admin, plan, planned, rate, selection, signal } = this.parts;
+    let progress = claim.states.progressOf(plan.id) ?? this.#entryOf(nothing(planned));
+    this.parts.onProgress(planned, progress);
+    if (progress.isDone) return;
+    const { states } = claim;
+    const batches = letterBatches({
+      ...{ admin, planned, selection, signal, states },
+      topic: plan.deadLetterTopic,
+      from: progress.next,
+      batchSize: rate.batchSize,
+    });
+    for await (const batch of batches) {
+      await rate.take(batch.letters.length, signal);
+      if (signal.aborted || (await this.parts.isCancelled())) return;
+      progress = await this.#commit(claim, batch, progress);
+      this.parts.onProgress(planned, progress);
+      onCommitted();
+    }
+  }
+
+  async #commit(claim: LedgerClaim, batch: LetterBatch, before: Progress): Promise<ProgressEntry> {
+    const { destination, plan, planned, runtime } = this.parts;
+    const letters = batch.letters.filter(({ offset }) => !this.#refused.has(offset));
+    const at = runtime.now();
+    const records = letters.map((letter) => {
+      const replayId = replayIdOf(plan.id, letter);
+      return replayedRecord(letter, destination, { replayId, at });
+    });
+    const progress = this.#entryOf(advanced(before, batch, letters.length, planned));
+    const entries = letters.map((letter) => this.#letterEntry(claim, letter, at));
+    const progressKey = ledgerKeys.progress(plan.id, planned.partition);
+    try {
+      await claim.commit(records, [...entries, [progressKey, progress]]);
+    } catch (error) {
+      throw this.#hasRefused(error, letters) ? new LettersRefusedError() : error;
+    }
+    return progress;
+  }
+
+  #letterEntry(claim: LedgerClaim, letter: ReadLetter, at: number): KeyedEntry {
+    const { by, destination, plan, topics } = this.parts;
+    const { partition, offset } = letter.record;
+    const before = claim.states.letter(offset);
+    const entry: LetterEntry = {
+      kind: 'letter',
+      status: 'replayed',
+      at,
+      by,
+      operation: plan.id,
+      replayId: replayIdOf(plan.id, letter),
+      to: destination.topic,
+      times: (before?.times ?? 0) + 1,
+      ...(before && {
+        supersedes: { status: before.status, ledgerOffset: before.ledgerOffset },
+      }),
+    };
+    return [ledgerKeys.letter(topics.deadLetterTopicId, partition, offset), entry];
+  }
+
+  #entryOf(progress: Progress): ProgressEntry {
+    return { kind: 'progress', ...progress, at: this.parts.runtime.now() };
+  }
+
+  /** Remembers the letters that can never be written, so that they do not stop the others. */
+  #hasRefused(error: unknown, letters: readonly ReadLetter[]): boolean {
+    const outcomes = error instanceof SendError ? error.outcomes : [];
+    const refused = letters.filter((_, index) => isTooLarge(outcomes[index]));
+    for (const { offset } of refused) {
+      this.#refused.add(offset);
+      this.parts.logger.warn(
+        'A dead letter is too large for the topic it would be replayed to. It stays open. Raise max.message.bytes of that topic',
+        this.#context({ offset, to: this.parts.destination.topic }),
+      );
+    }
+    return refused.length > 0;
+  }
+
+  async #recover(error: unknown, backoff: Backoff): Promise<void> {
+    const { logger, runtime, signal } = this.parts;
+    const isSleeping = (): Promise<void> =>
+      sleep(runtime, backoff.next(), signal).catch(() => undefined);
+    if (isFence(error)) return this.#waitForOther();
+    // The next claim goes on without the refused letters.
+    if (error instanceof LettersRefusedError) return undefined;
+    if (!canHeal(error)) throw error;
+    logger.warn(
+      'A batch of a redrive failed. It goes on from what was committed',
+      this.#context({ reason: errorReasonOf(error) }),
+    );
+    return isSleeping();
+  }
+
+  /**
+   * Waits until the node that has fenced this one has written nothing for a while. If that node has
+   * finished the partition, the next claim finds it done.
+   */
+  async #waitForOther(): Promise<void> {
+    const { admin, logger, planned, runtime, signal, topics } = this.parts;
+    logger.info('Another node replays this partition now', this.#context({}));
+    const ledgerPartition = ledgerPartitionOf(topics, planned.partition);
+    let [end, changedAt] = [-1, runtime.monotonic()];
+    while (runtime.monotonic() - changedAt < SILENCE_MS && !signal.aborted) {
+      const marks = await admin.watermarks(topics.ledger).catch(() => []);
+      const high = marks.find(({ partition }) => partition === ledgerPartition)?.high ?? end;
+      if (high !== end) [end, changedAt] = [high, runtime.monotonic()];
+      await sleep(runtime, LOOK_EVERY_MS, signal).catch(() => undefined);
+    }
+  }
+
+  #context(more: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+    const { plan, planned } = this.parts;
+    const { id: operation, binding, deadLetterTopic } = plan;
+    return { binding, operation, deadLetterTopic, partition: planned.partition, ...more };
+  }
+}
+
+function nothing({ from }: PlannedPartition): Progress {
+  return { next: from, replayed: 0, skipped: {}, failed: 0, isDone: false };
+}
+
+/** Adds a batch to the progress. Planned letters that no longer exist are counted at the end. */
+function advanced(
+  before: Progress,
+  { letters, skipped, next, isLast }: LetterBatch,
+  written: number,
+  { selected }: PlannedPartition,
+): Progress {
+  const skips = new SkipCounter(before.skipped);
+  skips.add(skipped);
+  const replayed = before.replayed + written;
+  const failed = before.failed + letters.length - written;
+  if (isLast) skips.count('deleted', selected - replayed - failed - skips.total);
+  return { next, replayed, skipped: skips.counts(), failed, isDone: isLast };
+}
+
+function isFence(error: unknown): boolean {
+  if (error instanceof ProducerFencedError) return true;
+  const wraps = error instanceof SendError || error instanceof TransactionOutcomeUnknownError;
+  return wraps && isFence(error.cause);
+}
+
+function isTooLarge(outcome: RecordOutcome | undefined): boolean {
+  return outcome?.state === 'not-written' && outcome.error instanceof RecordTooLargeError;
+}
+
+/** An unknown outcome heals, because the next claim reads what was committed. */
+function canHeal(error: unknown): boolean {
+  return (
+    error instanceof TransactionOutcomeUnknownError ||
+    (error instanceof BrokerError && error.retriable)
+  );
+}

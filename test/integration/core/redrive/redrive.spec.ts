@@ -1,0 +1,57 @@
+import { describeWithKafka } from '../../support/index.js';
+import { RedrivenOrders } from '../support/redriven-orders.js';
+
+describeWithKafka('A redrive on a real broker', ({ brokers }) => {
+  let orders: RedrivenOrders;
+
+  afterEach(() => orders.end());
+
+  it('replays what its plan has frozen, and lists what became of it', async () => {
+    orders = new RedrivenOrders(brokers, 2);
+    await orders.prepare(1_000);
+    const replay = await orders.replayService();
+    const where = { exceptionClass: 'OutOfStock' };
+    const plan = await replay.plan('orders', { where, by: 'ann', reason: 'stock is back' });
+    expect(plan).toMatchObject({ selected: 500, groupCount: 1 });
+    await orders.write(1_000, 100);
+    const report = await replay.run('orders', plan.id);
+    expect(report).toMatchObject({ state: 'completed', selected: 500, replayed: 500 });
+    const even = Array.from({ length: 500 }, (_, index) => index * 2);
+    expect(await orders.valuesSeenByJava()).toEqual(even);
+    const { letters } = await replay.list('orders', { limit: 1_000, status: 'open' });
+    expect(letters).toHaveLength(600);
+    const again = await replay.plan('orders', { where });
+    expect(again).toMatchObject({ selected: 50, skipped: { 'already-replayed': 500 } });
+  }, 120_000);
+
+  it('replays each letter exactly once on two nodes of which some are killed', async () => {
+    orders = new RedrivenOrders(brokers, 3);
+    const letters = 12_000;
+    await orders.prepare(letters);
+    const replay = await orders.replayService();
+    const { id } = await replay.plan('orders', { all: true });
+    const rate = 1_500;
+    const interrupted: number[] = [];
+    let [first, second] = [orders.startNode(id, rate), orders.startNode(id, rate)];
+    for (let kill = 1; kill <= 3; kill++) {
+      await orders.until(`a fifth of the letters before kill ${kill}`, async () => {
+        return (await replay.status('orders', id)).replayed >= (kill * letters) / 5;
+      });
+      first.kill();
+      await first.ended;
+      interrupted.push((await replay.status('orders', id)).replayed);
+      [first, second] = [second, orders.startNode(id, rate)];
+    }
+    await orders.until('the end of the operation', async () => {
+      return (await replay.status('orders', id)).state === 'completed';
+    });
+    const report = await replay.status('orders', id);
+    expect(report).toMatchObject({ selected: letters, replayed: letters, remaining: 0, failed: 0 });
+    expect(await orders.valuesSeenByJava()).toEqual(
+      Array.from({ length: letters }, (_, index) => index),
+    );
+    process.stderr.write(`redrive: replayed when nodes were killed: ${interrupted.join(', ')}\n`);
+    // A kill proves nothing unless letters were left.
+    expect(interrupted.some((replayed) => replayed > 0 && replayed < letters)).toBe(true);
+  }, 240_000);
+});
