@@ -38,35 +38,43 @@ export const layers = {
   core: {
     model: { layers: [], onlyPackages: ['class-transformer'] },
     errors: { layers: ['model'], onlyPackages: [] },
+    // Logs problems that last, for all layers that find one.
+    problems: { layers: [], onlyPackages: [] },
     // Contains the rules that decide whether the message or a dependency caused a failure.
     'failures/faults': { layers: ['errors'], onlyPackages: [] },
     config: { layers: ['model', 'errors', 'failures/faults'] },
     presets: { layers: ['model', 'errors', 'config'] },
     discovery: { layers: ['model', 'errors', 'config'] },
-    pipeline: { layers: ['model', 'errors', 'failures/faults', 'config', 'discovery'] },
+    pipeline: {
+      layers: ['model', 'errors', 'problems', 'failures/faults', 'config', 'discovery'],
+    },
     // Decides where a failed record goes, and writes it there.
     failures: {
-      layers: ['model', 'errors', 'failures/faults', 'config'],
+      layers: ['model', 'errors', 'problems', 'failures/faults', 'config'],
       onlyPackages: ['node:crypto'],
     },
     // Moves records from the poll to the commit. It does not depend on Nest.
     consuming: { layers: ['model', 'errors'], onlyPackages: [] },
-    containers: { layers: ['model', 'errors', 'config', 'consuming'], onlyPackages: [] },
+    containers: {
+      layers: ['model', 'errors', 'problems', 'config', 'consuming'],
+      onlyPackages: [],
+    },
     publisher: { layers: ['model', 'errors'], onlyPackages: [] },
     // Reads what the other layers have counted. Other layers use only its figures.
     observability: { layers: ['model', 'containers'], onlyPackages: [] },
-    topics: { layers: ['model', 'config', 'containers'], onlyPackages: [] },
     // Brings dead letters back.
     redrive: {
       layers: ['model', 'errors', 'config', 'failures'],
       onlyPackages: ['node:crypto'],
     },
+    topics: { layers: ['model', 'problems', 'config', 'containers'], onlyPackages: [] },
     // Creates and connects the objects of the other layers. It does not use modules and hooks of
     // Nest.
     assembly: {
       layers: [
         'model',
         'errors',
+        'problems',
         'config',
         'discovery',
         'pipeline',

@@ -14,6 +14,7 @@ import type { RecordProcessor } from '../model/outcomes/outcome.js';
 import type { RecordHandler } from '../model/extension-points/record-handler.js';
 import { BindingCounters } from '../observability/binding-counters.js';
 import { createRecordPipeline } from '../pipeline/record-pipeline.js';
+import { OngoingProblems } from '../problems/ongoing-problems.js';
 import { PayloadFormats } from '../pipeline/decoding/payload-formats.js';
 import { CircuitBreakerConfigFactory } from '../pipeline/resilience/circuit-breaker-config-factory.js';
 import { SlidingCircuitBreaker } from '../pipeline/resilience/sliding-circuit-breaker.js';
@@ -41,6 +42,7 @@ export class BindingBuilder {
     const breaker = this.#breakerOf(binding);
     const counters = options.metrics.enabled ? new BindingCounters(breaker) : undefined;
     const pauseBinding = (exceptionClass: string): void => this.#pause(binding, exceptionClass);
+    const problems = new OngoingProblems(runtime, logger);
     const failureHandling = new FailureHandlingFactory({
       ...failures,
       binding,
@@ -48,6 +50,7 @@ export class BindingBuilder {
       observer: counters,
       clusters,
       pauseBinding,
+      problems,
       runtime,
       logger,
     });
@@ -63,6 +66,7 @@ export class BindingBuilder {
         routing: failureHandling.routingOf(tier),
         // Shared by the main topic and the retry topics, because they call the same handler.
         breaker,
+        problems,
         transactions: createSliceTransactions({ binding, groupId, driver, runtime, logger }),
         runtime,
         logger,
@@ -73,6 +77,7 @@ export class BindingBuilder {
       processor: pipelineOf(),
       tierProcessor: pipelineOf,
       circuitBreaker: breaker,
+      problems,
       publishProblems: failureHandling.publishProblems,
       alerts: failureHandling.alerts,
       halfOpenBlocker: failureHandling.halfOpenBlocker,

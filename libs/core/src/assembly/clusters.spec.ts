@@ -98,6 +98,7 @@ describe('Clusters.durableProducer() and compressingProducer()', () => {
         idempotent: true,
         lingerMs: 0,
         deliveryTimeoutMs: 600_000,
+        missingTopicTimeoutMs: 1_000,
         maxRequestBytes: 96 * 1024 * 1024,
         bufferBytes: 96 * 1024 * 1024,
       },

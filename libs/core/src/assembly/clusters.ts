@@ -27,14 +27,16 @@ interface Cluster {
  */
 const LARGEST_RECORD = 96 * 1024 * 1024;
 
+/** Time for the metadata of a new topic to reach all brokers. */
+const MISSING_TOPIC_TIMEOUT_MS = 1_000;
+
+/** Fails early if the topic does not exist, so that this is told at once. The write is repeated. */
 const DURABLE: ProducerOptions = {
   ...DURABLE_PRODUCER,
+  missingTopicTimeoutMs: MISSING_TOPIC_TIMEOUT_MS,
   maxRequestBytes: LARGEST_RECORD,
   bufferBytes: LARGEST_RECORD,
 };
-
-/** Time for the metadata of a new topic to reach all brokers. */
-const MISSING_TOPIC_TIMEOUT_MS = 1_000;
 
 /**
  * Fails early if the topic of an event does not exist, because a request of the application waits for the

@@ -66,7 +66,12 @@ export class EventBusKernel {
     new CircuitBreakerLifecycleBridge({ registry, lifecycle, logger }).attach();
     const driverOf = (cluster: string): BrokerDriver =>
       this.#settings.require('check topics').clusters.driver(cluster);
-    this.#topics = new TopicChecks({ driverOf, runtime, logger });
+    this.#topics = new TopicChecks({
+      driverOf,
+      problemsOf: (binding) => registry.get(binding)?.problems,
+      runtime,
+      logger,
+    });
     this.#topics.attach(registry);
     const slots = new JoinSlots(
       runtime,

@@ -13,6 +13,7 @@ import { DltPublisher } from '../failures/publishing/dlt-publisher.js';
 import { FailureRouter } from '../failures/routing/failure-router.js';
 import { PublishProblemTracker } from '../failures/publishing/publish-problem-tracker.js';
 import { RetryPublisher } from '../failures/publishing/retry-publisher.js';
+import type { OngoingProblems } from '../problems/ongoing-problems.js';
 import type { FailureRouting } from '../pipeline/routing/failure-routing-step.js';
 import { RetryTopicFilter } from '../failures/retry-topics/retry-topic-filter.js';
 import { HalfOpenBlockerDetector } from '../failures/routing/half-open-blocker-detector.js';
@@ -37,6 +38,7 @@ export interface FailureHandlingOptions extends FailureParts {
   readonly observer: FailureObserver | undefined;
   readonly clusters: Clusters;
   readonly pauseBinding: (exceptionClass: string) => void;
+  readonly problems: OngoingProblems;
   readonly runtime: Runtime;
   readonly logger: DriverLogger;
 }
@@ -56,13 +58,14 @@ export class FailureHandlingFactory {
   readonly #shared: Omit<ConstructorParameters<typeof FailureRouter>[0], 'tier'>;
 
   constructor(private readonly options: FailureHandlingOptions) {
-    const { binding, breaker, clusters, pauseBinding, runtime, logger } = options;
-    this.publishProblems = new PublishProblemTracker(
-      binding.name,
-      binding.dlt.publishTimeoutMs,
+    const { binding, breaker, clusters, pauseBinding, problems, runtime, logger } = options;
+    this.publishProblems = new PublishProblemTracker({
+      binding: binding.name,
+      publishTimeoutMs: binding.dlt.publishTimeoutMs,
+      problems,
       runtime,
       logger,
-    );
+    });
     const writing = {
       binding,
       producer: () => clusters.durableProducer(binding.cluster),
@@ -88,6 +91,7 @@ export class FailureHandlingFactory {
       halfOpenBlocker: this.halfOpenBlocker,
       observer: options.observer,
       pauseBinding,
+      problems,
       runtime,
       logger,
       classifier: classifierOf(binding, options.classifier, logger),

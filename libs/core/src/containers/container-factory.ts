@@ -9,6 +9,7 @@ import type { RecordProcessor } from '../model/outcomes/outcome.js';
 import type { PendingAlerts } from '../model/states/pending-alerts.js';
 import type { BindingCounts } from '../model/states/binding-counts.js';
 import type { CircuitBreaker } from '../model/states/circuit-breaker.js';
+import { OngoingProblems } from '../problems/ongoing-problems.js';
 import type { PublishProblems } from '../model/outcomes/publish-problems.js';
 import type { HalfOpenBlocker } from '../model/states/half-open-blocker.js';
 import { bindingKey } from '../model/states/binding-ref.js';
@@ -16,6 +17,7 @@ import { driverRequirementViolations } from './driver-requirements.js';
 import { consumingSettings, mainConsumer, tierConsumer } from './consumer-settings.js';
 import type { CircuitBreakerSlot, ContainerRegistration } from './container-registration.js';
 import type { JoinSlots } from './lifecycle/join-slots.js';
+import { ConnectionWatch } from './health/connection-watch.js';
 import { MessageContainer } from './message-container.js';
 import { staticMemberId, staticMemberWarning } from './lifecycle/static-members.js';
 
@@ -37,6 +39,8 @@ export type ContainerParts = {
   readonly circuitBreaker?: CircuitBreaker;
   /** Errors of the topics that failed records are written to. */
   readonly publishProblems?: PublishProblems;
+  /** Problems of the binding that last. If omitted, only those of its containers are told. */
+  readonly problems?: OngoingProblems;
   /** Running alerts of the binding's dead letters. */
   readonly alerts?: PendingAlerts;
   /** The record that uses all half-open calls of the circuit. */
@@ -60,6 +64,13 @@ interface ContainerSpec {
   readonly processor: RecordProcessor;
 }
 
+/** Parts that the containers of a binding share. */
+interface SharedParts {
+  readonly driver: BrokerDriver;
+  readonly circuitBreaker: CircuitBreakerSlot;
+  readonly problems: OngoingProblems;
+}
+
 /**
  * Builds the main container of a binding and those of its retry tiers, without contacting a broker.
  */
@@ -74,9 +85,10 @@ export class ContainerFactory {
     const { runtime, logger } = this.options;
     const warning = staticMemberWarning(binding, runtime.hostname());
     if (warning) logger.warn(warning);
+    const problems = parts.problems ?? new OngoingProblems(runtime, logger);
     const circuitBreaker: CircuitBreakerSlot = Object.freeze({ current: parts.circuitBreaker });
     const build = (blueprint: ContainerSpec): MessageContainer =>
-      this.#container(binding, parts.driver, circuitBreaker, blueprint);
+      this.#container(binding, { driver: parts.driver, circuitBreaker, problems }, blueprint);
     return Object.freeze({
       bindingName: binding.name,
       cluster: binding.cluster,
@@ -86,6 +98,7 @@ export class ContainerFactory {
       retryTierContainers: Object.freeze(tierSpecs(binding, parts).map(build)),
       circuitBreaker,
       publishProblems: parts.publishProblems,
+      problems,
       alerts: parts.alerts,
       halfOpenBlocker: parts.halfOpenBlocker,
       counts: parts.counts,
@@ -99,12 +112,15 @@ export class ContainerFactory {
 
   #container(
     binding: ResolvedBinding,
-    driver: BrokerDriver,
-    circuitBreaker: CircuitBreakerSlot,
+    { driver, circuitBreaker, problems }: SharedParts,
     { id, tier, concurrency, consumer, processor }: ContainerSpec,
   ): MessageContainer {
     const { createSession, slots, bufferLimit, runtime, logger } = this.options;
     const settings = consumingSettings(binding);
+    const connection = new ConnectionWatch(
+      { binding, id, tier, topics: consumer.topics },
+      problems,
+    );
     const lingering = this.#lingering.within(`${binding.cluster} ${consumer.groupId}`);
     return new MessageContainer({
       binding: binding.name,
@@ -130,6 +146,7 @@ export class ContainerFactory {
           // Only the bus writes to a retry topic, and its records exist nowhere else, so a
           // recreated one is read from its beginning.
           readsRecreatedTopics: tier > 0,
+          onState: (state) => connection.update(sessionIndex, state),
           runtime,
           logger,
         }),

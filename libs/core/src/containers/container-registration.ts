@@ -5,6 +5,7 @@ import type { CircuitBreaker } from '../model/states/circuit-breaker.js';
 import type { ContainerOperation } from '../errors/container-errors.js';
 import type { ContainerState } from '../model/states/container-state.js';
 import type { PauseReason } from '../consuming/pauses/pause-reason.js';
+import type { OngoingProblems } from '../problems/ongoing-problems.js';
 import type { PublishProblems } from '../model/outcomes/publish-problems.js';
 import type { HalfOpenBlocker } from '../model/states/half-open-blocker.js';
 import type { MessageContainer } from './message-container.js';
@@ -41,6 +42,8 @@ export interface ContainerRegistration {
   readonly circuitBreaker: CircuitBreakerSlot;
   /** Topics that cannot be written to; undefined if the binding writes no failed records. */
   readonly publishProblems: PublishProblems | undefined;
+  /** Problems of the binding that last. They are logged again and again, until they end. */
+  readonly problems: OngoingProblems;
   /** Running alerts; undefined if the binding has no alert handler. */
   readonly alerts: PendingAlerts | undefined;
   /** Record that keeps the circuit half open; undefined if the binding has no circuit breaker. */

@@ -12,6 +12,7 @@ import type { EventBusProperties } from '../config/properties/event-bus-properti
 import { resolveOptions } from '../config/resolving/resolve-options.js';
 import type { ResolvedOptions } from '../config/resolving/resolved-options.js';
 import { Violations } from '../config/validation/violations.js';
+import { markAsFound } from '../discovery/decorators/host-without-bus.js';
 import { HandlerExplorer, type Discovered } from '../discovery/exploring/handler-explorer.js';
 import { matchDltHandlers, matchHandlers } from '../discovery/exploring/match-handlers.js';
 import { ConfigurationValidationException } from '../errors/configuration-validation-exception.js';
@@ -63,7 +64,10 @@ export class EventBusBootstrap
    */
   async onModuleInit(): Promise<void> {
     this.#refuseSecondBus();
-    const consumers = findConsumers(this.discovery.getProviders());
+    const providers = this.discovery.getProviders();
+    for (const { instance } of [...providers, ...this.discovery.getControllers()])
+      markAsFound(instance);
+    const consumers = findConsumers(providers);
     const discovered = withConsumers(this.explorer.explore(), consumers);
     const { options, parts } = this.#resolveOptions(discovered);
     const { dltHandlers, dltAlerts } = discovered;

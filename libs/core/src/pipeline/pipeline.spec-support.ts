@@ -146,6 +146,7 @@ export function pipelineParts(
   return {
     binding: bindingOf(),
     tier: 0,
+    problems: { report: () => undefined },
     runtime: new VirtualRuntime(),
     logger: recordingLogger(),
     ...parts,

@@ -7,7 +7,9 @@ import type { Deserializer } from '../model/extension-points/deserializer.js';
 import type { Delivery } from '../model/outcomes/delivery.js';
 import type { RecordProcessor } from '../model/outcomes/outcome.js';
 import { withProducerHeaders } from '../model/records/archived-headers.js';
+import type { OngoingProblems } from '../problems/ongoing-problems.js';
 import { PrepareSliceStep } from './batches/prepare-slice-step.js';
+import { HandlerProblems } from './context/handler-problems.js';
 import { eventTypeSource } from './decoding/event-type-source.js';
 import { IdempotencyInterceptor } from './idempotency/idempotency-interceptor.js';
 import type { PipelineStep, PreparationStep } from './pipeline-step.js';
@@ -51,6 +53,8 @@ export interface RecordPipelineParts {
   readonly breaker?: SlidingCircuitBreaker | undefined;
   /** The transactions of the container. Omitted if the binding has none. */
   readonly transactions?: SliceTransactions | undefined;
+  /** Problems of the binding that last. */
+  readonly problems: Pick<OngoingProblems, 'report'>;
   readonly runtime: Runtime;
   readonly logger: DriverLogger;
 }
@@ -77,6 +81,7 @@ export function recordPipelineSteps(parts: RecordPipelineParts): RecordPipelineS
   const { store } = binding.idempotency;
   const handlers = parts.handlers.map((handler) => withEnhancers(handler, binding));
   const eventTypeOf = eventTypeSource(binding.typeFrom);
+  const problems = new HandlerProblems(binding, parts.problems);
   const receiver = { binding: binding.name, hostname: runtime.hostname() };
   const { retryTopic } = routing ?? {};
   return {
@@ -95,7 +100,7 @@ export function recordPipelineSteps(parts: RecordPipelineParts): RecordPipelineS
     ]),
     preparation: present([
       decodeValue(binding.name, deserializer),
-      selectHandler(handlers, { binding, eventTypeOf, logger, tier }, receiver),
+      selectHandler(handlers, { binding, eventTypeOf, problems, logger, tier }, receiver),
       filterRecord(handlers),
       checkSchemaVersion(binding),
       validatePayload(handlers),

@@ -7,12 +7,16 @@ import type {
 import { Backoff, sleep, type Runtime } from '@nest-event-bus/broker/runtime';
 import type { ContainerRegistry } from '../containers/container-registry.js';
 import { bindingKey } from '../model/states/binding-ref.js';
+import { OngoingProblems } from '../problems/ongoing-problems.js';
 import { comparedTopics, topicFindings, type TopicConfig } from './topic-findings.js';
-import type { TopicUser } from './topic-plan.js';
+import type { NeededTopic, TopicUser } from './topic-plan.js';
+import { missingTopic, missingTopicKey, refusedTopics } from './topic-problems.js';
 import { checkedTopics, createsTopics, TopicProvisioner } from './topic-provisioner.js';
 
 export interface TopicCheckParts {
   readonly driverOf: (cluster: string) => BrokerDriver;
+  /** Problems of a binding; undefined if the application only publishes to it. */
+  readonly problemsOf: (binding: TopicUser) => OngoingProblems | undefined;
   readonly runtime: Runtime;
   readonly logger: DriverLogger;
 }
@@ -32,6 +36,8 @@ interface TopicsOfCluster {
 
 const NO_REFUSALS: Refusals = new Map();
 const CHECK_BACKOFF = { initialMs: 1_000, maxMs: 60_000 };
+/** Interval at which a missing retry or dead-letter topic is looked for again. */
+const MISSING_TOPIC_CHECK_MS = 10_000;
 
 /**
  * Checks the topics of bindings that start: creates missing topics if configured, and warns about
@@ -45,10 +51,13 @@ export class TopicChecks {
   /** The creation of topics for the first publish to a binding. A failed one is tried again. */
   readonly #created = new Map<string, Promise<void>>();
   readonly #provisioner: TopicProvisioner;
+  /** Topics that could not be created. */
+  readonly #problems: OngoingProblems;
   readonly #ending = new AbortController();
 
   constructor(private readonly parts: TopicCheckParts) {
     this.#provisioner = new TopicProvisioner(parts.logger);
+    this.#problems = new OngoingProblems(parts.runtime, parts.logger);
   }
 
   attach(registry: ContainerRegistry): void {
@@ -63,6 +72,7 @@ export class TopicChecks {
   /** Stops creating topics and logging warnings. */
   close(): void {
     this.#ending.abort();
+    this.#problems.clear();
   }
 
   /**
@@ -120,10 +130,10 @@ export class TopicChecks {
     const { runtime } = this.parts;
     const backoff = new Backoff(runtime, CHECK_BACKOFF);
     let left = refused;
+    let reported: ReadonlySet<string> = new Set();
     while (left.size > 0) {
-      const waitMs = backoff.next();
-      this.#report(cluster, left, waitMs);
-      await sleep(runtime, waitMs, this.#ending.signal).catch(() => undefined);
+      reported = this.#report(cluster, left, reported);
+      await sleep(runtime, backoff.next(), this.#ending.signal).catch(() => undefined);
       const tried = this.#currentChecks([...left.keys()]);
       left = await this.#provision(cluster, tried);
       await this.#warn(
@@ -131,6 +141,7 @@ export class TopicChecks {
         tried.filter((check) => !left.has(check)),
       );
     }
+    this.#report(cluster, left, reported);
   }
 
   /**
@@ -160,16 +171,22 @@ export class TopicChecks {
     return this.#ending.signal.aborted ? NO_REFUSALS : refused;
   }
 
-  #report(cluster: string, refused: Refusals, waitMs: number): void {
+  /**
+   * Reports each reason once, with all bindings it concerns, and ends those that were `reported`
+   * before and are over. Returns the keys of the reports.
+   */
+  #report(cluster: string, refused: Refusals, reported: ReadonlySet<string>): ReadonlySet<string> {
+    const keys = new Set<string>();
     for (const reason of new Set(refused.values())) {
       const checks = [...refused].filter(([, each]) => each === reason);
-      this.parts.logger.warn('Topics could not be created. Trying again', {
-        cluster,
-        bindings: checks.map(([{ binding }]) => binding.name).join(', '),
-        reason,
-        afterMs: Math.round(waitMs),
-      });
+      const bindings = checks.map(([{ binding }]) => binding.name).join(', ');
+      const key = `${cluster}: ${reason}`;
+      keys.add(key);
+      if (!this.#ending.signal.aborted)
+        this.#problems.report(refusedTopics(key, { cluster, bindings, reason }));
     }
+    for (const key of reported) if (!keys.has(key)) this.#problems.end(key);
+    return keys;
   }
 
   async #warn(cluster: string, checks: readonly TopicCheck[]): Promise<void> {
@@ -182,10 +199,53 @@ export class TopicChecks {
       );
       for (const warning of bindings.flatMap((binding) => topicFindings(binding, topics, configs)))
         logger.warn(warning);
+      this.#reportMissing(cluster, checks, topics);
     } catch (error) {
       // No warning is logged: either the cluster is unreachable, which health reports, or the bus
       // is closing.
       logger.debug('The topics could not be checked', { cluster, error });
+    }
+  }
+
+  /**
+   * Reports retry and dead-letter topics that are missing, and looks for them again until they
+   * exist.
+   */
+  #reportMissing(
+    cluster: string,
+    checks: readonly TopicCheck[],
+    topics: ReadonlyMap<string, TopicDescription>,
+  ): void {
+    const incomplete = this.#currentChecks(checks).filter(({ binding }) => {
+      const needed = checkedTopics(binding);
+      const missing = needed.filter(({ name }) => !topics.has(name));
+      const problems = this.parts.problemsOf(binding);
+      for (const topic of needed.filter(({ name }) => topics.has(name)))
+        problems?.end(missingTopicKey(topic));
+      for (const topic of missing) problems?.report(missingTopic(binding, topic));
+      return missing.length > 0;
+    });
+    if (incomplete.length > 0) void this.#lookAgain(cluster, incomplete);
+  }
+
+  async #lookAgain(cluster: string, checks: readonly TopicCheck[]): Promise<void> {
+    const { runtime } = this.parts;
+    const { signal } = this.#ending;
+    for (;;) {
+      await sleep(runtime, MISSING_TOPIC_CHECK_MS, signal, { background: true }).catch(() => false);
+      const current = this.#currentChecks(checks);
+      if (current.length === 0) return;
+      try {
+        const names = current.flatMap(({ binding }) => checkedTopics(binding).map(nameOf));
+        const found = await this.#withAdmin(cluster, (admin) => admin.topics([...new Set(names)]));
+        return this.#reportMissing(
+          cluster,
+          current,
+          new Map(found.map((topic) => [topic.name, topic])),
+        );
+      } catch {
+        // The cluster is unreachable, which health reports. The problems stay as they are.
+      }
     }
   }
 
@@ -237,3 +297,5 @@ export class TopicChecks {
 }
 
 const checkKey = ({ cluster, name }: TopicUser): string => bindingKey(cluster, name);
+
+const nameOf = ({ name }: NeededTopic): string => name;

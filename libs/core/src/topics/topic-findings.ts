@@ -16,7 +16,6 @@ export function topicFindings(
 ): readonly string[] {
   return [
     ...idleSessions(binding, topics),
-    ...missingTopics(binding, topics),
     ...shortRetention(binding, configs),
     ...smallerMessages(binding, configs),
     ...compaction(binding, configs),
@@ -42,21 +41,6 @@ function idleSessions(
     `Binding '${name}' has concurrency ${concurrency}, but topic '${topic}' has ${partitions} partition(s): ${concurrency - partitions} session(s) of this process will have nothing to read. Lower concurrency, or give the topic more partitions.`,
   ];
 }
-
-function missingTopics(
-  binding: TopicUser,
-  topics: ReadonlyMap<string, TopicDescription>,
-): readonly string[] {
-  return checkedTopics(binding)
-    .filter(({ name }) => !topics.has(name))
-    .map(
-      (needed) =>
-        `The ${needed.role} topic '${needed.name}' of binding '${binding.name}' does not exist: a record that fails would block its partition. Create it, set provisioning: 'create', or ${remedy(needed)}.`,
-    );
-}
-
-const remedy = ({ role }: NeededTopic): string =>
-  role === 'retry' ? 'correct retry.tiers' : 'correct dlt.topic or dlt.topicSuffix';
 
 /**
  * Warns of a retention that may delete a record before its delay is over, so that it is never

@@ -32,6 +32,7 @@ beforeEach(async () => {
   handled = [];
   gates = new Map();
   await testBus.topic('orders', 4);
+  await testBus.failureTopics();
 });
 
 afterEach(() => testBus.end());

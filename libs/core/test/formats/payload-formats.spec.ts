@@ -38,6 +38,7 @@ beforeEach(async () => {
   keys = [];
   contexts = [];
   await testBus.topic('orders');
+  await testBus.failureTopics();
 });
 afterEach(() => testBus.end());
 

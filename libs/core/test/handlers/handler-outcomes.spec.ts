@@ -176,6 +176,7 @@ describe('A handler that decides about its record', () => {
     expect(seen.slice(-2)).toEqual([2, 3]);
     expect(await testBus.committed()).toBe(3);
     expect(await testBus.records('orders.retry-1')).toEqual([]);
+    await testBus.runtime.advance(120_000);
     expect(testBus.health(application)).toMatchObject({ status: 'UP' });
   });
 

@@ -124,8 +124,11 @@ describe('A blocked partition', () => {
   const deserialize = (bytes: Buffer) =>
     unlessBroken(bytes, new SchemaRegistryUnavailableException('No registry.'));
 
+  const REFUSED =
+    'A guard of Guarded.handle in RootTestModule refused the record. Its partition waits until the guard lets it pass; the record is not dead-lettered.';
+
   const CAUSES = [
-    ['a guard that refuses', Guarded, {}, ''],
+    ['a guard that refuses', Guarded, {}, `: ${REFUSED}`],
     ['an idempotency store that is down', Plain, { idempotency: { store } }, ''],
     [
       'a schema registry that is down',
@@ -137,6 +140,7 @@ describe('A blocked partition', () => {
 
   describe.each(['partition', 'key', 'none'] as const)('with processing by %s', (by) => {
     it.each(CAUSES)('degrades health until it continues: %s', async (_, provider, more, why) => {
+      await testBus.failureTopics();
       await testBus.write('orders', ...keyed('a', 'b'));
       const properties = { processing: { by }, ...more };
       const application = await testBus.startOrders([provider], properties);
@@ -180,6 +184,7 @@ describe('stuckHandlerMs', () => {
   ])(
     '%s limits how long a handler may run before it is reported as stuck',
     async (stuckHandlerMs, limitMs) => {
+      await testBus.failureTopics();
       await testBus.write('orders', '1');
       const application = await testBus.startOrders([Orders], { stuckHandlerMs });
       const { mainContainer } = application.get(ContainerRegistry).require('orders');

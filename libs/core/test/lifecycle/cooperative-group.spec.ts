@@ -13,6 +13,7 @@ let testBus: TestBus;
 beforeEach(async () => {
   testBus = new TestBus();
   await testBus.topic('orders', 4);
+  await testBus.failureTopics();
 });
 
 afterEach(() => testBus.end());

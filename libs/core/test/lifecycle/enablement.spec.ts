@@ -15,6 +15,7 @@ beforeEach(async () => {
   testBus = new TestBus();
   handled = 0;
   await testBus.topic('orders');
+  await testBus.failureTopics();
 });
 
 afterEach(() => testBus.end());
@@ -154,6 +155,7 @@ describe('A missing topic', () => {
     const { status, bindings: found } = testBus.health(application);
     expect(status).toBe('DOWN');
     expect(found[0]?.reasons.join()).toContain('topic not-yet does not exist');
+    await testBus.failureTopics('not-yet');
     await testBus.topic('not-yet');
     await testBus.write('not-yet', '1');
     await testBus.runtime.advance(60_000);

@@ -120,7 +120,9 @@ describe('A binding that is registered at run time', () => {
       await testBus.write('tenants', '1');
       await testBus.runtime.advance(60_000);
       expect(handled).toEqual(['tenants 1']);
-      expect(testBus.health(application)).toMatchObject({ status: 'UP' });
+      const { status, bindings } = testBus.health(application);
+      expect(status).toBe('DEGRADED');
+      expect(bindings.flatMap(({ reasons }) => reasons).join()).toContain('does not exist');
     },
   );
 
@@ -128,6 +130,8 @@ describe('A binding that is registered at run time', () => {
     const snapshot = await register('tenants', { ...tenants, autoStartup: false });
     expect(snapshot).toMatchObject({ state: 'CREATED' });
     expect(await testBus.groups()).toEqual(['shop']);
+    await testBus.failureTopics();
+    await testBus.runtime.advance(10_000);
     expect(testBus.health(application)).toMatchObject({ status: 'UP' });
     await testBus.done(connector().start('tenants'));
     await testBus.write('tenants', '1');

@@ -47,6 +47,7 @@ beforeEach(async () => {
     const topics = ['orders', 'shipments', 'tenants'].map((name) => ({ name, partitions: 1 }));
     await testBus.done(adminOf(broker).createTopics(topics));
   }
+  await testBus.failureTopics();
   const clusters = {
     europe: { driver: memory({ broker: testBus.broker, clientId: 'bus' }) },
     asia: { driver: memory({ broker: asia, clientId: 'bus' }) },

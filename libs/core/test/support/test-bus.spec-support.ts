@@ -94,6 +94,12 @@ export class TestBus {
     await this.done(this.outside.admin().createTopics([{ name, partitions }]));
   }
 
+  /** Creates the retry topics and the dead-letter topic that a binding of the topic has by default. */
+  async failureTopics(topic = 'orders'): Promise<void> {
+    for (const suffix of ['retry-1', 'retry-2', 'retry-3', 'DLT'])
+      await this.topic(`${topic}.${suffix}`);
+  }
+
   /** Writes records. A string stands for a record with this value. */
   async write(topic: string, ...records: readonly RecordToWrite[]): Promise<void> {
     const outgoing = records.map((record) => ({

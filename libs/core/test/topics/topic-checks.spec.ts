@@ -92,7 +92,12 @@ describe('A driver without an admin client', () => {
       throw new Error('The driver is closed.');
     });
     const driverOf = () => ({ admin }) as unknown as BrokerDriver;
-    const checks = new TopicChecks({ driverOf, runtime, logger: recordingLogger(log) });
+    const checks = new TopicChecks({
+      driverOf,
+      problemsOf: () => undefined,
+      runtime,
+      logger: recordingLogger(log),
+    });
     checks.request(resolvedOrders({ provisioning: 'create' }));
     await runtime.advance(60_000);
     checks.close();

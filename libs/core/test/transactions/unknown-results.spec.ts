@@ -31,6 +31,7 @@ beforeEach(async () => {
   testBus = new TestBus();
   called = [];
   await testBus.topic('orders');
+  await testBus.failureTopics();
   await testBus.topic('out');
 });
 

@@ -75,7 +75,9 @@ describeWithCluster('An application on a secured Kafka', { security }, (cluster)
 
   async function start(access: Cluster): Promise<INestApplicationContext> {
     class App {}
-    const bindings = { orders: { topic, groupId: unique('shop') } };
+    const bindings = {
+      orders: { topic, groupId: unique('shop'), provisioning: 'create' },
+    } as const;
     const imports = [
       EventBusModule.forRoot({ clusters: { default: access }, bindings }),
       EventBusHealthModule,

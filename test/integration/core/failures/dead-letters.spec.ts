@@ -10,6 +10,7 @@ import { readRetryHistory } from '../../../../libs/core/src/model/records/retry-
 import { DltPublisher } from '../../../../libs/core/src/failures/publishing/dlt-publisher.js';
 import type { FailureReport } from '../../../../libs/core/src/model/outcomes/failure-report.js';
 import { readDeadLetter } from '../../../../libs/core/src/failures/headers/read-dead-letter.js';
+import { OngoingProblems } from '../../../../libs/core/src/problems/ongoing-problems.js';
 import { PublishProblemTracker } from '../../../../libs/core/src/failures/publishing/publish-problem-tracker.js';
 import type { RecordWriterParts } from '../../../../libs/core/src/failures/publishing/record-writer.js';
 import {
@@ -38,7 +39,14 @@ class Publishers {
     const quiet = (): void => undefined;
     const warn: DriverLogger['warn'] = (_, context = {}) => void this.warnings.push(context);
     this.#logger = { debug: quiet, info: quiet, warn, error: quiet };
-    this.publishProblems = new PublishProblemTracker('orders', 30_000, realRuntime, this.#logger);
+    const logger = this.#logger;
+    this.publishProblems = new PublishProblemTracker({
+      binding: 'orders',
+      publishTimeoutMs: 30_000,
+      problems: new OngoingProblems(realRuntime, logger),
+      runtime: realRuntime,
+      logger,
+    });
   }
 
   async topic(maxMessageBytes?: number): Promise<string> {

@@ -66,6 +66,7 @@ describeWithKafka('A thousand lifecycle commands from ten callers under load', (
         {
           topic: kafka.unique(name),
           groupId: kafka.unique(`group-${name}`),
+          provisioning: 'create',
           sessionTimeoutMs: '6s',
           heartbeatIntervalMs: '300ms',
         } as const,

@@ -36,6 +36,8 @@ export interface ConsumingSessionOptions {
    * from its beginning. If false, the partition stops and waits for an operator.
    */
   readonly readsRecreatedTopics?: boolean;
+  /** Called with the state at each change of the status. It must be cheap. */
+  readonly onState?: (current: CurrentState) => void;
   readonly runtime: Runtime;
   readonly logger: DriverLogger;
 }
@@ -82,6 +84,12 @@ export interface ConsumingSettings {
 /** `failed`: another process has the static member id. The session does not recover by itself. */
 export type ConsumingState =
   'idle' | 'joining' | 'joined' | 'retrying' | 'failed' | 'draining' | 'closed';
+
+/** State of a session, with the error because of which it does not consume. */
+export interface CurrentState {
+  readonly state: ConsumingState;
+  readonly error?: Error;
+}
 
 export interface ConsumingStatus {
   readonly state: ConsumingState;

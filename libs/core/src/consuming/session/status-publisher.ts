@@ -1,12 +1,6 @@
 import type { DriverLogger } from '@nest-event-bus/broker';
 import type { Runtime } from '@nest-event-bus/broker/runtime';
-import type { ConsumingState, ConsumingStatus } from './consuming-session.js';
-
-/** State of a session, with the error because of which it does not consume. */
-export interface CurrentState {
-  readonly state: ConsumingState;
-  readonly error?: Error;
-}
+import type { ConsumingState, ConsumingStatus, CurrentState } from './consuming-session.js';
 
 /** Remembers since when the state holds, and notifies listeners of every change. */
 export class StatusPublisher {

@@ -16,6 +16,7 @@ import type {
   ConsumingSessionOptions,
   ConsumingSession,
   ConsumingStatus,
+  CurrentState,
 } from './consuming-session.js';
 import { HandlerSlots } from '../lanes/handler-slots.js';
 import { type LaneDelivery, placeOf } from '../lanes/lane-delivery.js';
@@ -26,7 +27,7 @@ import { MetadataBudget } from '../commits/metadata-budget.js';
 import { PauseReasonSets } from '../pauses/pause-reason-sets.js';
 import type { PauseReason } from '../pauses/pause-reason.js';
 import { waitForHandlers } from './lane-drain.js';
-import { type CurrentState, StatusPublisher } from './status-publisher.js';
+import { StatusPublisher } from './status-publisher.js';
 import { withContext } from './session-logger.js';
 import { RecordCounters } from './record-counters.js';
 
@@ -97,6 +98,8 @@ export class SupervisedSession implements ConsumingSession {
       () => this.#currentState(),
       (standing, since) => this.#statusOf(standing, since),
     );
+    const { onState } = options;
+    if (onState) this.#statusPublisher.subscribe(() => onState(this.#currentState()));
   }
 
   get status(): ConsumingStatus {

@@ -1,4 +1,5 @@
 import { PartitionError } from '@nest-event-bus/broker';
+import { HandlerRefusedException } from '../../errors/handler-errors.js';
 import { SchemaRegistryUnavailableException } from '../../errors/schema-registry-errors.js';
 import type { PartitionPause } from '../../consuming/session/consuming-session.js';
 import type { ContainerState } from '../../model/states/container-state.js';
@@ -80,6 +81,8 @@ function containerFindings(registration: ContainerRegistration, now: number): re
       ...handlerFindings(container, registration.config.maxPollIntervalMs, now),
     ]),
     ...publishFindings(registration),
+    ...circuitFindings(registration),
+    ...problemFindings(registration),
     ...trialFindings(registration),
   ];
 }
@@ -90,6 +93,19 @@ function publishFindings({ publishProblems }: ContainerRegistration): readonly F
     'DOWN',
     `topic '${topic}' cannot be written to: ${error.message}`,
   ]);
+}
+
+/** Reports an open circuit that does not pause its binding. A paused binding has a reason already. */
+function circuitFindings({ circuitBreaker }: ContainerRegistration): readonly Finding[] {
+  const breaker = circuitBreaker.current;
+  if (breaker?.state !== 'OPEN' || breaker.automaticPauseOnOpen) return [];
+  const reason =
+    'the circuit is open: records fail without a call, and go where failed records go. Look at what the handler depends on';
+  return [['DEGRADED', reason]];
+}
+
+function problemFindings({ problems }: ContainerRegistration): readonly Finding[] {
+  return problems.all.map(({ reason }) => ['DEGRADED', reason]);
 }
 
 /**
@@ -149,7 +165,11 @@ function partitionFindings({ id, status }: MessageContainer): readonly Finding[]
 }
 
 /** Errors whose message may be shown. The message of a handler's error may quote its record. */
-const REPORTED_ERRORS = [PartitionError, SchemaRegistryUnavailableException] as const;
+const REPORTED_ERRORS = [
+  PartitionError,
+  SchemaRegistryUnavailableException,
+  HandlerRefusedException,
+] as const;
 
 function partitionProblem({ reasons, error, undecidedOffset }: PartitionPause): string | undefined {
   if (reasons.includes('strict') || reasons.includes('backoff')) {

@@ -305,6 +305,7 @@ export class LifecycleManager {
     const drainMs = this.options.drainTimeoutMs();
     const reports = await Promise.all(started.map((container) => container.close(drainMs)));
     registration.publishProblems?.clear();
+    registration.problems.clear();
     return reports.flatMap(({ errors }) => errors);
   }
 

@@ -5,6 +5,7 @@ import type {
 import type { DltRecord } from '../../model/records/dlt-record.js';
 import { DeclarationList } from './declaration-list.js';
 import type { AnyBindingName, NameCheck } from '../../model/states/event-bus-bindings.js';
+import { warnWithoutBus } from './host-without-bus.js';
 import { decoratedMethod } from '../exploring/misplaced-decorator.js';
 
 export type DltRole = 'handler' | 'alert';
@@ -93,6 +94,8 @@ function declareDlt(role: DltRole, declaration: DltDeclaration) {
   return (target: object, member?: string | symbol, descriptor?: PropertyDescriptor): void => {
     const carrier =
       member === undefined ? target : decoratedMethod(decorator, target, member, descriptor);
-    if (carrier) declared.add(declaration, carrier);
+    if (!carrier) return;
+    declared.add(declaration, carrier);
+    warnWithoutBus(typeof target === 'function' ? (target.prototype as object) : target);
   };
 }

@@ -1,5 +1,6 @@
 import { DeclarationList } from './declaration-list.js';
 import type { EventHandlerOptions } from './handler-options.js';
+import { warnWithoutBus } from './host-without-bus.js';
 import { nameFirstParameter } from './parameters.js';
 import { decoratedMethod, type DecoratedMember } from '../exploring/misplaced-decorator.js';
 
@@ -18,6 +19,7 @@ export function declareHandler(declaration: HandlerDeclaration): DecoratedMember
     const method = decoratedMethod(`${name}('${declaration.binding}')`, target, key, descriptor);
     if (!method) return;
     handlers.add(declaration, method);
+    warnWithoutBus(target);
     nameFirstParameter(target, key, method);
   };
 }

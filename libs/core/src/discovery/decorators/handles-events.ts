@@ -2,6 +2,7 @@ import type { EventTypeHandler } from '../../model/extension-points/handler-inte
 import type { AnyBindingName, NameCheck } from '../../model/states/event-bus-bindings.js';
 import { DeclarationList } from './declaration-list.js';
 import type { EventHandlerOptions } from './handler-options.js';
+import { warnWithoutBus } from './host-without-bus.js';
 import { nameParametersUnlessNamed } from './parameters.js';
 
 /**
@@ -26,6 +27,7 @@ export function HandlesEvents<Name extends AnyBindingName>(
 ): (type: new (...args: never[]) => EventTypeHandler<never>) => void {
   return (type) => {
     handlers.add({ binding, options }, type);
+    warnWithoutBus(type.prototype as object);
     nameParametersUnlessNamed(type, 'handleEvent', ['payload', 'context']);
   };
 }

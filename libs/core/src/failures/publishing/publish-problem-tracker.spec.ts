@@ -1,5 +1,4 @@
 import { DltPublisher } from './dlt-publisher.js';
-import { PublishProblemTracker } from './publish-problem-tracker.js';
 import { PublishingTestBed } from './publishers.spec-support.js';
 import { aFailureReport } from '../report/failure-report-samples.spec-support.js';
 
@@ -15,6 +14,9 @@ afterEach(() => testBed.end());
 
 const publisher = (...given: Parameters<PublishingTestBed['parts']>): DltPublisher =>
   new DltPublisher(testBed.parts(...given));
+
+const linesOf = (level: string): readonly string[] =>
+  testBed.lines.filter((line) => line.level === level).map(({ message }) => message);
 
 describe('PublishProblemTracker', () => {
   it('adds a topic after a failed write, and removes it after a successful one', async () => {
@@ -93,24 +95,21 @@ describe('PublishProblemTracker', () => {
   it.each([30_000, 180_000])(
     'keeps a topic until the next attempt should have ended, with %d ms per attempt',
     async (publishTimeoutMs) => {
-      const problem = new PublishProblemTracker(
-        'orders',
-        publishTimeoutMs,
-        testBed.runtime,
-        testBed.logger,
-      );
+      const problem = testBed.tracker(publishTimeoutMs);
       problem.failed(DLT, new Error('gone'));
       const since = testBed.runtime.now();
       await testBed.runtime.advance(60_000 + publishTimeoutMs);
       expect(problem.all).toMatchObject([{ topic: DLT, since }]);
       problem.failed(DLT, new Error('gone'));
       expect(problem.all).toMatchObject([{ since }]);
-      expect(testBed.lines).toHaveLength(1);
+      expect(linesOf('error')).toHaveLength(1);
       await testBed.runtime.advance(120_000 + publishTimeoutMs);
       expect(problem.all).toEqual([]);
       problem.failed(DLT, new Error('gone'));
       expect(problem.all).toMatchObject([{ since: testBed.runtime.now() }]);
-      expect(testBed.lines).toHaveLength(2);
+      // One line when it began, one for the second failure, and one when it has begun again.
+      expect(linesOf('error')).toHaveLength(3);
+      expect(linesOf('info')).toEqual([expect.stringContaining('Nothing writes to topic')]);
     },
   );
 });

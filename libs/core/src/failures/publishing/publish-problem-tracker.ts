@@ -1,5 +1,6 @@
 import type { DriverLogger } from '@nest-event-bus/broker';
 import type { Runtime } from '@nest-event-bus/broker/runtime';
+import type { OngoingProblems } from '../../problems/ongoing-problems.js';
 import type { PublishProblems, TopicProblem } from '../../model/outcomes/publish-problems.js';
 
 /**
@@ -7,6 +8,15 @@ import type { PublishProblems, TopicProblem } from '../../model/outcomes/publish
  * partition never waits that long.
  */
 const TRIED_WITHIN_MS = 120_000;
+
+export interface PublishProblemTrackerParts {
+  readonly binding: string;
+  /** Timeout of one attempt. */
+  readonly publishTimeoutMs: number;
+  readonly problems: Pick<OngoingProblems, 'report' | 'end'>;
+  readonly runtime: Pick<Runtime, 'now'>;
+  readonly logger: DriverLogger;
+}
 
 /**
  * Tracks the topics of one binding that cannot be written to, with one entry per topic. The
@@ -16,13 +26,7 @@ export class PublishProblemTracker implements PublishProblems {
   readonly #topics = new Map<string, TopicProblem>();
   readonly #listeners = new Set<() => void>();
 
-  constructor(
-    private readonly binding: string,
-    /** Timeout of one attempt. */
-    private readonly publishTimeoutMs: number,
-    private readonly runtime: Pick<Runtime, 'now'>,
-    private readonly logger: DriverLogger,
-  ) {}
+  constructor(private readonly parts: PublishProblemTrackerParts) {}
 
   get all(): readonly TopicProblem[] {
     return [...this.#topics.values()].filter((problem) => this.#isCurrent(problem));
@@ -33,26 +37,19 @@ export class PublishProblemTracker implements PublishProblems {
     return () => void this.#listeners.delete(listener);
   }
 
-  /** Logs only the first error of a topic: its message names the record and says what to do. */
+  /** The message of the error names the record and says what to do. */
   failed(topic: string, error: Error): void {
-    const now = this.runtime.now();
+    const now = this.parts.runtime.now();
     const earlier = this.#topics.get(topic);
     const known = earlier && this.#isCurrent(earlier) ? earlier : undefined;
     this.#topics.set(topic, { topic, error, since: known?.since ?? now, lastSeen: now });
-    if (known) return;
-    this.logger.error(error.message, { binding: this.binding, to: topic });
-    this.#notifyListeners();
+    this.#report(topic, error);
+    if (!known) this.#notifyListeners();
   }
 
   succeeded(topic: string): void {
-    const known = this.#topics.get(topic);
-    if (!known) return;
-    this.#topics.delete(topic);
-    this.logger.info(`Topic '${topic}' of binding '${this.binding}' can be written to again`, {
-      binding: this.binding,
-      to: topic,
-      afterMs: this.runtime.now() - known.since,
-    });
+    if (!this.#topics.delete(topic)) return;
+    this.parts.problems.end(keyOf(topic));
     this.#notifyListeners();
   }
 
@@ -67,7 +64,24 @@ export class PublishProblemTracker implements PublishProblems {
    * Returns whether the last attempt is recent. If it is not, another process has the records now.
    */
   #isCurrent({ lastSeen }: TopicProblem): boolean {
-    return this.runtime.now() - lastSeen < TRIED_WITHIN_MS + this.publishTimeoutMs;
+    return this.parts.runtime.now() - lastSeen < this.#outdatedAfterMs;
+  }
+
+  get #outdatedAfterMs(): number {
+    return TRIED_WITHIN_MS + this.parts.publishTimeoutMs;
+  }
+
+  #report(topic: string, { message }: Error): void {
+    const { binding, problems } = this.parts;
+    problems.report({
+      key: keyOf(topic),
+      message,
+      ended: `Topic '${topic}' of binding '${binding}' can be written to again`,
+      endedReports: `Nothing writes to topic '${topic}' of binding '${binding}' any more, so it is not known whether that is possible again`,
+      context: { binding, to: topic },
+      level: 'error',
+      quietMs: this.#outdatedAfterMs,
+    });
   }
 
   #notifyListeners(): void {
@@ -75,11 +89,13 @@ export class PublishProblemTracker implements PublishProblems {
       try {
         listener();
       } catch (error) {
-        this.logger.error('A listener for publish problems threw', {
-          binding: this.binding,
+        this.parts.logger.error('A listener for publish problems threw', {
+          binding: this.parts.binding,
           error: String(error),
         });
       }
     }
   }
 }
+
+const keyOf = (topic: string): string => `write to ${topic}`;

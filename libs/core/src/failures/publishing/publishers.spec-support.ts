@@ -2,6 +2,7 @@ import type { BrokerDriver, BrokerRecord, DriverLogger } from '@nest-event-bus/b
 import { memory, MemoryBroker } from '@nest-event-bus/broker/memory';
 import { VirtualRuntime } from '@nest-event-bus/broker/runtime';
 import type { ResolvedDlt } from '../../config/resolving/resolved-binding.js';
+import { OngoingProblems } from '../../problems/ongoing-problems.js';
 import { PublishProblemTracker } from './publish-problem-tracker.js';
 import type { RecordWriterParts } from './record-writer.js';
 
@@ -23,7 +24,19 @@ export class PublishingTestBed {
     warn: (message, context) => void this.lines.push({ level: 'warn', message, context }),
     error: (message, context) => void this.lines.push({ level: 'error', message, context }),
   };
-  readonly publishProblems = new PublishProblemTracker('orders', 30_000, this.runtime, this.logger);
+  readonly publishProblems = this.tracker();
+
+  tracker(publishTimeoutMs = 30_000): PublishProblemTracker {
+    const { runtime, logger } = this;
+    const problems = new OngoingProblems(runtime, logger);
+    return new PublishProblemTracker({
+      binding: 'orders',
+      publishTimeoutMs,
+      problems,
+      runtime,
+      logger,
+    });
+  }
 
   parts(dlt: Partial<ResolvedDlt> = {}, given: Partial<RecordWriterParts> = {}): RecordWriterParts {
     const producer = this.driver.producer();

@@ -83,6 +83,7 @@ export class RouterTestBed {
           return this.accept();
         },
       },
+      problems: { report: () => undefined },
       pauseBinding: (exceptionClass) => void this.paused.push(exceptionClass),
       observer: {
         failed: (...given) => void this.observed.push(['failed', ...given]),

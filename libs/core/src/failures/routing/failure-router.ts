@@ -1,7 +1,10 @@
 import type { DriverLogger } from '@nest-event-bus/broker';
 import type { Runtime } from '@nest-event-bus/broker/runtime';
 import { asError } from '../../errors/as-error.js';
-import { DeadLetterRequestedException } from '../../errors/handler-errors.js';
+import {
+  DeadLetterRequestedException,
+  HandlerRefusedException,
+} from '../../errors/handler-errors.js';
 import type { RecordDecision } from '../../model/outcomes/decision.js';
 import type { PendingWrite } from '../../model/outcomes/delivery-history.js';
 import type { Delivery } from '../../model/outcomes/delivery.js';
@@ -14,6 +17,7 @@ import type { FailedOutcome, Failure } from '../../model/outcomes/failed-outcome
 import type { FailureLocation, FailureObserver } from '../../model/outcomes/failure-observer.js';
 import type { FailureReport, RememberedFailure } from '../../model/outcomes/failure-report.js';
 import type { Outcome } from '../../model/outcomes/outcome.js';
+import type { OngoingProblems } from '../../problems/ongoing-problems.js';
 import type { DeadLetters } from '../publishing/dead-letters.js';
 import { RecordTooLargeForRetryError, type RetryPublisher } from '../publishing/retry-publisher.js';
 import { createFailureReport, renewReport } from '../report/create-failure-report.js';
@@ -32,6 +36,7 @@ export interface FailureRouterParts extends RoutingParts {
   readonly pauseBinding: (exceptionClass: string) => void;
   /** Counts the failures; undefined if metrics are disabled. */
   readonly observer?: FailureObserver | undefined;
+  readonly problems: Pick<OngoingProblems, 'report'>;
   readonly runtime: Runtime;
   readonly logger: DriverLogger;
 }
@@ -78,6 +83,7 @@ export class FailureRouter {
       case 'dead-letter':
         return this.#write(report, destination, delivery.signal, failed.attempts);
       case 'keep-in-place':
+        if (failed.error instanceof HandlerRefusedException) this.#reportRefusal(failed.error);
         if (failure.wasCalled) this.parts.halfOpenBlocker?.onRecordKept(delivery.record);
         return redelivered(failed, report);
       case 'pause-partition':
@@ -92,6 +98,17 @@ export class FailureRouter {
         this.parts.pauseBinding(report.description.className);
         return redelivered(failed, report);
     }
+  }
+
+  /** Health shows the refusal as the reason of the partition's pause. */
+  #reportRefusal({ message }: HandlerRefusedException): void {
+    const { name } = this.parts.binding;
+    this.parts.problems.report({
+      key: `refused: ${message}`,
+      message: `${message} Correct the guard, or remove it from the handler. To skip or dead-letter the record, call EventBusConnector.decide().`,
+      ended: `For a minute, no record of binding '${name}' was refused by this guard`,
+      context: { binding: name },
+    });
   }
 
   /**

@@ -1,5 +1,4 @@
 import { BatchProcessingException } from '../../errors/handler-errors.js';
-import { throwIfFailed } from '../../errors/result-errors.js';
 import { isConsumerResult } from '../../model/outcomes/consumer-result.js';
 import { handedBack, type Outcome } from '../../model/outcomes/outcome.js';
 import type { RecordCall } from '../record-call.js';
@@ -43,7 +42,7 @@ async function outcomesAfterPromise(
 function outcomesAfterReturn(batch: readonly RecordCall[], answer: unknown): readonly Outcome[] {
   const results = resultsOf(batch, answer);
   if (!results) {
-    throwIfFailed(answer);
+    batch[0]?.context.examine(answer);
     return batch.map(({ context }) => context.outcomeAfterReturn(undefined));
   }
   return batch.map((ready, index) => {
@@ -59,6 +58,7 @@ function outcomesAfterReturn(batch: readonly RecordCall[], answer: unknown): rea
 function resultsOf(batch: readonly RecordCall[], answer: unknown): readonly unknown[] | undefined {
   if (!Array.isArray(answer) || !answer.some(isConsumerResult)) return undefined;
   if (answer.length === batch.length) return answer;
+  batch[0]?.context.problems.wrongNumberOfResults(answer.length, batch.length);
   throw new TypeError(
     `The handler answered ${answer.length} results for ${batch.length} records. Answer one for each, in their order; undefined stands for success.`,
   );

@@ -4,6 +4,7 @@ import type { Delivery } from '../../model/outcomes/delivery.js';
 import type { DeliveryAttempt, EventContext } from '../../model/records/event-context.js';
 import { DeadLetterRequestedException } from '../../errors/handler-errors.js';
 import { throwIfFailed } from '../../errors/result-errors.js';
+import { isConsumerResult } from '../../model/outcomes/consumer-result.js';
 import { TransactionException } from '../../errors/transaction-errors.js';
 import { handedBack, succeeded, type Outcome } from '../../model/outcomes/outcome.js';
 import type { RecordTransaction } from '../../model/records/record-transaction.js';
@@ -13,6 +14,7 @@ import type { RecordCall } from '../record-call.js';
 import type { ReceivedSource } from './received-headers.js';
 import type { EventTypeSource } from '../decoding/event-type-source.js';
 import { copyRecord } from './copy-record.js';
+import type { HandlerProblems } from './handler-problems.js';
 import { RecordLogger } from './record-logger.js';
 import { RecordOutputs } from '../transactions/record-outputs.js';
 
@@ -21,6 +23,7 @@ export interface ContextSource {
   readonly binding: ResolvedBinding;
   readonly logger: DriverLogger;
   readonly eventTypeOf: EventTypeSource;
+  readonly problems: HandlerProblems;
   /** The tier of the topic from which the records come; 0 for the main topic. */
   readonly tier: number;
 }
@@ -152,11 +155,27 @@ export class ReceivedContext implements EventContext {
    * change it. Throws if the answer says that the handler failed.
    */
   outcomeAfterReturn(answer: unknown): Outcome {
-    if (answer !== undefined) throwIfFailed(answer);
+    if (answer !== undefined) this.examine(answer);
     this.#isClosed = true;
     if (this.#outcome && this.#outcome !== acknowledged) return this.#outcome;
-    if (!this.#outcome && this.#source.binding.ack === 'manual') return handedBack;
+    if (!this.#outcome && this.#source.binding.ack === 'manual') return this.#notAcknowledged();
     return this.#outputs ? withOutputs(succeeded, this.#outputs) : succeeded;
+  }
+
+  /** Throws if the answer is a failure result, and tells answers that are probably mistakes. */
+  examine(answer: unknown): void {
+    if (isConsumerResult(answer)) throwIfFailed(answer);
+    else this.#source.problems.examine(answer);
+  }
+
+  get problems(): HandlerProblems {
+    return this.#source.problems;
+  }
+
+  /** The first time says nothing, because the handler may count on another delivery. */
+  #notAcknowledged(): Outcome {
+    if (this.#delivery.history.redeliveries > 0) this.#source.problems.notAcknowledged();
+    return handedBack;
   }
 
   /**

@@ -5,6 +5,7 @@ import {
   InconsistentGroupProtocolError,
   RefusedError,
 } from '../../../port/errors.js';
+import { silentLogger } from '../../../port/silent-logger.js';
 import {
   code,
   joinedAs,
@@ -222,6 +223,37 @@ describe('ClassicMembership, joining an eager group', () => {
       throw new Error('of the user');
     };
     await member.join();
+  });
+});
+
+describe('ClassicMembership, with a logger', () => {
+  let member: MemberUnderTest;
+  let lines: string[];
+  beforeEach(() => {
+    lines = [];
+    const debug = (message: string): void => void lines.push(message);
+    member = new MemberUnderTest({ logger: { ...silentLogger, debug } });
+  });
+  afterEach(() => member.close());
+
+  it('logs a failure that lasts at once, and then at most once a minute', async () => {
+    member.cluster.topics.delete('orders');
+    member.membership.start();
+    await member.runtime.advance(300_000);
+    expect(member.errors.length).toBeGreaterThan(100);
+    expect(lines[0]).toBe('The group could not be joined yet.');
+    expect(lines.length).toBeGreaterThan(3);
+    expect(lines.length).toBeLessThanOrEqual(5);
+  });
+
+  it('logs no failure for MEMBER_ID_REQUIRED, which is a step of every join', async () => {
+    member.cluster
+      .once('JoinGroup', refusedJoin(79, 'me'), joinedAs('me', 1))
+      .once('SyncGroup', synced(0));
+    member.membership.start();
+    await member.runtime.advance(1_000);
+    expect(member.states.at(-1)).toBe('stable');
+    expect(lines).toEqual([]);
   });
 });
 

@@ -1,4 +1,3 @@
-import type { DriverLogger } from '../../../port/driver.js';
 import { ConnectionError } from '../../../port/errors.js';
 import {
   JoinAttempt,
@@ -11,6 +10,7 @@ import { abortWithGrace } from './abort-with-grace.js';
 import type { MemberStatus } from '../member-status.js';
 import type { RetryUrgency } from '../retry-urgency.js';
 import { JoinBackoff } from '../join-backoff.js';
+import { RepeatedFailureLog } from '../repeated-failure-log.js';
 import { checkTopicsExist } from '../topics/check-topics-exist.js';
 import type { ClusterClient } from '../../../wire/index.js';
 import type { MembershipLoss } from '../membership.js';
@@ -43,12 +43,12 @@ export class GroupJoiner {
   readonly #options: GroupJoinerOptions;
   readonly #joinAttempt: JoinAttempt;
   readonly #cluster: ClusterClient;
-  readonly #logger: DriverLogger;
+  readonly #failures: RepeatedFailureLog;
 
   constructor(options: GroupJoinerOptions) {
     this.#options = options;
     this.#cluster = options.cluster;
-    this.#logger = options.logger;
+    this.#failures = new RepeatedFailureLog(options.cluster.runtime, options.logger);
     this.#joinAttempt = new JoinAttempt(options);
   }
 
@@ -101,10 +101,12 @@ export class GroupJoiner {
     return abortWithGrace(this.#cluster.runtime, signal, ID_GRACE_MS, attempt);
   }
 
+  /** Expected errors are steps of the protocol, and are reported only if they persist. */
   #report({ error, isExpected }: JoinFailure, backoff: JoinBackoff): void {
+    if (isExpected && !backoff.hasTooManyExpectedFailures()) return;
     const { groupId } = this.#options.settings;
-    this.#logger.debug('The group could not be joined yet.', { groupId, error });
-    if (!isExpected || backoff.hasTooManyExpectedFailures()) this.#options.status.retrying(error);
+    this.#failures.debug('The group could not be joined yet.', { groupId, error });
+    this.#options.status.retrying(error);
   }
 
   #closeChannel(): void {

@@ -1,5 +1,6 @@
 import type { DriverLogger } from '../../../port/driver.js';
 import { Backoff, type Timer } from '../../../runtime/index.js';
+import { RepeatedFailureLog } from '../repeated-failure-log.js';
 import { partitionCounts } from './partition-counts.js';
 import type { ClusterClient } from '../../../wire/index.js';
 
@@ -22,13 +23,16 @@ const MISSING_REFRESH = { initialMs: 250, maxMs: 5_000 };
 export class TopicWatch {
   readonly #options: TopicWatchOptions;
   readonly #backoff: Backoff;
+  readonly #failures: RepeatedFailureLog;
   #timer: Timer | undefined;
   #missingOnce = new Set<string>();
   #stopped = false;
 
   constructor(options: TopicWatchOptions) {
     this.#options = options;
-    this.#backoff = new Backoff(options.cluster.runtime, MISSING_REFRESH);
+    const { runtime } = options.cluster;
+    this.#backoff = new Backoff(runtime, MISSING_REFRESH);
+    this.#failures = new RepeatedFailureLog(runtime, options.logger);
   }
 
   start(): void {
@@ -49,7 +53,7 @@ export class TopicWatch {
   }
 
   async #check(): Promise<void> {
-    const { cluster, topics, refreshMs, logger, onChange } = this.#options;
+    const { cluster, topics, refreshMs, onChange } = this.#options;
     try {
       // Missing topics are requested each time. The metadata of the others may have been refreshed
       // by other sessions.
@@ -57,9 +61,9 @@ export class TopicWatch {
       const change = this.#stopped ? undefined : this.#findChange();
       if (change !== undefined) return onChange(change);
     } catch (error) {
-      logger.debug(
+      this.#failures.debug(
         'The topics of the group could not be looked up and are looked up again later.',
-        { error },
+        { error: error as Error },
       );
     }
     this.#schedule();

@@ -36,6 +36,8 @@ export class RecordFetcher {
       const changed = notifier.next;
       const wanted = ownership.wanted();
       if (wanted.length === 0) {
+        // Nothing else would end the error of a partition that was lost.
+        if (ownership.list().length === 0) status.recovered('fetching');
         await changed;
         continue;
       }

@@ -1,0 +1,89 @@
+import { UnknownTopicError } from '@nest-event-bus/broker';
+import type { ResolvedBinding } from '../../config/resolving/resolved-binding.js';
+import type { CurrentState } from '../../consuming/session/consuming-session.js';
+import type { OngoingProblems } from '../../problems/ongoing-problems.js';
+
+/** The container whose sessions are watched. */
+export interface WatchedContainer {
+  readonly binding: Pick<ResolvedBinding, 'name' | 'provisioning'>;
+  readonly id: string;
+  readonly tier: number;
+  readonly topics: readonly string[];
+}
+
+/** A session that reconnects within this time is no problem. */
+const RECONNECT_GRACE_MS = 1_000;
+/** Time for creating a missing topic, and for joining the group afterwards. */
+const CREATION_GRACE_MS = 10_000;
+
+/**
+ * Tells when a container cannot consume, and when all its sessions have joined again. The error of
+ * one session is told for all, because it is nearly always the same.
+ */
+export class ConnectionWatch {
+  readonly #failing = new Set<number>();
+
+  constructor(
+    private readonly container: WatchedContainer,
+    private readonly problems: Pick<OngoingProblems, 'report' | 'end'>,
+  ) {}
+
+  update(sessionIndex: number, { state, error }: CurrentState): void {
+    switch (state) {
+      case 'retrying':
+      case 'failed':
+        if (!error || this.#isExpected(error)) return;
+        this.#failing.add(sessionIndex);
+        this.#report(error);
+        return;
+      case 'joined':
+        if (this.#failing.delete(sessionIndex) && this.#failing.size === 0) this.#end();
+        return;
+      case 'closed':
+        // The binding forgets its problems when it is stopped, so nothing is logged.
+        this.#failing.delete(sessionIndex);
+        return;
+      case 'idle':
+      case 'joining':
+      case 'draining':
+        return;
+    }
+  }
+
+  /** A missing retry topic is no problem until a record has to be retried. TopicChecks tells it. */
+  #isExpected(error: Error): boolean {
+    return this.container.tier > 0 && error instanceof UnknownTopicError;
+  }
+
+  #report(error: Error): void {
+    const { binding, id } = this.container;
+    const isMissing = error instanceof UnknownTopicError;
+    const isCreated = isMissing && binding.provisioning === 'create';
+    this.problems.report({
+      key: id,
+      message: isMissing ? this.#missingTopicMessage(error.topic) : this.#errorMessage(error),
+      ended: `${id} consumes again`,
+      context: { binding: binding.name, container: id, error: error.name },
+      quietMs: Infinity,
+      graceMs: isCreated ? CREATION_GRACE_MS : RECONNECT_GRACE_MS,
+    });
+  }
+
+  #end(): void {
+    this.problems.end(this.container.id);
+  }
+
+  #missingTopicMessage(topic: string): string {
+    const { binding } = this.container;
+    const remedy =
+      binding.provisioning === 'create'
+        ? 'Look for the reason why it could not be created, or correct its name'
+        : "Create it, correct its name, or set provisioning: 'create'";
+    return `Topic '${topic}' of binding '${binding.name}' does not exist, so nothing is read. ${remedy}.`;
+  }
+
+  #errorMessage({ message }: Error): string {
+    const { binding, id, topics } = this.container;
+    return `Binding '${binding.name}' does not consume topic '${topics.join(', ')}' (${id}): ${message} It keeps trying; if it goes on, check the brokers, the network and the credentials.`;
+  }
+}
