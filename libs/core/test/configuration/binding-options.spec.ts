@@ -32,7 +32,6 @@ beforeEach(async () => {
   handled = [];
   gates = new Map();
   await testBus.topic('orders', 4);
-  await testBus.failureTopics();
 });
 
 afterEach(() => testBus.end());
@@ -69,6 +68,7 @@ describe('ackMode', () => {
 
 describe('concurrency', () => {
   it.each([1, 3, 4])('%i starts that many members of the group', async (concurrency) => {
+    await testBus.failureTopics();
     const application = await testBus.startOrders([Orders], { concurrency });
     await testBus.runtime.advance(60_000);
     const members = await testBus.members();
@@ -277,6 +277,7 @@ describe('maxPollIntervalMs', () => {
   it('sets health to DOWN when a handler runs for longer than maxPollIntervalMs', async () => {
     const gate = new Deferred();
     gates.set(0, gate);
+    await testBus.failureTopics();
     const application = await testBus.startOrders([Orders], { maxPollIntervalMs: '2m' });
     await testBus.write('orders', '0');
     await testBus.runtime.advance(100_000);
