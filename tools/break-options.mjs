@@ -4,7 +4,7 @@
 import { join, normalize } from 'node:path';
 import { createBrokenTree } from './break-options/broken-tree.mjs';
 import { readRegisteredKeys } from './break-options/registered-keys.mjs';
-import { failedTests } from './scratch-tree/failed-tests.mjs';
+import { failedTests } from './scratch-tree/run-spec.mjs';
 
 /** @typedef {'fails' | 'GREEN' | 'pending' | 'skipped' | 'no result'} Verdict */
 /** @typedef {{ key: string, spec: string, verdict: Verdict, evidence: string }} Row */

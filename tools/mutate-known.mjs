@@ -3,7 +3,7 @@
 // Options: --integration runs the specs that need a real Kafka, too.
 import { join } from 'node:path';
 import { KNOWN_MUTANTS } from './mutate/known-mutants.mjs';
-import { failedTests } from './scratch-tree/failed-tests.mjs';
+import { failedTests } from './scratch-tree/run-spec.mjs';
 import { changeSource, createScratchTree } from './scratch-tree/scratch-tree.mjs';
 
 const root = join(import.meta.dirname, '..');

@@ -24,8 +24,8 @@ export const KNOWN_MUTANTS = [
     name: "retry tiers without their binding's circuit breaker",
     spec: 'libs/core/test/failures/circuit-breaker.spec.ts',
     file: `${CORE}/assembly/binding-builder.ts`,
-    text: '        breaker,\n        transactions:',
-    replacement: '        breaker: tier ? undefined : breaker,\n        transactions:',
+    text: 'they call the same handler.\n        breaker,',
+    replacement: 'they call the same handler.\n        breaker: tier ? undefined : breaker,',
   },
   {
     name: 'topics are checked and created on the first cluster',
