@@ -14,6 +14,8 @@ export async function busRate({
   topic,
   isAsync = false,
   each,
+  failEvery = Infinity,
+  act,
   observe = (read) => read(),
   ...binding
 }) {
@@ -22,11 +24,13 @@ export async function busRate({
   let checksum = 0;
   let finish;
   const finished = new Promise((resolve) => (finish = resolve));
+  const isBad = ({ id }) => id % failEvery === failEvery - 1;
+  const bad = sumOfBad(records, failEvery);
   const note = ({ id }) => {
     checksum += id;
-    if (++seen === records) finish(clock());
+    if (++seen === records - bad.count) finish(clock());
   };
-  const handle = handlerOf({ note, each, isAsync });
+  const handle = handlerOf({ note, each, isAsync, isBad, act, isBatch: binding.isBatch });
   const bus = await startBus({ topic, groupId, handle, ...binding });
   const read = async () => {
     const startedAt = clock();
@@ -34,20 +38,39 @@ export async function busRate({
     return records / (((await finished) - startedAt) / 1_000);
   };
   const rate = await observe(read);
-  requireAll(checksum, records);
+  requireAll(checksum + bad.sum, records);
   await bus.close();
   await requireCommitted(admin, groupId, records);
   return rate;
 }
 
-function handlerOf({ note, each, isAsync }) {
+function handlerOf({ note, each, isAsync, isBad, act, isBatch }) {
   if (each)
     return async (record, context) => {
       await each(record, context);
       note(record.value);
     };
+  if (isBatch && act) return async (records) => act(records, isBad, note);
+  if (isBatch)
+    return async (records) => {
+      for (const { value } of records) note(value);
+    };
+  const handle = ({ value }) => {
+    if (isBad(value)) throw new Error('bad');
+    note(value);
+  };
   // Typical handlers are asynchronous, because they wait for something.
-  return isAsync ? async ({ value }) => note(value) : ({ value }) => note(value);
+  return isAsync ? async (record) => handle(record) : handle;
+}
+
+/** The last record of each `failEvery` is bad. */
+function sumOfBad(records, failEvery) {
+  let [count, sum] = [0, 0];
+  for (let id = failEvery - 1; id < records; id += failEvery) {
+    count++;
+    sum += id;
+  }
+  return { count, sum };
 }
 
 async function requireCommitted(admin, groupId, records) {

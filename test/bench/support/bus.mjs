@@ -16,11 +16,20 @@ export const EVERYTHING_ON = { circuitBreaker: { enabled: true } };
  * Starts an application with one binding that has joined its group and reads nothing until `go`, because
  * another bench measures the start of Nest and the group.
  */
-export async function startBus({ brokers, topic, groupId, handle, payload, ...properties }) {
+export async function startBus({
+  brokers,
+  topic,
+  groupId,
+  handle,
+  payload,
+  isBatch = false,
+  ...properties
+}) {
   class Handlers {}
   Handlers.prototype.handle = handle;
   const method = Object.getOwnPropertyDescriptor(Handlers.prototype, 'handle');
-  EventHandler('bench', payload && { payload })(Handlers.prototype, 'handle', method);
+  const decorate = isBatch ? EventHandler.Batch : EventHandler;
+  decorate('bench', payload && { payload })(Handlers.prototype, 'handle', method);
   const binding = { topic, groupId, autoStartup: false, provisioning: 'none', ...properties };
   const application = await NestFactory.createApplicationContext(
     {

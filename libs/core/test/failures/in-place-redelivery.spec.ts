@@ -35,8 +35,9 @@ const FORMS = {
   "retry.mode 'seek'": { retry: SEEK },
   'a BATCH listener with SEEK_TO_FAILED': {
     listenerType: 'BATCH',
-    batchRedeliveries: 3,
-    retry: { tier0: { maxAttempts: 1 }, tiers: [] },
+    batchRedeliveries: 1,
+    maxPollRecords: 50,
+    retry: { tier0: { maxAttempts: 3, initialBackoffMs: 1_000 }, tiers: [] },
   },
 } satisfies Readonly<Record<string, Partial<TopicBindingProperties>>>;
 

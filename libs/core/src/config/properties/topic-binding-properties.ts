@@ -85,7 +85,7 @@ export class BindingDefaults extends FormatProperties {
 
   /**
    * Sets when finished records are committed. `'MANUAL_IMMEDIATE'` commits while the next records
-   * are handled, `'MANUAL'` commits once per slice.
+   * are handled, `'MANUAL'` commits once per slice, as a BATCH listener always does.
    *
    * @defaultValue `'MANUAL_IMMEDIATE'`
    */
@@ -304,7 +304,7 @@ export class BindingDefaults extends FormatProperties {
 
   /**
    * Decides about a failed record of a BATCH listener. `'SEEK_TO_FAILED'` delivers it again before
-   * it goes to a retry topic. `'DLQ_AND_CONTINUE'` dead-letters it at once.
+   * it goes to a retry topic. `'DLQ_AND_CONTINUE'` dead-letters it after one call.
    *
    * @defaultValue `'SEEK_TO_FAILED'`
    */
@@ -312,7 +312,8 @@ export class BindingDefaults extends FormatProperties {
   batchFailureStrategy?: BatchFailureStrategy;
 
   /**
-   * Sets how often SEEK_TO_FAILED delivers a failed record again before it goes to a retry topic.
+   * Sets how often SEEK_TO_FAILED delivers a failed record again, without a wait, after the calls of
+   * tier 0 and before it goes to a retry topic.
    *
    * @defaultValue `1`
    */

@@ -79,10 +79,7 @@ export const INEFFECTIVE_RULES: readonly IneffectiveRule[] = [
   {
     keys: ['retry.tiers'],
     because: 'batchFailureStrategy',
-    isIneffective: ({ listenerType, batchFailureStrategy, retry }) =>
-      listenerType === 'BATCH' &&
-      batchFailureStrategy === 'DLQ_AND_CONTINUE' &&
-      retry.tiers.length > 0,
+    isIneffective: (binding) => deadLettersAtOnce(binding) && binding.retry.tiers.length > 0,
     why: "batchFailureStrategy is 'DLQ_AND_CONTINUE', which writes what failed to the dead-letter topic at once",
   },
   {
@@ -171,6 +168,19 @@ export const INEFFECTIVE_RULES: readonly IneffectiveRule[] = [
     why: 'retry.tier0.maxAttempts is 1: a single call is followed by no wait',
   },
   {
+    keys: [
+      'retry.tier0.maxAttempts',
+      'retry.tier0.initialBackoffMs',
+      'retry.tier0.multiplier',
+      'retry.tier0.maxBackoffMs',
+      'retry.tier0.maxElapsedMs',
+      'retry.tier0.jitter',
+    ],
+    because: 'batchFailureStrategy',
+    isIneffective: deadLettersAtOnce,
+    why: "batchFailureStrategy is 'DLQ_AND_CONTINUE', which makes one call",
+  },
+  {
     keys: ['retry.tier0.multiplier'],
     because: 'retry.tier0.maxAttempts',
     isIneffective: ({ retry }) => retry.tier0.maxAttempts === 2,
@@ -220,15 +230,13 @@ export const INEFFECTIVE_RULES: readonly IneffectiveRule[] = [
     isIneffective: ({ transactions }) => transactions.enabled,
     why: 'transactions.enabled is true: no record begins before the transaction of the one before it is committed',
   },
-  ...(['commit.strict', 'transactions.enabled'] as const).map((because): IneffectiveRule => ({
+  {
     keys: ['ackMode'],
-    because,
-    isIneffective: ({ listenerType, commit, transactions }) =>
-      listenerType === 'BATCH' &&
-      (because === 'commit.strict' ? commit.strict && !transactions.enabled : transactions.enabled),
-    why: `${because} is true: each slice of a BATCH listener is committed before the next one begins`,
+    because: 'listenerType',
+    isIneffective: ({ listenerType }) => listenerType === 'BATCH',
+    why: 'a BATCH listener commits each slice as soon as it is done, in every ackMode: leave it out, or set commit.strict to wait for each commit',
     includesDefault: true,
-  })),
+  },
 ];
 
 /** Reasons for which no record ever exceeds the retry budget, or for which its destination is the same. */
@@ -281,8 +289,14 @@ const isLimitedToItsCalls = (binding: ResolvedBinding): boolean =>
   binding.classifier === undefined &&
   !(binding.orderingMode === 'STRICT' && binding.strictExhaustion === 'PAUSE_PARTITION');
 
+function deadLettersAtOnce({ listenerType, batchFailureStrategy }: ResolvedBinding): boolean {
+  return listenerType === 'BATCH' && batchFailureStrategy === 'DLQ_AND_CONTINUE';
+}
+
 /** Returns the most calls that a record gets in the main topic and all retry topics. */
-function mostCalls({ retry, listenerType, batchRedeliveries }: ResolvedBinding): number {
+function mostCalls(binding: ResolvedBinding): number {
+  if (deadLettersAtOnce(binding)) return 1;
+  const { retry, listenerType, batchRedeliveries } = binding;
   const deliveries = retry.tiers.reduce((sum, { maxAttempts }) => sum + maxAttempts, 1);
   const redeliveries = listenerType === 'BATCH' ? batchRedeliveries : 0;
   return (retry.tier0.maxAttempts + redeliveries) * deliveries;

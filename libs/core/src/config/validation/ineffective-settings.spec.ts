@@ -322,16 +322,16 @@ const WARNINGS: readonly (readonly [string, object, string, object])[] = [
     (ackMode) =>
       [
         'ackMode',
-        { ...BATCH, ackMode, commit: { strict: true } },
-        'commit.strict is true: each slice of a BATCH listener is committed before the next one begins.',
-        { commit: {} },
+        { ...BATCH, ackMode },
+        'a BATCH listener commits each slice as soon as it is done, in every ackMode: leave it out, or set commit.strict to wait for each commit.',
+        { listenerType: 'SINGLE' },
       ] as const,
   ),
   [
-    'ackMode',
-    { ...BATCH, ackMode: 'MANUAL_IMMEDIATE', transactions: { enabled: true } },
-    'transactions.enabled is true: each slice of a BATCH listener is committed before the next one begins.',
-    { transactions: {} },
+    'retry.tier0.maxAttempts',
+    { ...BATCH, batchFailureStrategy: 'DLQ_AND_CONTINUE', retry: { tier0: { maxAttempts: 5 } } },
+    "batchFailureStrategy is 'DLQ_AND_CONTINUE', which makes one call.",
+    { batchFailureStrategy: 'SEEK_TO_FAILED' },
   ],
   [
     'retry.mode',

@@ -75,20 +75,24 @@ describe('a completed record', () => {
 describe('a slice of a BATCH listener', () => {
   const batch = { listenerType: 'BATCH', maxPollRecords: 2 } as const;
 
-  it('is committed as a whole before the next slice begins, with MANUAL_IMMEDIATE', async () => {
+  it.each(['MANUAL', 'MANUAL_IMMEDIATE'] as const)(
+    'is committed while the next slice runs, with %s',
+    async (ackMode) => {
+      const events = await eventsOf(4, { ...batch, ackMode });
+      expect(events.indexOf('stored 2')).toBeGreaterThan(events.indexOf('2'));
+      expect(events).not.toContain('stored 1');
+      expect(events.at(-1)).toBe('stored 4');
+    },
+  );
+
+  it('is committed as a whole before the next slice begins, with strict commits', async () => {
     const events = ['0', '1', 'stored 2', '2', '3', 'stored 4'];
-    expect(await eventsOf(4, { ...batch, ackMode: 'MANUAL_IMMEDIATE' })).toEqual(events);
+    expect(await eventsOf(4, { ...batch, strictCommits: true })).toEqual(events);
   });
 
-  it('is committed as a whole with MANUAL_IMMEDIATE if one handler call takes the whole slice', async () => {
-    const settings = { ackMode: 'MANUAL_IMMEDIATE', maxPollRecords: 2 } as const;
-    expect(await eventsOf(4, settings, slices)).toEqual(['0-1', 'stored 2', '2-3', 'stored 4']);
-  });
-
-  it('is committed while the next slice runs, with MANUAL', async () => {
-    const events = await eventsOf(4, { ...batch, ackMode: 'MANUAL' });
-    expect(events.indexOf('stored 2')).toBeGreaterThan(events.indexOf('2'));
-    expect(events.at(-1)).toBe('stored 4');
+  it('is committed while the next one runs if one handler call takes the whole slice', async () => {
+    const events = await eventsOf(4, { maxPollRecords: 2 }, slices);
+    expect(events.slice(0, 2)).toEqual(['0-1', '2-3']);
   });
 });
 

@@ -23,13 +23,16 @@ export function createLane(assigned: AssignedPartition, options: LaneOptions): P
     : new KeyedLane(assigned, { ...parts, by });
 }
 
-/** A BATCH listener commits whole slices, in every acknowledgement mode. */
+/**
+ * A BATCH listener commits whole slices, in every acknowledgement mode. Only `commit.strict` and
+ * transactions wait for the answer: a broker may take as long for a commit as for many slices.
+ */
 function commitPolicyOf(
   { ackMode, strictCommits, isTransactional }: ConsumingSettings,
   isBatch: boolean,
 ): CommitPolicy {
   const isImmediate = ackMode === AckMode.MANUAL_IMMEDIATE;
-  const waits = strictCommits || isTransactional || (isBatch && isImmediate);
+  const waits = strictCommits || isTransactional;
   const after = isImmediate && !isBatch ? 'record' : 'slice';
   return { after, waits, yields: isTransactional };
 }

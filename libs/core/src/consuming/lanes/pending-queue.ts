@@ -17,6 +17,12 @@ export class PendingQueue {
     this.#deliveries.push(delivery);
   }
 
+  /** Puts a record before all others. */
+  putBack(delivery: LaneDelivery): void {
+    if (this.#head > 0) this.#deliveries[--this.#head] = delivery;
+    else this.#deliveries.unshift(delivery);
+  }
+
   /** Takes the first record of a queue that is not empty. */
   take(): LaneDelivery {
     const delivery = this.#deliveries[this.#head++] as LaneDelivery;

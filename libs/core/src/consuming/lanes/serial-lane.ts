@@ -1,13 +1,23 @@
 import type { AssignedPartition } from '@nest-event-bus/broker';
 import type { Backoff } from '@nest-event-bus/broker/runtime';
 import { asError } from '../../errors/as-error.js';
-import { isFinal, type Outcome } from '../../model/outcomes/outcome.js';
+import {
+  isFinal,
+  isHandedBackWithoutDelay,
+  isRedeliveredAtOnce,
+  type Outcome,
+} from '../../model/outcomes/outcome.js';
 import { failedOutcome, isPending, missingOutcome } from './outcome-guards.js';
 import { LaneDelivery } from './lane-delivery.js';
 import { pauseFor, type LaneParts, type UnfinishedResult } from './lane-parts.js';
 import { PartitionLane } from './partition-lane.js';
 import { PollIntervalSafetyValve } from './poll-interval-safety-valve.js';
 import { waitForPreviousHandlers } from '../session/previous-handlers.js';
+
+interface UnfinishedDelivery {
+  readonly delivery: LaneDelivery;
+  readonly outcome: Outcome;
+}
 
 /**
  * Hands out the records of its partition one by one, or slice by slice. A failed record blocks all
@@ -148,21 +158,37 @@ export class SerialLane extends PartitionLane {
    */
   #concludeSegment(outcomes: readonly Outcome[]): void {
     const segment = this.#slice.slice(0, outcomes.length);
-    const unfinished: number[] = [];
+    const unfinished: UnfinishedDelivery[] = [];
     segment.forEach((delivery, index) => {
       const outcome = outcomes[index] ?? missingOutcome();
       if (isFinal(outcome) || this.hasEnded) this.#conclude(delivery, outcome);
-      else unfinished.push(index);
+      else unfinished.push({ delivery, outcome });
     });
     this.#slice = this.#slice.slice(segment.length);
     if (unfinished.length === 0) return;
+    if (mayStayInMemory(unfinished)) return this.#redeliverFromMemory(unfinished);
     this.#giveBackSlice();
     // The lane rewinds for each unfinished record. The first one is handled last, so that the lane
     // ends there.
-    for (const index of unfinished.toReversed())
-      this.#conclude(segment[index] as LaneDelivery, outcomes[index] ?? missingOutcome(), {
-        isFirst: index === unfinished[0],
-      });
+    for (const each of unfinished.toReversed())
+      this.#conclude(each.delivery, each.outcome, { isFirst: each === unfinished[0] });
+  }
+
+  /** Puts unfinished records before the later ones of the slice, with their new histories. */
+  #redeliverFromMemory(unfinished: readonly UnfinishedDelivery[]): void {
+    const again = unfinished.map(({ delivery, outcome }) => {
+      this.settle(delivery, outcome);
+      return this.#nextDelivery(delivery);
+    });
+    this.#slice = [...again, ...this.#slice];
+  }
+
+  #nextDelivery({ record, receivedAt, sessionIndex, assignment }: LaneDelivery): LaneDelivery {
+    const history = this.historyOf(record.offset);
+    const next = new LaneDelivery(record, history, receivedAt, sessionIndex, assignment);
+    next.readyAt(this.#sliceAt, this.#sliceSince);
+    this.received(next);
+    return next;
   }
 
   async #outcomesOf(slice: readonly LaneDelivery[]): Promise<readonly Outcome[]> {
@@ -224,6 +250,8 @@ export class SerialLane extends PartitionLane {
 
   #conclude(delivery: LaneDelivery, outcome: Outcome, { isFirst = true } = {}): void {
     const unfinished = this.settle(delivery, outcome);
+    if (unfinished && this.isOpen && isRedeliveredAtOnce(outcome))
+      return this.pending.putBack(this.#nextDelivery(delivery));
     if (unfinished) return this.#rewindAndPause(delivery, unfinished, isFirst);
     if (this.hasEnded) return;
     this.#hasProgress = true;
@@ -284,4 +312,17 @@ export class SerialLane extends PartitionLane {
     this.#endSlice();
     this.notifyIdle();
   }
+}
+
+/**
+ * Returns whether the records can be delivered again from memory: the failed one at once, and those
+ * that were handed back with it.
+ */
+function mayStayInMemory(unfinished: readonly UnfinishedDelivery[]): boolean {
+  return (
+    unfinished.some(({ outcome }) => isRedeliveredAtOnce(outcome)) &&
+    unfinished.every(
+      ({ outcome }) => isRedeliveredAtOnce(outcome) || isHandedBackWithoutDelay(outcome),
+    )
+  );
 }

@@ -13,7 +13,11 @@ import type {
   RetryDestination,
   WriteDestination,
 } from '../../model/outcomes/destination.js';
-import type { FailedOutcome, Failure } from '../../model/outcomes/failed-outcome.js';
+import type {
+  BatchRedelivery,
+  FailedOutcome,
+  Failure,
+} from '../../model/outcomes/failed-outcome.js';
 import type { FailureLocation, FailureObserver } from '../../model/outcomes/failure-observer.js';
 import type { FailureReport, RememberedFailure } from '../../model/outcomes/failure-report.js';
 import type { Outcome } from '../../model/outcomes/outcome.js';
@@ -85,7 +89,7 @@ export class FailureRouter {
       case 'keep-in-place':
         if (failed.error instanceof HandlerRefusedException) this.#reportRefusal(failed.error);
         if (failure.wasCalled) this.parts.halfOpenBlocker?.onRecordKept(delivery.record);
-        return redelivered(failed, report);
+        return redelivered(failed, report, destination.batch);
       case 'pause-partition':
         this.#log(
           'error',
@@ -235,9 +239,10 @@ type KeptFailure = Pick<Failure, 'error' | 'attempts' | 'delayMs' | 'failingSinc
 function redelivered(
   { error, attempts, delayMs, failingSince }: KeptFailure,
   report: FailureReport | undefined,
+  batch?: BatchRedelivery,
 ): FailedOutcome {
   const kept = report && remembered(report);
-  const rest = { error, attempts, delayMs, failingSince, report: kept };
+  const rest = { error, attempts, delayMs, failingSince, report: kept, ...(batch && { batch }) };
   return { kind: 'failed', reason: 'redeliver', ...rest };
 }
 

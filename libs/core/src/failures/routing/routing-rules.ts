@@ -2,7 +2,12 @@ import type { ResolvedBinding } from '../../config/resolving/resolved-binding.js
 import { HandlerRefusedException } from '../../errors/handler-errors.js';
 import { BatchFailureStrategy } from '../../model/outcomes/batch-failure-strategy.js';
 import type { Delivery } from '../../model/outcomes/delivery.js';
-import { KEEP_IN_PLACE, type Destination } from '../../model/outcomes/destination.js';
+import {
+  KEEP_IN_PLACE,
+  REDELIVER_FROM_FAILED_RECORD,
+  REDELIVER_ONE_BY_ONE,
+  type Destination,
+} from '../../model/outcomes/destination.js';
 import { ExceptionRouting } from '../../model/outcomes/exception-routing.js';
 import type { Failure } from '../../model/outcomes/failed-outcome.js';
 import type { FailureReport } from '../../model/outcomes/failure-report.js';
@@ -117,9 +122,14 @@ function deadLetterGivenUpByHandler({ failed: { reason } }: FailureCase): Destin
 
 /** Redelivers a record that has calls left, unless it is poison. */
 function keepWithCallsLeft(failure: FailureCase): Destination | undefined {
-  const { reason } = failure.failed;
-  const isLeft = reason === 'redeliver' || reason === 'unattributed';
-  return isLeft ? (poisonInPlace(failure) ?? KEEP_IN_PLACE) : undefined;
+  switch (failure.failed.reason) {
+    case 'unattributed':
+      return REDELIVER_ONE_BY_ONE;
+    case 'redeliver':
+      return poisonInPlace(failure) ?? KEEP_IN_PLACE;
+    default:
+      return undefined;
+  }
 }
 
 /**
@@ -131,7 +141,8 @@ function keepDuringOutage(failure: FailureCase): Destination | undefined {
 
 /**
  * Redelivers a batch from the failed record on with SEEK_TO_FAILED, a limited number of times.
- * Otherwise a record that always fails would be read for ever.
+ * Otherwise a record that always fails would be delivered for ever. A redelivery without a handler
+ * call does not count, and waits as in an outage.
  */
 function applyBatchStrategy(failure: FailureCase): Destination | undefined {
   const { listenerType, batchFailureStrategy, batchRedeliveries } = failure.binding;
@@ -140,9 +151,10 @@ function applyBatchStrategy(failure: FailureCase): Destination | undefined {
   if (decision.routing === ExceptionRouting.PAUSE_CONTAINER) return undefined;
   switch (batchFailureStrategy) {
     case BatchFailureStrategy.SEEK_TO_FAILED:
-      return failure.delivery.history.failures < batchRedeliveries
-        ? (poisonInPlace(failure) ?? KEEP_IN_PLACE)
-        : undefined;
+      if ((failure.delivery.history.batchRedeliveries ?? 0) >= batchRedeliveries) return undefined;
+      return failure.failed.attempts === 0
+        ? KEEP_IN_PLACE
+        : (poisonInPlace(failure) ?? REDELIVER_FROM_FAILED_RECORD);
     case BatchFailureStrategy.DLQ_AND_CONTINUE:
       return { kind: 'dead-letter', reason: 'RETRIES_EXHAUSTED', cause: 'batch-failure' };
   }

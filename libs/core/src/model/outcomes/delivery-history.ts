@@ -32,6 +32,10 @@ export interface DeliveryHistory {
   readonly failures: number;
   /** Handler calls in the deliveries that failed. */
   readonly calls: number;
+  /** Redeliveries by SEEK_TO_FAILED, after the calls of tier 0. */
+  readonly batchRedeliveries?: number;
+  /** True if the latest call failed for any record of its batch, because its error named none. */
+  readonly isUnattributed?: boolean;
   /** Time of the first failed call, by the monotonic clock, if `maxElapsedMs` limits the calls. */
   readonly failingSince?: number;
   /** The latest failure with a handler call. */
@@ -71,6 +75,7 @@ export function afterFailure(history: DeliveryHistory, failed: FailedOutcome): D
     failures: history.failures + 1,
     calls: history.calls + attempts,
     lastFailure: reportOf(failed) ?? history.lastFailure,
+    ...afterBatch(history, failed),
     ...(failed.failingSince !== undefined && { failingSince: failed.failingSince }),
   };
 }
@@ -78,6 +83,17 @@ export function afterFailure(history: DeliveryHistory, failed: FailedOutcome): D
 /** Returns the history with the decision. `retry` only removes an earlier decision. */
 export function withDecision(history: DeliveryHistory, decision: Decision): DeliveryHistory {
   return { ...history, decision: decision === 'retry' ? undefined : decision };
+}
+
+function afterBatch(
+  { batchRedeliveries = 0, isUnattributed }: DeliveryHistory,
+  failed: FailedOutcome,
+): Pick<DeliveryHistory, 'batchRedeliveries' | 'isUnattributed'> | undefined {
+  const batch = 'batch' in failed ? failed.batch : undefined;
+  if (batch === 'from-failed-record')
+    return { batchRedeliveries: batchRedeliveries + 1, isUnattributed: false };
+  const isOneByOne = batch === 'one-by-one';
+  return isOneByOne === (isUnattributed ?? false) ? undefined : { isUnattributed: isOneByOne };
 }
 
 function pendingWriteOf(failed: FailedOutcome): Pick<DeliveryHistory, 'pendingWrite'> {

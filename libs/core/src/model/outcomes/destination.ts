@@ -1,3 +1,4 @@
+import type { BatchRedelivery } from './failed-outcome.js';
 import type { DltCause, DltReason } from '../records/dlt-record.js';
 
 /** The reason and the cause for which a record is dead-lettered. */
@@ -24,10 +25,18 @@ export type WriteDestination = RetryDestination | DeadLetterDestination;
 /** The destination of a failed record. */
 export type Destination =
   | WriteDestination
-  | { readonly kind: 'keep-in-place' }
+  | { readonly kind: 'keep-in-place'; readonly batch?: BatchRedelivery }
   | { readonly kind: 'pause-partition' }
   | { readonly kind: 'pause-binding' };
 
 export const KEEP_IN_PLACE: Destination = Object.freeze({ kind: 'keep-in-place' });
+export const REDELIVER_FROM_FAILED_RECORD: Destination = Object.freeze({
+  kind: 'keep-in-place',
+  batch: 'from-failed-record',
+});
+export const REDELIVER_ONE_BY_ONE: Destination = Object.freeze({
+  kind: 'keep-in-place',
+  batch: 'one-by-one',
+});
 export const PAUSE_PARTITION: Destination = Object.freeze({ kind: 'pause-partition' });
 export const PAUSE_BINDING: Destination = Object.freeze({ kind: 'pause-binding' });

@@ -51,11 +51,19 @@ export type Failure =
   /** Further calls are allowed, each in its own delivery; or a store or registry did not answer. */
   | Failed<'redeliver'>;
 
+/**
+ * How a failed batch is delivered again at once: the failed record alone and the records behind it
+ * as a slice, or one record after the other because the failed one is not known.
+ */
+export type BatchRedelivery = 'from-failed-record' | 'one-by-one';
+
 /** A failure after the router: the record is redelivered, and its partition or its key waits. */
 export type UnfinishedFailure =
   | (Failed<'redeliver'> & {
       /** Report of the failure; set by the router. */
       readonly report?: RememberedFailure;
+      /** Set if the partition does not wait, because the records of its slice are still in memory. */
+      readonly batch?: BatchRedelivery;
     })
   /** The partition waits until an operator decides about the record. */
   | (Failed<'awaiting-decision'> & { readonly report: RememberedFailure })

@@ -34,6 +34,15 @@ export function isFinal({ kind }: Outcome): boolean {
   return kind !== 'failed' && kind !== 'handed-back';
 }
 
+/** Returns whether the lane delivers a failed record again from memory, without a pause. */
+export function isRedeliveredAtOnce(outcome: Outcome): boolean {
+  return outcome.kind === 'failed' && outcome.reason === 'redeliver' && 'batch' in outcome;
+}
+
+export function isHandedBackWithoutDelay(outcome: Outcome): boolean {
+  return outcome.kind === 'handed-back' && outcome.delayMs === undefined;
+}
+
 /** Outcome of a record that is handed back without a delay. */
 export const handedBack: Outcome = Object.freeze({ kind: 'handed-back' });
 

@@ -1,3 +1,4 @@
+import type { HandlerDefinition } from '../../discovery/exploring/handler-definition.js';
 import { handedBack, isFinal, type Outcome } from '../../model/outcomes/outcome.js';
 import { andThen } from '../and-then.js';
 import type { PipelineStep, Prepared } from '../pipeline-step.js';
@@ -16,11 +17,11 @@ export interface SliceRest {
 }
 
 /**
- * Returns the slice as it was received. If it begins with a record that failed before, its records
- * are handled one by one, so that no other record fails with that one.
+ * Returns the slice as it was received. Its records are handled one by one if one of them has failed
+ * and it is not known which.
  */
 export function wholeSlice(records: readonly PreparedRecord[]): SliceRest {
-  const goesOneByOne = records[0] !== undefined && hasFailedBefore(records[0]);
+  const goesOneByOne = records[0]?.call.delivery.history.isUnattributed ?? false;
   return { records, goesOneByOne };
 }
 
@@ -41,15 +42,24 @@ export function callNext(
 
 /**
  * Returns the first records of the slice that have the same handler. Discarded records in between
- * do not end the segment.
+ * do not end the segment. A record that has failed before is a segment of its own, so that no other
+ * record fails with it.
  */
 function nextSegment({ records, goesOneByOne }: SliceRest): readonly PreparedRecord[] {
-  if (goesOneByOne) return records.slice(0, 1);
+  const [first] = records;
+  if (goesOneByOne || (first && hasFailedBefore(first))) return records.slice(0, 1);
   const { handler } = records.find(isReady)?.call ?? {};
-  const end = records.findIndex(({ call, outcome }) =>
-    outcome ? !isFinal(outcome) : call.handler !== handler,
+  const end = records.findIndex(
+    (record) => !isOfHandler(record, handler) || hasFailedBefore(record),
   );
   return end === -1 ? records : records.slice(0, Math.max(end, 1));
+}
+
+function isOfHandler(
+  { call, outcome }: PreparedRecord,
+  handler: HandlerDefinition | undefined,
+): boolean {
+  return outcome ? isFinal(outcome) : call.handler === handler;
 }
 
 function inTheirPlaces(

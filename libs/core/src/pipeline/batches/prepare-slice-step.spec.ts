@@ -112,7 +112,7 @@ describe('A batch handler that fails', () => {
     });
     const again = three.map((record, index) => ({
       ...record,
-      history: { failures: index === 0 ? 1 : 0 },
+      history: index === 0 ? { failures: 1, isUnattributed: true } : {},
     }));
     expect((await outcomesOf([handler], again)).map(({ kind }) => kind)).toEqual([
       'succeeded',
@@ -129,7 +129,7 @@ describe('A batch handler that fails', () => {
     });
     const processor = processorOf([handler]);
     const slice = three.map((record, index) =>
-      deliveryOf({ ...record, history: { failures: +!index } }),
+      deliveryOf({ ...record, history: index === 0 ? { failures: 1, isUnattributed: true } : {} }),
     );
     for (const from of [0, 1, 2]) await processor.processSlice!(slice.slice(from));
     expect(calls).toEqual([[1], [2], [3]]);

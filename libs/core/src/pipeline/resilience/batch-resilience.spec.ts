@@ -28,9 +28,7 @@ describe('ResilienceDecorator, for a batch handler', () => {
     const config = new CircuitBreakerConfigFactory().create(binding)!;
     const breaker = new SlidingCircuitBreaker(config, runtime, logger);
     const processor = processorOf([batchHandler(handle)], { binding, breaker, runtime, logger });
-    const three = [0, 1, 2].map((offset) =>
-      deliveryOf({ offset, history: { failures: offset === 1 ? 1 : 0 } }),
-    );
+    const three = [0, 1, 2].map((offset) => deliveryOf({ offset }));
     const process = async (signal = new AbortController().signal) =>
       processor.processSlice!(three.map((delivery) => ({ ...delivery, signal })));
     return { breaker, process };
@@ -41,7 +39,7 @@ describe('ResilienceDecorator, for a batch handler', () => {
     const { process, breaker } = batchUnderTest(() => Promise.reject(stopped));
     expect(await process()).toEqual([
       { kind: 'succeeded' },
-      { kind: 'failed', error: stopped, attempts: 1, reason: 'redeliver', delayMs: 200 },
+      { kind: 'failed', error: stopped, attempts: 1, reason: 'redeliver', delayMs: 100 },
       { kind: 'handed-back' },
     ]);
     expect(breaker.figures).toEqual({ calls: 1, failures: 1, slow: 0 });
@@ -55,7 +53,7 @@ describe('ResilienceDecorator, for a batch handler', () => {
   });
 
   it('redelivers the slice until maxAttempts is reached', async () => {
-    const { process } = batchUnderTest(() => Promise.reject(stopped), { maxAttempts: 2 });
+    const { process } = batchUnderTest(() => Promise.reject(stopped), { maxAttempts: 1 });
     expect((await process())[1]).toMatchObject({ reason: 'retry-exhausted' });
   });
 

@@ -1,6 +1,8 @@
 import type { DriverLogger } from '@nest-event-bus/broker';
 import type { ResolvedBinding } from '../../config/resolving/resolved-binding.js';
 import { budgetLimitMs } from '../../config/resolving/retry-budget-calculator.js';
+import { BatchFailureStrategy } from '../../model/outcomes/batch-failure-strategy.js';
+import { ListenerType } from '../../model/states/listener-type.js';
 import { createErrorJudge, type ErrorJudge } from './error-judge.js';
 import { waitAfter } from './retry-wait.js';
 
@@ -21,15 +23,21 @@ export interface RetryConfig {
 
 export type RetrySource = Pick<
   ResolvedBinding,
-  'name' | 'retry' | 'maxPollIntervalMs' | 'expectedProcessingMs'
+  | 'name'
+  | 'retry'
+  | 'maxPollIntervalMs'
+  | 'expectedProcessingMs'
+  | 'listenerType'
+  | 'batchFailureStrategy'
 >;
 
 export class RetryConfigFactory {
   create(binding: RetrySource, logger: DriverLogger): RetryConfig {
     const { retry, maxPollIntervalMs, expectedProcessingMs } = binding;
     return Object.freeze({
-      mode: retry.mode,
-      maxAttempts: retry.tier0.maxAttempts,
+      // The records of a slice that are done are committed before a wait.
+      mode: binding.listenerType === ListenerType.BATCH ? 'seek' : retry.mode,
+      maxAttempts: deadLettersAtOnce(binding) ? 1 : retry.tier0.maxAttempts,
       limitMs: budgetLimitMs(maxPollIntervalMs),
       expectedProcessingMs,
       maxElapsedMs: retry.tier0.maxElapsedMs,
@@ -37,6 +45,14 @@ export class RetryConfigFactory {
       waitAfter: (call: number, chance: number) => waitAfter(retry.tier0, call, chance),
     });
   }
+}
+
+/** With DLQ_AND_CONTINUE a failed record must not hold up the records behind it with further calls. */
+function deadLettersAtOnce({ listenerType, batchFailureStrategy }: RetrySource): boolean {
+  return (
+    listenerType === ListenerType.BATCH &&
+    batchFailureStrategy === BatchFailureStrategy.DLQ_AND_CONTINUE
+  );
 }
 
 /**

@@ -2,7 +2,13 @@ import type { BrokerRecord } from '@nest-event-bus/broker';
 import { needsNoCall } from '../../model/outcomes/delivery-history.js';
 import type { Delivery } from '../../model/outcomes/delivery.js';
 import type { FailedOutcome } from '../../model/outcomes/failed-outcome.js';
-import { handedBack, isFinal, type Outcome } from '../../model/outcomes/outcome.js';
+import {
+  handedBack,
+  isFinal,
+  isHandedBackWithoutDelay,
+  isRedeliveredAtOnce,
+  type Outcome,
+} from '../../model/outcomes/outcome.js';
 import { andThen } from '../and-then.js';
 import type { PipelineStep } from '../pipeline-step.js';
 import type { RecordCall } from '../record-call.js';
@@ -55,11 +61,13 @@ export class FailureRoutingStep implements PipelineStep {
     if (end === 0) return [await this.#withoutHandler(slice[0]!)];
     const segment = end === -1 ? slice : slice.slice(0, end);
     const handled = await this.next.processSlice(segment);
-    const outcomes: Outcome[] = [];
     // Records that were handled after a failed one keep their outcome, whatever the destination of
-    // the failed one is.
-    for (const [index, outcome] of handled.entries())
-      outcomes.push(await this.#routeFailure(outcome, segment[index]!));
+    // the failed one is. The writes to one topic are sent in the order of the records.
+    const outcomes = handled.some(({ kind }) => kind === 'failed')
+      ? await Promise.all(
+          handled.map(async (outcome, index) => this.#routeFailure(outcome, segment[index]!)),
+        )
+      : handled;
     return outcomes.slice(0, endOf(handled, outcomes));
   }
 
@@ -80,15 +88,14 @@ export class FailureRoutingStep implements PipelineStep {
 
 /**
  * Returns up to which record outcomes are returned. The handler's call ended at a failed record. If
- * that record was written to another topic, later records that were handed back without a delay get
- * no outcome, so that they are passed in again at once.
+ * that record was written to another topic, or is delivered again at once, later records that were
+ * handed back without a delay get no outcome, so that they are passed in again at once.
  */
 function endOf(handled: readonly Outcome[], outcomes: readonly Outcome[]): number {
   const end = handled.findLastIndex((outcome) => !isHandedBackWithoutDelay(outcome)) + 1;
   const hasFailed = handled.some(({ kind }) => kind === 'failed');
-  return hasFailed && outcomes.slice(0, end).every(isFinal) ? end : outcomes.length;
-}
-
-function isHandedBackWithoutDelay(outcome: Outcome): boolean {
-  return outcome.kind === 'handed-back' && outcome.delayMs === undefined;
+  const continues = outcomes
+    .slice(0, end)
+    .every((outcome) => isFinal(outcome) || isRedeliveredAtOnce(outcome));
+  return hasFailed && continues ? end : outcomes.length;
 }
