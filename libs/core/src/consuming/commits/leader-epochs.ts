@@ -31,7 +31,8 @@ export class LeaderEpochs {
 
   /** Returns the epoch of the last record before this offset; -1 if it is unknown. */
   before(offset: number): number {
-    const index = this.#starts.findLastIndex(({ from }) => from < offset);
+    let index = this.#starts.length - 1;
+    while (index > 0 && (this.#starts[index] as EpochStart).from >= offset) index--;
     if (index > 0) this.#starts = this.#starts.slice(index);
     return this.#starts[0]?.epoch ?? -1;
   }

@@ -21,7 +21,13 @@ export interface ProgressParts {
 export class PartitionProgress {
   readonly tracker: OffsetTracker;
   readonly #epochs: LeaderEpochs;
-  #committed: number;
+  /** The last known committed offset, or the start position. */
+  committed: number;
+  /**
+   * True if the completed records beyond the first unfinished one do not fit into the metadata. No
+   * further record begins until they fit.
+   */
+  isMetadataFull = false;
   #metadata: string | null;
   /**
    * Completed ranges that an earlier owner has committed. The first record that is read shows
@@ -35,7 +41,6 @@ export class PartitionProgress {
   #verifiedMetadata: VerifiedRanges | undefined;
   #isCommittingStopped = false;
   #beginning: OffsetCommit | undefined;
-  #isMetadataFull = false;
 
   constructor(
     private readonly assigned: AssignedPartition,
@@ -44,23 +49,10 @@ export class PartitionProgress {
     const { position, committed } = assigned;
     this.tracker = new OffsetTracker(position);
     this.#epochs = new LeaderEpochs(committed?.leaderEpoch ?? -1);
-    this.#committed = position;
+    this.committed = position;
     const ranges = committedRanges(assigned);
     this.#unverifiedMetadata = isOfTopic(ranges, parts.topicId) ? ranges : undefined;
     this.#metadata = ranges ? (committed?.metadata ?? null) : null;
-  }
-
-  /** The last known committed offset, or the start position. */
-  get committed(): number {
-    return this.#committed;
-  }
-
-  /**
-   * True if the completed records beyond the first unfinished one do not fit into the metadata. No
-   * further record begins until they fit.
-   */
-  get isMetadataFull(): boolean {
-    return this.#isMetadataFull;
   }
 
   /**
@@ -96,7 +88,7 @@ export class PartitionProgress {
     if (this.#isCommittingStopped) return this.#beginning;
     const { watermark } = this.tracker;
     const metadata = this.#metadataAt(watermark);
-    if (watermark <= this.#committed && metadata === this.#metadata) return undefined;
+    if (watermark <= this.committed && metadata === this.#metadata) return undefined;
     const { topic, partition } = this.assigned;
     const leaderEpoch = this.#epochs.before(watermark);
     return { topic, partition, offset: watermark, leaderEpoch, ...(metadata && { metadata }) };
@@ -105,17 +97,19 @@ export class PartitionProgress {
   confirm(commit: OffsetCommit): void {
     if (commit === this.#beginning) this.#beginning = undefined;
     const { offset, metadata = null } = commit;
-    this.#committed = offset;
+    this.committed = offset;
     this.#metadata = metadata;
   }
 
   #metadataAt(watermark: number): string | null {
     // The committed metadata stays valid as long as no record was read. Once the watermark has
     // moved without a record at the committed offset, the metadata can never be verified.
-    if (this.#unverifiedMetadata && watermark === this.#committed) return this.#metadata;
+    if (this.#unverifiedMetadata && watermark === this.committed) return this.#metadata;
     this.#unverifiedMetadata = undefined;
     const { topicId, budget } = this.parts;
     const ranges = this.tracker.completedBeyondGap();
+    this.isMetadataFull = false;
+    if (ranges.length === 0) return null;
     const completed = {
       leaderEpoch: this.#epochs.at(watermark),
       lastEpoch: this.#lastEpochOf(ranges),
@@ -123,7 +117,7 @@ export class PartitionProgress {
       ranges,
     };
     const encoded = encodeMetadata(watermark, completed, budget.units);
-    this.#isMetadataFull = budget.units > 0 && ranges.length > 0 && !encoded?.isComplete;
+    this.isMetadataFull = budget.units > 0 && !encoded?.isComplete;
     return encoded?.text ?? null;
   }
 

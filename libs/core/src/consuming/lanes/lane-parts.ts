@@ -1,4 +1,4 @@
-import type { TopicPartition } from '@nest-event-bus/broker';
+import type { ConsumerSession, TopicPartition } from '@nest-event-bus/broker';
 import type { Backoff, Runtime } from '@nest-event-bus/broker/runtime';
 import type { CommittingMember } from '../../model/records/assignment.js';
 import type { Outcome, RecordProcessor } from '../../model/outcomes/outcome.js';
@@ -57,8 +57,8 @@ export interface LaneObserver {
 
 /** The membership in the group, for transactions that commit offsets. */
 export interface Membership {
-  /** See `ConsumerSession.leaseUntil`. */
-  readonly leaseUntil: number;
+  /** The session, whose lease shows whether the group still knows this member. */
+  readonly session: Pick<ConsumerSession, 'leaseUntil'>;
   /**
    * Returns the member that may commit for the partition; undefined if the partition is not assigned
    * to this process now.

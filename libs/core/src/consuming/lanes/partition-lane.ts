@@ -47,6 +47,7 @@ export abstract class PartitionLane implements TopicPartition, Assignment {
   isBackpressured = false;
   protected readonly pending = new PendingQueue();
   protected readonly progress: PartitionProgress;
+  readonly tracker: OffsetTracker;
   readonly #due: DueWait | undefined;
   /** Histories of records that were handed out and are not finished. */
   readonly #histories = new Map<number, DeliveryHistory>();
@@ -66,6 +67,7 @@ export abstract class PartitionLane implements TopicPartition, Assignment {
     this.partition = partition;
     this.name = partitionName(topic, partition);
     this.progress = new PartitionProgress(assigned, parts.progress);
+    this.tracker = this.progress.tracker;
     const { processor, runtime } = parts;
     if (processor.dueAt)
       this.#due = new DueWait(
@@ -89,10 +91,6 @@ export abstract class PartitionLane implements TopicPartition, Assignment {
    * returns.
    */
   abstract processPending(): void;
-
-  get tracker(): OffsetTracker {
-    return this.progress.tracker;
-  }
 
   get isPaused(): boolean {
     return this.#phase === 'paused';
@@ -262,7 +260,7 @@ export abstract class PartitionLane implements TopicPartition, Assignment {
    */
   protected isLeaseOver(now: number): boolean {
     const { membership } = this.parts;
-    return membership !== undefined && now > membership.leaseUntil;
+    return membership !== undefined && now > membership.session.leaseUntil;
   }
 
   /**

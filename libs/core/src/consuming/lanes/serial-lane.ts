@@ -25,6 +25,7 @@ interface UnfinishedDelivery {
  */
 export class SerialLane extends PartitionLane {
   #isWorking = false;
+  /** True if the slice has completed records that no commit was requested for. */
   #hasProgress = false;
   #running: LaneDelivery | readonly LaneDelivery[] | undefined;
   /** Records of the slice that were not passed to the processor yet. */
@@ -254,10 +255,10 @@ export class SerialLane extends PartitionLane {
       return this.pending.putBack(this.#nextDelivery(delivery));
     if (unfinished) return this.#rewindAndPause(delivery, unfinished, isFirst);
     if (this.hasEnded) return;
-    this.#hasProgress = true;
     this.#backoff = undefined;
     const { commits, committer } = this.parts;
     if (commits.after === 'record') committer.request(this);
+    else this.#hasProgress = true;
   }
 
   /** Rewinds to this record and pauses the partition, so that no later record overtakes it. */

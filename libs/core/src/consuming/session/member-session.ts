@@ -238,10 +238,6 @@ export class MemberSession implements LaneObserver, Membership {
     );
   }
 
-  get leaseUntil(): number {
-    return this.session.leaseUntil;
-  }
-
   /**
    * Returns the member for commits in a transaction; undefined if the partition is not assigned.
    * The generation is needed, because without it a broker would accept offsets from any member.

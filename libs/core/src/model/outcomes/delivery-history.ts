@@ -54,11 +54,6 @@ export const FIRST_DELIVERY: DeliveryHistory = Object.freeze({
   calls: 0,
 });
 
-/** Returns whether the router handles the delivery without a handler call. */
-export function needsNoCall({ decision, pendingWrite }: DeliveryHistory): boolean {
-  return decision !== undefined || pendingWrite !== undefined;
-}
-
 /** Returns the history for the next delivery after the record was handed back. */
 export function afterHandBack(history: DeliveryHistory): DeliveryHistory {
   return { ...history, redeliveries: history.redeliveries + 1, wait: undefined };

@@ -1,5 +1,5 @@
 import type { BrokerRecord } from '@nest-event-bus/broker';
-import { needsNoCall } from '../../model/outcomes/delivery-history.js';
+import type { DeliveryHistory } from '../../model/outcomes/delivery-history.js';
 import type { Delivery } from '../../model/outcomes/delivery.js';
 import type { FailedOutcome } from '../../model/outcomes/failed-outcome.js';
 import {
@@ -84,6 +84,11 @@ export class FailureRoutingStep implements PipelineStep {
     { delivery }: RecordCall,
   ): Outcome | Promise<Outcome> =>
     outcome.kind === 'failed' ? this.#router.route(delivery, outcome) : outcome;
+}
+
+/** Returns whether the router handles the delivery without a handler call. */
+function needsNoCall({ decision, pendingWrite }: DeliveryHistory): boolean {
+  return decision !== undefined || pendingWrite !== undefined;
 }
 
 /**
