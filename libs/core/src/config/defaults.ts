@@ -45,6 +45,7 @@ export const EVENTBUS_DEFAULTS = deepFreeze({
     groupInstanceId: '{binding}-{hostname}-{index}',
     groupProtocol: 'classic',
     offsetReset: 'earliest',
+    onTopicRecreated: 'stop',
     assignmentStrategy: ['cooperative-sticky', 'sticky', 'range'],
     retry: {
       mode: 'in-line',

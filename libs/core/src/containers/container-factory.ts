@@ -145,7 +145,7 @@ export class ContainerFactory {
           bufferLimit,
           // Only the bus writes to a retry topic, and its records exist nowhere else, so a
           // recreated one is read from its beginning.
-          readsRecreatedTopics: tier > 0,
+          onTopicRecreated: tier > 0 ? 'earliest' : binding.onTopicRecreated,
           onState: (state) => connection.update(sessionIndex, state),
           runtime,
           logger,

@@ -3,6 +3,7 @@ import { AckMode } from '../../model/states/ack-mode.js';
 import { BatchFailureStrategy } from '../../model/outcomes/batch-failure-strategy.js';
 import type { ExceptionClassifier } from '../../model/extension-points/handler-interfaces.js';
 import { ListenerType } from '../../model/states/listener-type.js';
+import type { OnTopicRecreated } from '../../model/states/on-topic-recreated.js';
 import { OrderingMode } from '../../model/states/ordering-mode.js';
 import { CircuitBreakerProperties } from './circuit-breaker-properties.js';
 import { DltProperties } from './dlt-properties.js';
@@ -229,6 +230,17 @@ export class BindingDefaults extends FormatProperties {
    */
   @IsOneOf(['earliest', 'latest', 'none'])
   offsetReset?: OffsetReset;
+
+  /**
+   * Sets what happens if the topic is deleted and created again while it is read, with both group
+   * protocols. With `'stop'` its partitions wait until the binding is stopped and started; then
+   * `offsetReset` decides. With `'earliest'` or `'latest'` the new topic is read from its beginning
+   * or its end. In any case the records of the deleted topic that were read before are finished.
+   *
+   * @defaultValue `'stop'`
+   */
+  @IsOneOf(['stop', 'earliest', 'latest'])
+  onTopicRecreated?: OnTopicRecreated;
 
   /**
    * Lists the assignors of the classic protocol in the order of preference. The broker chooses one

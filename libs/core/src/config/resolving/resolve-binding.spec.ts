@@ -44,6 +44,7 @@ const NOTIFICATIONS: ResolvedBinding = {
   groupInstanceId: '{binding}-{hostname}-{index}',
   groupProtocol: 'classic',
   offsetReset: 'earliest',
+  onTopicRecreated: 'stop',
   assignmentStrategy: ['cooperative-sticky', 'sticky', 'range'],
   retry: {
     mode: 'in-line',

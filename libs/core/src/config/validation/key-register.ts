@@ -120,6 +120,7 @@ export const KEY_REGISTER: readonly RegisteredKey[] = deepFreeze([
   binding('groupInstanceId', APPLICATION),
   binding('groupProtocol', BINDING_OPTIONS),
   binding('offsetReset', BINDING_OPTIONS),
+  binding('onTopicRecreated', '../test/lifecycle/recreated-topic.spec.ts'),
   binding('assignmentStrategy', BINDING_OPTIONS),
   binding('unknownType', '../test/handlers/handler-methods.spec.ts'),
   binding('typeFrom', '../test/handlers/handler-methods.spec.ts'),

@@ -74,13 +74,13 @@ export class PartitionProgress {
   }
 
   /**
-   * Commits offset 0 of a recreated topic once. A late commit for the deleted topic would otherwise
-   * hide records of the new one.
+   * Commits the offset at which reading a recreated topic begins, once. A late commit for the
+   * deleted topic would otherwise hide records of the new one.
    */
-  commitBeginning(): void {
+  commitStart(offset: number): void {
     const { topic, partition } = this.assigned;
     this.stopCommitting();
-    this.#beginning = { topic, partition, offset: 0 };
+    this.#beginning = { topic, partition, offset };
   }
 
   /** Returns the offset to commit; undefined if nothing changed since the last commit. */

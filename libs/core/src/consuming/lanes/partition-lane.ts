@@ -191,8 +191,8 @@ export abstract class PartitionLane implements TopicPartition, Assignment {
     this.progress.stopCommitting();
   }
 
-  commitBeginning(): void {
-    this.progress.commitBeginning();
+  commitStart(offset: number): void {
+    this.progress.commitStart(offset);
   }
 
   abort(reason: DeliveryAbortedException): void {

@@ -55,6 +55,8 @@ const RETRIED: readonly PauseReason[] = ['backoff'];
 export class PartitionPauser {
   readonly #timedPauses = new Map<PartitionLane, RunningPause[]>();
   readonly #stops = new Map<PartitionLane, StoppedReading>();
+  /** Partitions that no resume and no timer continues, because their topic was recreated. */
+  readonly #held = new Set<PartitionLane>();
   readonly #undecided = new Map<PartitionLane, UndecidedRecord>();
   readonly #failing: FailingPartitions;
 
@@ -73,6 +75,7 @@ export class PartitionPauser {
     for (const { timer } of this.#timedPauses.get(lane) ?? []) timer.cancel();
     this.#timedPauses.delete(lane);
     this.#undecided.delete(lane);
+    this.#held.delete(lane);
     this.#clearStop(lane);
     this.parts.pauseReasons.forget(lane.name);
   }
@@ -186,6 +189,13 @@ export class PartitionPauser {
     this.parts.onChange();
   }
 
+  /** Pauses a partition before a record of it is read. Only the end of its lane ends this pause. */
+  hold(lane: PartitionLane, error: PartitionError): void {
+    this.#held.add(lane);
+    this.#pauseLane(lane);
+    this.onReadingStopped(lane, error);
+  }
+
   /** Removes that error once the partition delivers records again. */
   onRecordsReceived(lane: PartitionLane): void {
     if (this.#stops.size === 0 || !this.#stops.has(lane)) return;
@@ -252,7 +262,8 @@ export class PartitionPauser {
 
   #apply(lane: PartitionLane): void {
     if (lane.hasEnded) return;
-    if (this.parts.pauseReasons.stopsHandout(lane.name)) return this.#pauseLane(lane);
+    if (this.parts.pauseReasons.stopsHandout(lane.name) || this.#held.has(lane))
+      return this.#pauseLane(lane);
     if (!lane.isPaused) return;
     this.#seekToNext(lane);
     lane.resume();

@@ -8,6 +8,7 @@ import type { Runtime } from '@nest-event-bus/broker/runtime';
 import type { AckMode } from '../../model/states/ack-mode.js';
 import type { ListenerType } from '../../model/states/listener-type.js';
 import type { Decision, DecisionPlace } from '../../model/outcomes/decision.js';
+import type { OnTopicRecreated } from '../../model/states/on-topic-recreated.js';
 import type { RecordProcessor } from '../../model/outcomes/outcome.js';
 import type { BufferLimit } from '../lanes/buffer-limit.js';
 import type { LingeringHandlers } from './lingering-handlers.js';
@@ -31,11 +32,8 @@ export interface ConsumingSessionOptions {
   readonly lingering?: LingeringHandlers;
   /** Buffer limit, which all sessions of the event bus share. */
   readonly bufferLimit: BufferLimit;
-  /**
-   * True for a retry topic: if it is deleted and created again, the session reads the new topic
-   * from its beginning. If false, the partition stops and waits for an operator.
-   */
-  readonly readsRecreatedTopics?: boolean;
+  /** What happens if the topic is deleted and created again. Default `'stop'`. */
+  readonly onTopicRecreated?: OnTopicRecreated;
   /** Called with the state at each change of the status. It must be cheap. */
   readonly onState?: (current: CurrentState) => void;
   readonly runtime: Runtime;

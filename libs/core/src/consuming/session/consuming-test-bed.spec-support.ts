@@ -131,7 +131,7 @@ export class ConsumingTestBed {
       processor: options.processor ?? { process },
       lingering: options.lingering,
       bufferLimit: options.bufferLimit ?? new BufferLimit(() => Infinity),
-      readsRecreatedTopics: options.readsSuccessors,
+      ...(options.readsSuccessors && { onTopicRecreated: 'earliest' as const }),
       runtime: this.runtime,
       logger: recordingLogger(log),
     });

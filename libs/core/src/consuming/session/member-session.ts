@@ -1,4 +1,9 @@
-import type { AssignedPartition, ConsumerSession, TopicPartition } from '@nest-event-bus/broker';
+import type {
+  AssignedPartition,
+  BrokerDriver,
+  ConsumerSession,
+  TopicPartition,
+} from '@nest-event-bus/broker';
 import { abortable, resolvesWithin } from '@nest-event-bus/broker/runtime';
 import type { CommittingMember } from '../../model/records/assignment.js';
 import type { Outcome } from '../../model/outcomes/outcome.js';
@@ -20,6 +25,7 @@ import type { PartitionLane } from '../lanes/partition-lane.js';
 import { partitionName } from '../lanes/partition-name.js';
 import type { PauseReasonSets } from '../pauses/pause-reason-sets.js';
 import { PollLoop } from './poll-loop.js';
+import type { KnownTopicIds } from './recreated-topics.js';
 import { EventBusRebalanceListener } from './rebalance-listener.js';
 import type { RecordCounters } from './record-counters.js';
 
@@ -32,6 +38,7 @@ export interface MemberSessionParts {
   readonly budget: MetadataBudget;
   readonly counters: RecordCounters;
   readonly watch: HandlerWatch;
+  readonly topicIds: KnownTopicIds;
   onJoined(): void;
   onChange(): void;
 }
@@ -77,7 +84,13 @@ export class MemberSession implements LaneObserver, Membership {
       runtime,
       logger,
       newLane: (assigned) => this.#newLane(assigned),
-      readsRecreatedTopics: parts.options.readsRecreatedTopics ?? false,
+      recreatedTopics: {
+        policy: parts.options.onTopicRecreated ?? 'stop',
+        knownIds: parts.topicIds,
+        topics: consumer.topics,
+        topicIdOf: (topic) => session.topicId(topic),
+        endOf: (partition) => endOf(driver, partition),
+      },
       drainTimeoutMs: rebalanceDrainTimeoutMs,
       onChange,
     });
@@ -268,5 +281,16 @@ export class MemberSession implements LaneObserver, Membership {
       membership: this,
       previousHandlers: lanes.previousHandlersOf(partitionName(topic, partition)),
     });
+  }
+}
+
+async function endOf(driver: BrokerDriver, { topic, partition }: TopicPartition): Promise<number> {
+  const admin = driver.admin();
+  try {
+    const found = (await admin.watermarks(topic)).find((each) => each.partition === partition);
+    if (!found) throw new Error(`Topic '${topic}' has no partition ${partition}.`);
+    return found.high;
+  } finally {
+    await admin.close();
   }
 }

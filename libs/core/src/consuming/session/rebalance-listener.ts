@@ -14,6 +14,7 @@ import type { PartitionPauser } from '../pauses/partition-pauser.js';
 import type { Lanes } from '../lanes/lanes.js';
 import type { PartitionLane } from '../lanes/partition-lane.js';
 import { type LaneDrain, positionOf } from './lane-drain.js';
+import { RecreatedTopics, type RecreatedTopicsParts } from './recreated-topics.js';
 
 export interface RebalanceParts {
   readonly lanes: Lanes;
@@ -23,24 +24,30 @@ export interface RebalanceParts {
   readonly runtime: Runtime;
   readonly logger: DriverLogger;
   newLane(assigned: AssignedPartition): PartitionLane;
-  /** True if a recreated topic is read from its beginning, instead of waiting for an operator. */
-  readonly readsRecreatedTopics: boolean;
+  /** Options of `RecreatedTopics`. */
+  readonly recreatedTopics: Pick<
+    RecreatedTopicsParts,
+    'policy' | 'knownIds' | 'topics' | 'topicIdOf' | 'endOf'
+  >;
   readonly drainTimeoutMs: number;
   onChange(): void;
 }
 
-/**
- * Delay before a recreated topic is read, and between two checks whether the records of the deleted
- * topic are done.
- */
-const RECREATED_TOPIC_CHECK_MS = 1_000;
-
 /** Adds lanes for assigned partitions, and drains the lanes of revoked ones. */
 export class EventBusRebalanceListener implements AssignmentListener {
-  constructor(private readonly parts: RebalanceParts) {}
+  readonly #recreated: RecreatedTopics;
+
+  constructor(private readonly parts: RebalanceParts) {
+    this.#recreated = new RecreatedTopics({
+      ...parts,
+      ...parts.recreatedTopics,
+      addLane: (assigned) => this.#addLane(assigned),
+    });
+  }
 
   onAssigned(partitions: readonly AssignedPartition[]): void {
     for (const assigned of partitions) this.#addLane(assigned);
+    this.#recreated.onAssigned(partitions);
     this.parts.logger.info('Partitions assigned', {
       partitions: partitions.map(({ topic, partition, position, committed }) => ({
         topic,
@@ -58,7 +65,9 @@ export class EventBusRebalanceListener implements AssignmentListener {
    */
   async onRevoked(partitions: readonly TopicPartition[]): Promise<void> {
     const { lanes, drain, drainTimeoutMs } = this.parts;
-    await drain.drain(lanes.of(partitions), drainTimeoutMs, 'revoked');
+    const revoked = lanes.of(partitions);
+    this.#recreated.onRevoked(revoked);
+    await drain.drain(revoked, drainTimeoutMs, 'revoked');
     this.parts.onChange();
   }
 
@@ -77,20 +86,20 @@ export class EventBusRebalanceListener implements AssignmentListener {
 
   onStopped(error: PartitionError): void {
     const { topic, partition, offset, code } = error;
+    const lane = this.parts.lanes.get(topic, partition);
+    const isRecreated = error instanceof TopicRecreatedError;
+    const { message: reason } = lane && isRecreated ? this.#recreated.errorOf(lane) : error;
     this.parts.logger.error('A partition cannot be read on', {
       topic,
       partition,
       offset,
       code,
-      reason: error.message,
+      reason,
     });
-    const lane = this.parts.lanes.get(topic, partition);
     if (!lane) return;
-    if (error instanceof TopicRecreatedError || error instanceof LogTruncatedError)
-      lane.stopCommitting();
+    if (isRecreated) return this.#recreated.onStopped(lane);
+    if (error instanceof LogTruncatedError) lane.stopCommitting();
     this.parts.pauser.onReadingStopped(lane, error);
-    if (error instanceof TopicRecreatedError && this.parts.readsRecreatedTopics)
-      this.#scheduleRecreatedTopic(lane, lane.tracker.next);
   }
 
   /**
@@ -115,54 +124,6 @@ export class EventBusRebalanceListener implements AssignmentListener {
     this.parts.drain.drop(lane, 'revoked');
     const next = this.#addLane({ topic, partition, position, committed: null });
     if (position < to) this.parts.pauser.seek(next, position);
-  }
-
-  /**
-   * Schedules reading the new topic. `readUpTo` is the position up to which the old topic was read.
-   */
-  #scheduleRecreatedTopic(lane: PartitionLane, readUpTo: number): void {
-    const look = (): void => void this.#readRecreatedTopic(lane, readUpTo);
-    this.parts.runtime.setTimer(look, RECREATED_TOPIC_CHECK_MS, { background: true });
-  }
-
-  /**
-   * Replaces the lane of a deleted topic by one for the new topic.
-   *
-   * 1. Records of the old topic exist nowhere else, so they are finished first, as far as that
-   *    is possible without a delay. A record that is handed back now, because it failed or because
-   *    the binding is paused, is lost.
-   * 2. The group commits offset 0. Otherwise a late commit for the old topic, which brokers
-   *    accept by name, would hide records of the new topic.
-   * 3. The new topic is read from its beginning.
-   */
-  async #readRecreatedTopic(lane: PartitionLane, readUpTo: number): Promise<void> {
-    const { committer, drain, pauser, logger } = this.parts;
-    const { topic, partition } = lane;
-    if (!this.#canReplace(lane)) return;
-    if (lane.backlog > 0 || lane.running.length > 0)
-      return this.#scheduleRecreatedTopic(lane, readUpTo);
-    lane.commitBeginning();
-    await committer.whenStored(lane);
-    if (!this.#canReplace(lane)) return;
-    const { watermark } = lane.tracker;
-    drain.drop(lane, 'revoked');
-    if (watermark < readUpTo)
-      logger.error('Records went with the topic that was deleted: they were read and not done', {
-        topic,
-        partition,
-        from: watermark,
-        to: readUpTo - 1,
-      });
-    logger.warn('A topic was deleted and created again: the new one is read from its beginning', {
-      topic,
-      partition,
-    });
-    pauser.seek(this.#addLane({ topic, partition, position: 0, committed: null }), 0);
-    this.parts.onChange();
-  }
-
-  #canReplace(lane: PartitionLane): boolean {
-    return this.parts.lanes.owns(lane) && !this.parts.drain.isDraining(lane);
   }
 
   #addLane(assigned: AssignedPartition): PartitionLane {

@@ -27,6 +27,7 @@ import { MetadataBudget } from '../commits/metadata-budget.js';
 import { PauseReasonSets } from '../pauses/pause-reason-sets.js';
 import type { PauseReason } from '../pauses/pause-reason.js';
 import { waitForHandlers } from './lane-drain.js';
+import { KnownTopicIds } from './recreated-topics.js';
 import { StatusPublisher } from './status-publisher.js';
 import { withContext } from './session-logger.js';
 import { RecordCounters } from './record-counters.js';
@@ -61,6 +62,7 @@ export class SupervisedSession implements ConsumingSession {
   readonly #budget = new MetadataBudget();
   readonly #counters = new RecordCounters();
   readonly #watch: HandlerWatch;
+  readonly #topicIds = new KnownTopicIds();
   readonly #statusPublisher: StatusPublisher;
   readonly #joined = new Deferred();
   readonly #ending = new AbortController();
@@ -202,6 +204,7 @@ export class SupervisedSession implements ConsumingSession {
         budget: this.#budget,
         counters: this.#counters,
         watch: this.#watch,
+        topicIds: this.#topicIds,
         onJoined: () => {
           this.#failure = undefined;
           this.#joined.resolve();
