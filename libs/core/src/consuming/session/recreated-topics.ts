@@ -70,7 +70,9 @@ export class RecreatedTopics {
   /** Called after lanes were added for assigned partitions, before a record of them is read. */
   onAssigned(partitions: readonly AssignedPartition[]): void {
     const { knownIds, topics, lanes, topicIdOf } = this.parts;
-    const recreated = new Set(topics.filter((topic) => knownIds.isAnother(topic, topicIdOf(topic))));
+    const recreated = new Set(
+      topics.filter((topic) => knownIds.isAnother(topic, topicIdOf(topic))),
+    );
     for (const { topic, partition, committed } of partitions) {
       const lane = lanes.get(topic, partition);
       if (!lane) continue;
