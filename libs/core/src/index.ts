@@ -37,6 +37,7 @@ export {
   SchemaVersionProperties,
   TypedJsonProperties,
   type FormatName,
+  type KeyFormatName,
   type TypeClass,
 } from './config/properties/format-properties.js';
 export {
@@ -301,6 +302,7 @@ export type { ErrorRedaction, ExceptionDetail } from './model/extension-points/e
 export type { Deserializer } from './model/extension-points/deserializer.js';
 export type { DeliveryAttempt, EventContext } from './model/records/event-context.js';
 export type { EventHeaders, EventRecord } from './model/records/event-record.js';
+export type { RecordKey } from './model/records/record-key.js';
 export { ExceptionRoutingDecision } from './model/outcomes/exception-routing-decision.js';
 export { ExceptionRouting } from './model/outcomes/exception-routing.js';
 export type {

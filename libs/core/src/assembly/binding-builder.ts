@@ -54,7 +54,7 @@ export class BindingBuilder {
       runtime,
       logger,
     });
-    const { deserializer } = this.formats.of(binding);
+    const { deserializer, keyDeserializer } = this.formats.of(binding);
     const driver = clusters.driver(binding.cluster);
     const pipelineOf = (tier?: ResolvedTier): RecordProcessor => {
       const groupId = tier?.groupId ?? binding.groupId;
@@ -62,6 +62,7 @@ export class BindingBuilder {
         binding,
         handlers,
         deserializer,
+        keyDeserializer,
         tier: tier?.number ?? 0,
         routing: failureHandling.routingOf(tier),
         // Shared by the main topic and the retry topics, because they call the same handler.

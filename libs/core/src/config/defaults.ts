@@ -102,6 +102,7 @@ export const EVENTBUS_DEFAULTS = deepFreeze({
     unknownType: 'skip',
     typeFrom: 'event-type',
     deserializer: 'json',
+    keyDeserializer: 'auto',
     typedJson: { types: {}, trustedPackages: ['*'] },
     schemaRegistry: { timeoutMs: 5_000, cacheSize: 1_000 },
     schemaVersion: { from: 'schema-version', supported: [] },

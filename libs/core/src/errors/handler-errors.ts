@@ -29,6 +29,7 @@ export class HandlerRefusedException extends EventBusException {
 }
 
 interface DeserializationDetails extends ExceptionOptions {
+  readonly part?: 'key' | 'value';
   readonly format?: string;
   readonly reason?: string;
 }
@@ -40,13 +41,19 @@ export class DeserializationException extends EventBusException {
   readonly code = 'DESERIALIZATION';
   readonly retriable = false;
 
+  /** The part of the record that could not be read. */
+  readonly part: 'key' | 'value';
   /** The expected format, by the name of the deserializer. */
   readonly format: string | undefined;
   /** A reason that quotes no part of the record. */
   readonly reason: string | undefined;
 
-  constructor(message: string, { format, reason, ...options }: DeserializationDetails = {}) {
+  constructor(
+    message: string,
+    { part = 'value', format, reason, ...options }: DeserializationDetails = {},
+  ) {
     super(message, options);
+    this.part = part;
     this.format = format;
     this.reason = reason;
   }

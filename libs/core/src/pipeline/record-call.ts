@@ -4,11 +4,17 @@ import type { Delivery } from '../model/outcomes/delivery.js';
 import type { ReceivedContext } from './context/received-context.js';
 import type { ReceivedRecord } from './context/received-record.js';
 
+export interface DecodedKey {
+  readonly key: unknown;
+}
+
 /**
  * One handler call with one record. The preparation steps set its fields. A retry is another
  * object, because the failed call may have changed the value.
  */
 export class RecordCall {
+  /** The decoded key. Absent if the binding decodes no keys: then it is text or a Buffer. */
+  decodedKey: DecodedKey | undefined = undefined;
   /** The decoded value. */
   value: unknown;
   handler!: HandlerDefinition;

@@ -14,6 +14,7 @@ import { eventTypeSource } from './decoding/event-type-source.js';
 import { IdempotencyInterceptor } from './idempotency/idempotency-interceptor.js';
 import type { PipelineStep, PreparationStep } from './pipeline-step.js';
 import { checkSchemaVersion } from './preparation/check-schema-version.js';
+import { decodeKey } from './preparation/decode-key.js';
 import { decodeValue } from './preparation/decode-value.js';
 import { filterRecord } from './preparation/filter-record.js';
 import { Preparation } from './preparation/preparation.js';
@@ -39,6 +40,8 @@ export interface RecordPipelineParts {
   /** The handlers of this binding, as returned by `handlersOf`. */
   readonly handlers: readonly HandlerDefinition[];
   readonly deserializer: Deserializer;
+  /** Absent if keys are text or a Buffer, which needs no step. */
+  readonly keyDeserializer?: Deserializer | undefined;
   /**
    * The tier of the topic from which the records come: 0 is the main topic, 1 the first retry
    * topic.
@@ -77,7 +80,8 @@ export type StepAroundHandler = (next: PipelineStep, preparation: Preparation) =
  * costs nothing. To add a step, write it in its own file, and add a line to this function.
  */
 export function recordPipelineSteps(parts: RecordPipelineParts): RecordPipelineSteps {
-  const { binding, breaker, deserializer, logger, routing, runtime, tier, transactions } = parts;
+  const { binding, breaker, deserializer, keyDeserializer, logger } = parts;
+  const { routing, runtime, tier, transactions } = parts;
   const { store } = binding.idempotency;
   const handlers = parts.handlers.map((handler) => withEnhancers(handler, binding));
   const eventTypeOf = eventTypeSource(binding.typeFrom);
@@ -100,6 +104,7 @@ export function recordPipelineSteps(parts: RecordPipelineParts): RecordPipelineS
     ]),
     preparation: present([
       decodeValue(binding.name, deserializer),
+      keyDeserializer && decodeKey(binding.name, keyDeserializer),
       selectHandler(handlers, { binding, eventTypeOf, problems, logger, tier }, receiver),
       filterRecord(handlers),
       checkSchemaVersion(binding),

@@ -3,6 +3,7 @@ import {
   EventBusModule,
   EventHandler,
   EventPublisher,
+  readDeadLetter,
   type EventRecord,
 } from '@nest-event-bus/core';
 import type { AdminSession, BrokerDriver } from '@nest-event-bus/broker';
@@ -32,13 +33,15 @@ class Order {
 }
 
 const handled: Order[] = [];
+const keys: unknown[] = [];
 let handle: (order: Order) => void;
 
 @Injectable()
 class Handlers {
   @EventHandler('orders', { payload: Order })
-  handle({ value }: EventRecord<Order>): void {
+  handle({ key, value }: EventRecord<Order, unknown>): void {
     handled.push(value);
+    keys.push(key);
     handle(value);
   }
 }
@@ -64,6 +67,7 @@ describeWithRegistry('Avro with a schema registry', (kafka, registry) => {
   });
   beforeEach(async () => {
     handled.length = 0;
+    keys.length = 0;
     handle = () => undefined;
     topic = kafka.unique('orders');
     groupId = kafka.unique('shop');
@@ -79,7 +83,10 @@ describeWithRegistry('Avro with a schema registry', (kafka, registry) => {
   });
   afterAll(() => driver.close());
 
-  const start = async (retry: object = { tiers: [] }): Promise<INestApplicationContext> => {
+  const start = async (
+    retry: object = { tiers: [] },
+    formats: object = {},
+  ): Promise<INestApplicationContext> => {
     class App {}
     const bindings = {
       orders: {
@@ -90,6 +97,7 @@ describeWithRegistry('Avro with a schema registry', (kafka, registry) => {
         pollTimeoutMs: '250ms',
         retry,
         schemaRegistry: { url: registry().url, timeoutMs: '2s' },
+        ...formats,
       },
     } as const;
     return NestFactory.createApplicationContext(
@@ -117,6 +125,22 @@ describeWithRegistry('Avro with a schema registry', (kafka, registry) => {
     expect(handled).toEqual([{ id: 7, customer: 'Ann' }]);
     expect(handled[0]).toBeInstanceOf(Order);
     await eventually(async () => (await committed()) === 1);
+  });
+
+  it('decodes Avro keys, and dead-letters keys that are no Avro', async () => {
+    const schemaId = await registry().register(`${topic}-key`, ORDER);
+    application = await start(undefined, { deserializer: 'json', keyDeserializer: 'avro' });
+    const value = JSON.stringify({ id: 1, customer: 'Ann' });
+    const sent = [encoded(schemaId, 7), encoded(schemaId, 8), Buffer.from('text'), null];
+    const records = sent.map((key) => ({ topic, partition: 0, key, value }));
+    await driver.producer().send(records);
+    await eventually(() => keys.length === 3);
+    expect(keys).toEqual([{ id: 7, customer: 'Ann' }, { id: 8, customer: 'Ann' }, null]);
+    for await (const letter of admin.readRange(`${topic}.DLT`, 0, 0, 1))
+      expect(readDeadLetter(letter)).toMatchObject({
+        key: Buffer.from('text'),
+        deserialization: { part: 'key', format: 'Avro' },
+      });
   });
 
   it('encodes a record with the latest schema of the topic, so that other clients can read it', async () => {

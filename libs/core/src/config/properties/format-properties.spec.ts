@@ -17,9 +17,11 @@ const complaints = (properties: object, options: object = {}) =>
 
 describe('The format of a binding', () => {
   it('defaults to plain JSON of any type and version', () => {
-    const { deserializer, typedJson, schemaRegistry, schemaVersion, ...rest } = resolvedOrders();
-    expect({ deserializer, typedJson, schemaVersion }).toEqual({
+    const { deserializer, keyDeserializer, typedJson, schemaVersion, ...rest } = resolvedOrders();
+    const { schemaRegistry } = rest;
+    expect({ deserializer, keyDeserializer, typedJson, schemaVersion }).toEqual({
       deserializer: 'json',
+      keyDeserializer: 'auto',
       typedJson: { types: {}, trustedPackages: ['*'] },
       schemaVersion: { from: 'schema-version', supported: [] },
     });
@@ -38,6 +40,15 @@ describe('The format of a binding', () => {
     });
     const { deserializer } = resolvedOrders({}, { defaults: { schemaRegistry: { url } } });
     expect(deserializer).toBe('avro');
+  });
+
+  it('needs a schema registry for Avro in keys', () => {
+    expect(complaints({ keyDeserializer: 'avro' })).toEqual([
+      expect.stringContaining('REQUIRED bindings.orders.schemaRegistry.url: is missing'),
+    ]);
+    expect(
+      resolvedOrders({ keyDeserializer: 'avro', deserializer: 'json', schemaRegistry: { url } }),
+    ).toMatchObject({ deserializer: 'json', keyDeserializer: 'avro' });
   });
 
   it('can be set explicitly on any layer', () => {
@@ -61,6 +72,10 @@ describe('The format of a binding', () => {
     [
       { deserializer: {} },
       "REFERENCE bindings.orders.deserializer: must be one of 'json', 'typed-json', 'text', 'raw', 'avro', or an object with the method deserialize; got an object.",
+    ],
+    [
+      { keyDeserializer: 'txt' },
+      "REFERENCE bindings.orders.keyDeserializer: must be one of 'auto', 'text', 'raw', 'json', 'avro', or an object with the method deserialize; got 'txt'. Did you mean 'text'?",
     ],
     [
       { serializer: 'json' },

@@ -18,6 +18,10 @@ export const FORMAT_NAMES = ['json', 'typed-json', 'text', 'raw', 'avro'] as con
 
 export type FormatName = (typeof FORMAT_NAMES)[number];
 
+export const KEY_FORMAT_NAMES = ['auto', 'text', 'raw', 'json', 'avro'] as const;
+
+export type KeyFormatName = (typeof KEY_FORMAT_NAMES)[number];
+
 /** Class for a type id. It is instantiated without arguments. */
 export type TypeClass = new () => object;
 
@@ -26,18 +30,16 @@ const has = (value: unknown, method: string): boolean =>
   value !== null &&
   typeof (value as Readonly<Record<string, unknown>>)[method] === 'function';
 
-const isFormatName = (value: unknown): boolean => FORMAT_NAMES.some((name) => name === value);
-
 /** Accepts the name of a format, or an object of the application, which is used by reference. */
-export function IsDeserializer(): PropertyDecorator {
-  const names = FORMAT_NAMES.map(formatValue).join(', ');
+export function IsDeserializer(choices: readonly string[]): PropertyDecorator {
+  const names = choices.map(formatValue).join(', ');
   return Property({
     kind: 'reference',
     rule: 'REFERENCE',
-    choices: FORMAT_NAMES,
-    accepts: (value) => isFormatName(value) || has(value, 'deserialize'),
+    choices,
+    accepts: (value) => choices.some((name) => name === value) || has(value, 'deserialize'),
     complaint: (value) => {
-      const nearest = typeof value === 'string' ? nearestName(value, FORMAT_NAMES) : undefined;
+      const nearest = typeof value === 'string' ? nearestName(value, choices) : undefined;
       const hint = nearest ? ` Did you mean '${nearest}'?` : '';
       return `must be one of ${names}, or an object with the method deserialize; got ${formatValue(value)}.${hint}`;
     },
@@ -201,8 +203,18 @@ export class FormatProperties {
    * @defaultValue `'json'`; `'avro'` if `schemaRegistry.url` is set, `'typed-json'` if
    * `typedJson.types` has entries
    */
-  @IsDeserializer()
+  @IsDeserializer(FORMAT_NAMES)
   deserializer?: FormatName | Deserializer;
+
+  /**
+   * Selects how keys are decoded. `'auto'` gives text, or a Buffer if the bytes are not UTF-8 or hold
+   * control characters. `'text'` dead-letters such a record, `'raw'` always gives a Buffer, `'json'`
+   * and `'avro'` decode as for values. An object has the method `deserialize`.
+   *
+   * @defaultValue `'auto'`
+   */
+  @IsDeserializer(KEY_FORMAT_NAMES)
+  keyDeserializer?: KeyFormatName | Deserializer;
 
   /**
    * Selects how `EventPublisher` encodes events: an object with the method `serialize`.

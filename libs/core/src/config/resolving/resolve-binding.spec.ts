@@ -105,6 +105,7 @@ const NOTIFICATIONS: ResolvedBinding = {
   unknownType: 'skip',
   typeFrom: 'event-type',
   deserializer: 'json',
+  keyDeserializer: 'auto',
   typedJson: { types: {}, trustedPackages: ['*'] },
   schemaRegistry: undefined,
   schemaVersion: { from: 'schema-version', supported: [] },

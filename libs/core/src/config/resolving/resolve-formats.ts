@@ -2,6 +2,7 @@ import type { Deserializer } from '../../model/extension-points/deserializer.js'
 import type { Serializer } from '../../model/extension-points/serializer.js';
 import type {
   FormatName,
+  KeyFormatName,
   RegistryCredentialsProperties,
   SchemaRegistryProperties,
   SchemaVersionProperties,
@@ -14,6 +15,7 @@ import { below, type Violations } from '../validation/violations.js';
 /** Formats in which the values of a binding are read and written. */
 export interface ResolvedFormats {
   readonly deserializer: FormatName | Deserializer;
+  readonly keyDeserializer: KeyFormatName | Deserializer;
   /** Absent if the serializer is that of the deserializer's format. */
   readonly serializer?: Serializer;
   readonly typedJson: Resolved<TypedJsonProperties>;
@@ -37,7 +39,10 @@ type MergedRegistry = Omit<SchemaRegistryProperties, 'timeoutMs' | 'cacheSize'> 
   readonly cacheSize: number;
 };
 
-type MergedFormats = Pick<ResolvedFormats, 'deserializer' | 'serializer' | 'typedJson'> & {
+type MergedFormats = Pick<
+  ResolvedFormats,
+  'deserializer' | 'keyDeserializer' | 'serializer' | 'typedJson'
+> & {
   readonly schemaRegistry: MergedRegistry;
 };
 
@@ -59,6 +64,14 @@ export function resolveFormats(
   };
 }
 
+/** Returns whether the binding reads Avro, in its values or in its keys. */
+export function readsAvro({
+  deserializer,
+  keyDeserializer,
+}: Pick<ResolvedFormats, 'deserializer' | 'keyDeserializer'>): boolean {
+  return deserializer === 'avro' || keyDeserializer === 'avro';
+}
+
 /** Requires the options that the chosen format needs. */
 export function requireFormatParts(
   merged: Merged,
@@ -66,12 +79,12 @@ export function requireFormatParts(
   isBroken: (key: string) => boolean,
   violations: Violations,
 ): void {
-  const { deserializer, typedJson, schemaRegistry } = formatsOf(merged);
+  const { deserializer, keyDeserializer, typedJson, schemaRegistry } = formatsOf(merged);
   const requirePart = (key: string, isPresent: boolean, message: string): void => {
     if (!isPresent && !isBroken(key))
       violations.add('REQUIRED', below(path, key), undefined, message);
   };
-  if (deserializer === 'avro')
+  if (readsAvro({ deserializer, keyDeserializer }))
     requirePart(
       'schemaRegistry.url',
       schemaRegistry.url !== undefined,

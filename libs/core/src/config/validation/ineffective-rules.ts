@@ -1,5 +1,6 @@
 import { DltStrategy } from '../../model/outcomes/dlt-strategy.js';
 import type { Merged } from '../reading/merge-layers.js';
+import { readsAvro } from '../resolving/resolve-formats.js';
 import type { ResolvedBinding } from '../resolving/resolved-binding.js';
 
 /** A rule for options of a binding that have no effect because of another option. */
@@ -205,15 +206,13 @@ export const INEFFECTIVE_RULES: readonly IneffectiveRule[] = [
   {
     keys: ['schemaRegistry.url', ...REGISTRY_KEYS],
     because: 'deserializer',
-    isIneffective: ({ deserializer, schemaRegistry }) =>
-      schemaRegistry !== undefined && deserializer !== 'avro',
-    why: "deserializer is not 'avro': leave one of them out",
+    isIneffective: (binding) => binding.schemaRegistry !== undefined && !readsAvro(binding),
+    why: "neither deserializer nor keyDeserializer is 'avro': leave one of them out",
   },
   {
     keys: REGISTRY_KEYS,
     because: 'schemaRegistry.url',
-    isIneffective: ({ schemaRegistry, deserializer }) =>
-      schemaRegistry === undefined && deserializer !== 'avro',
+    isIneffective: (binding) => binding.schemaRegistry === undefined && !readsAvro(binding),
     why: "schemaRegistry.url is missing: add url: 'http://registry:8081', or leave schemaRegistry out",
     isRefused: 'always',
   },

@@ -291,8 +291,14 @@ const WARNINGS: readonly (readonly [string, object, string, object])[] = [
   [
     'schemaRegistry.url',
     { deserializer: 'json', schemaRegistry: { url: REGISTRY.url } },
-    "deserializer is not 'avro': leave one of them out.",
+    "neither deserializer nor keyDeserializer is 'avro': leave one of them out.",
     { deserializer: undefined },
+  ],
+  [
+    'schemaRegistry.url',
+    { deserializer: 'text', schemaRegistry: { url: REGISTRY.url } },
+    "neither deserializer nor keyDeserializer is 'avro': leave one of them out.",
+    { keyDeserializer: 'avro' },
   ],
   [
     'schemaVersion.from',

@@ -125,6 +125,7 @@ export const KEY_REGISTER: readonly RegisteredKey[] = deepFreeze([
   binding('unknownType', '../test/handlers/handler-methods.spec.ts'),
   binding('typeFrom', '../test/handlers/handler-methods.spec.ts'),
   format('deserializer', '../test/formats/payload-formats.spec.ts'),
+  format('keyDeserializer', '../test/formats/record-keys.spec.ts'),
   format('serializer', '../test/formats/payload-formats.spec.ts'),
   format('typedJson.types', '../test/formats/payload-formats.spec.ts'),
   format('typedJson.trustedPackages', 'config/validation/rules/format-rules.spec.ts'),

@@ -5,6 +5,7 @@ import { asError } from '../../errors/as-error.js';
 import { ConfigurationValidationException } from '../../errors/configuration-validation-exception.js';
 import { NoRecordWaitsException } from '../../errors/container-errors.js';
 import type { Decision, DecisionPlace } from '../../model/outcomes/decision.js';
+import type { RecordKey } from '../../model/records/record-key.js';
 import type { RecordHandler } from '../../model/extension-points/record-handler.js';
 import type { ShutdownGate } from '../shutdown/shutdown-gate.js';
 import { assertBindingName } from './binding-name.js';
@@ -62,10 +63,10 @@ export class EventBusConnector {
   constructor(private readonly options: ConnectorOptions) {}
 
   /** Adds a binding, and starts it unless its `autoStartup` is false. */
-  async register<T = unknown, Name extends AnyBindingName = string>(
+  async register<T = unknown, Name extends AnyBindingName = string, K = RecordKey>(
     name: Name & NameCheck<Name>,
     properties: TopicBindingProperties,
-    handler: RecordHandler<DeclaredPayload<Name, T>>,
+    handler: RecordHandler<DeclaredPayload<Name, T>, K>,
     { cluster }: { readonly cluster?: string } = {},
   ): Promise<BindingSnapshot> {
     const { shutdownGate, prepareBinding, registry, lifecycle } = this.options;

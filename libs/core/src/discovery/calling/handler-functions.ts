@@ -1,6 +1,7 @@
 import { HandlerDiscoveryException } from '../../errors/handler-errors.js';
 import type { EventContext } from '../../model/records/event-context.js';
 import type { EventRecord } from '../../model/records/event-record.js';
+import type { RecordKey } from '../../model/records/record-key.js';
 import type {
   MessageHandler,
   MessageMetadata,
@@ -28,9 +29,9 @@ export function describeHandler(
 }
 
 /** Defines a handler for a binding that is registered at run time. */
-export function recordHandler<T>(
+export function recordHandler<T, K = RecordKey>(
   binding: string,
-  handle: RecordHandler<T>,
+  handle: RecordHandler<T, K>,
   options: EventHandlerOptions = {},
 ): HandlerDefinition {
   return {
@@ -86,7 +87,7 @@ class RecordMetadata implements MessageMetadata {
     return this.#record.offset;
   }
 
-  get key(): string | null {
+  get key(): RecordKey {
     return this.#record.key;
   }
 

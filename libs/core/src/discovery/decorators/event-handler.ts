@@ -32,9 +32,9 @@ type AcceptsRecord<Wanted extends Expected, Handler extends Method> =
 type AcceptsFirst<Wanted extends Expected, First> =
   IsAny<First> extends true
     ? unknown
-    : [First] extends [EventRecord<infer Value>]
+    : [First] extends [EventRecord<infer Value, unknown>]
       ? AcceptsPayload<Wanted, Value>
-      : [First] extends [readonly EventRecord[]]
+      : [First] extends [readonly EventRecord<unknown, unknown>[]]
         ? { readonly 'this handler takes an array of records: use @EventHandler.Batch': First }
         : unknown;
 
@@ -55,9 +55,9 @@ type AcceptsSlice<Wanted extends Expected, Handler extends Method> =
 type AcceptsFirstOfSlice<Wanted extends Expected, First> =
   IsAny<First> extends true
     ? unknown
-    : [First] extends [readonly EventRecord<infer Value>[]]
+    : [First] extends [readonly EventRecord<infer Value, unknown>[]]
       ? AcceptsPayload<Wanted, Value>
-      : [First] extends [EventRecord]
+      : [First] extends [EventRecord<unknown, unknown>]
         ? { readonly 'a batch handler takes an array of records': First }
         : unknown;
 

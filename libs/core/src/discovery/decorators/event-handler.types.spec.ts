@@ -80,6 +80,18 @@ class Declared {
   @Typed('orders', { payload: OrderPlaced })
   wrongRecord(_record: EventRecord<OrderCancelled>): void {}
 
+  @Typed('refunds')
+  numberAsKey({ key }: EventRecord<Refund, number>): number {
+    return key;
+  }
+
+  @Typed.Batch('refunds')
+  buffersAsKeys(_records: readonly EventRecord<Refund, Buffer>[]): void {}
+
+  // @ts-expect-error -- another type of key does not hide the wrong payload
+  @Typed('refunds')
+  wrongPayloadBesideKey(_record: EventRecord<OrderPlaced, number>): void {}
+
   // @ts-expect-error -- the handler takes another type than the payload of its binding
   @Typed('refunds')
   wrongBinding(_record: EventRecord<OrderPlaced>): void {}

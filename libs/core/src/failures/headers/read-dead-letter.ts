@@ -88,7 +88,8 @@ function deserializationOf(headers: readonly RecordHeader[]): Pick<DltRecord, 'd
   if (format === undefined) return {};
   const exceptionClass = text(names.deserializationExceptionClass) ?? UNKNOWN_CLASS;
   const reason = text(names.deserializationReason);
-  return { deserialization: { part: 'value', format, exceptionClass, reason } };
+  const part = text(names.deserializationPart) === 'key' ? 'key' : 'value';
+  return { deserialization: { part, format, exceptionClass, reason } };
 }
 
 /**

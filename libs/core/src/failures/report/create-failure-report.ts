@@ -142,13 +142,13 @@ function fingerprintOf({ className, message = '' }: ErrorDescription): string {
  * message of the error may be written.
  */
 function deserializationFailureOf(
-  { format = UNKNOWN_CLASS, reason }: DeserializationException,
+  { part, format = UNKNOWN_CLASS, reason }: DeserializationException,
   { causeClassName = UNKNOWN_CLASS }: ErrorDescription,
   { exceptionDetail, redact }: ResolvedBinding['dlt'],
 ): DeserializationFailure {
   const isWritten = reason !== undefined && exceptionDetail === 'full' && redact === undefined;
   return {
-    part: 'value',
+    part,
     format: limitedText(format, TEXT_LIMITS.className),
     exceptionClass: causeClassName,
     ...(isWritten && { reason: limitedText(reason, TEXT_LIMITS.message) }),

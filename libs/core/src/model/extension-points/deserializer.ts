@@ -1,7 +1,7 @@
 import type { BrokerRecord } from '@nest-event-bus/broker';
 
 /**
- * Turns the bytes of a record into a value. Not called for a tombstone. An error becomes a
+ * Turns the bytes of a value or of a key into an object. Not called for null. An error becomes a
  * DeserializationException: the message is bad, and another attempt cannot help. If an
  * EventBusException with `retriable` is thrown, the record waits and is read again.
  */

@@ -1,6 +1,7 @@
 import type { DltRecord } from '../records/dlt-record.js';
 import type { DeliveryAttempt, EventContext } from '../records/event-context.js';
 import type { EventHeaders } from '../records/event-record.js';
+import type { RecordKey } from '../records/record-key.js';
 import type { ExceptionRoutingDecision } from '../outcomes/exception-routing-decision.js';
 
 /**
@@ -15,11 +16,11 @@ export interface EventTypeHandler<T = unknown> {
 /**
  * Position and attempts of a message. `toJSON` gives the names of its headers, not their values.
  */
-export interface MessageMetadata {
+export interface MessageMetadata<K = RecordKey> {
   readonly topic: string;
   readonly partition: number;
   readonly offset: bigint;
-  readonly key: string | null;
+  readonly key: K;
   /** Milliseconds since 1970. */
   readonly timestamp: number;
   readonly headers: EventHeaders;

@@ -1,5 +1,6 @@
 import type { RecordHeader } from '@nest-event-bus/broker';
 import { declareJsonForms } from './json-safe.js';
+import { printedKey } from './record-key.js';
 import type { TierFailureRecord } from './tier-history.js';
 
 export const DLT_REASONS = ['RETRIES_EXHAUSTED', 'NON_RETRYABLE', 'MANUAL'] as const;
@@ -29,7 +30,7 @@ export type DltCause = (typeof DLT_CAUSES)[number];
  * itself contains.
  */
 export interface DeserializationFailure {
-  readonly part: 'value';
+  readonly part: 'key' | 'value';
   /** The expected format: `JSON`, `Avro`, or the name of a deserializer of the application. */
   readonly format: string;
   /** The class of the error that the deserializer threw. */
@@ -107,7 +108,7 @@ class DeadLetter implements DltRecord {
     return {
       ...properties,
       originalOffset: String(this.originalOffset),
-      key: keyText(this.key),
+      key: printedKey(this.key),
       valueBytes: value?.length ?? null,
       headers: headerNames(this.headers),
     };
@@ -116,17 +117,10 @@ class DeadLetter implements DltRecord {
 
 declareJsonForms(DeadLetter, {
   originalOffset: String,
-  key: keyText,
+  key: printedKey,
   value: () => undefined,
   headers: headerNames,
 });
-
-/** Bytes that are no text would lose their difference as text, so base64 is written instead. */
-export function keyText(key: Buffer | null): string | null {
-  if (key === null) return null;
-  const text = key.toString('utf8');
-  return Buffer.from(text).equals(key) ? text : `base64:${key.toString('base64')}`;
-}
 
 function headerNames(headers: readonly RecordHeader[]): readonly string[] {
   return headers.map(({ key }) => key);

@@ -1,3 +1,5 @@
+import type { RecordKey } from './record-key.js';
+
 /** The value of a header; several values if the producer wrote the header more than once. */
 export type HeaderValue = string | readonly string[] | undefined;
 
@@ -11,10 +13,14 @@ export interface EventHeaders {
   toJSON(): Readonly<Record<string, string | readonly string[]>>;
 }
 
-/** A record as a handler sees it. `toJSON` omits the payload, so that no log contains it. */
-export interface EventRecord<T = unknown> {
+/**
+ * A record as a handler sees it. `toJSON` omits the payload, so that no log contains it. `K` is the
+ * type that the `keyDeserializer` of the binding gives.
+ */
+export interface EventRecord<T = unknown, K = RecordKey> {
   readonly value: T;
-  readonly key: string | null;
+  /** The key; null if the record has none. With `keyDeserializer: 'auto'` it is text or a Buffer. */
+  readonly key: K;
   readonly topic: string;
   readonly partition: number;
   readonly offset: bigint;

@@ -11,7 +11,6 @@ import type { RecordTransaction } from '../../model/records/record-transaction.j
 import { readRetryHistory } from '../../model/records/retry-history.js';
 import { dedupKeyOf } from './dedup-key.js';
 import type { RecordCall } from '../record-call.js';
-import type { ReceivedSource } from './received-headers.js';
 import type { EventTypeSource } from '../decoding/event-type-source.js';
 import { copyRecord } from './copy-record.js';
 import type { HandlerProblems } from './handler-problems.js';
@@ -58,7 +57,7 @@ export class ReceivedContext implements EventContext {
       received,
       value,
       number,
-    }: Pick<RecordCall, keyof ReceivedSource | 'value' | 'number'>,
+    }: Pick<RecordCall, 'delivery' | 'received' | 'value' | 'number'>,
   ) {
     this.#source = source;
     this.#delivery = delivery;

@@ -11,7 +11,7 @@ export interface Receiver {
 }
 
 /** A record as the application sees it, and the delivery that brought it. */
-export type ReceivedSource = Pick<RecordCall, 'delivery' | 'received'>;
+export type ReceivedSource = Pick<RecordCall, 'delivery' | 'received' | 'decodedKey'>;
 
 const ADDED: readonly string[] = [
   'x-eventbus-binding-name',

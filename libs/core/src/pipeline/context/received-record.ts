@@ -1,13 +1,18 @@
 import type { EventHeaders, EventRecord } from '../../model/records/event-record.js';
+import { keyText, printedKey, type RecordKey } from '../../model/records/record-key.js';
 import { ReceivedHeaders, type ReceivedSource, type Receiver } from './received-headers.js';
+
+/** Copies bytes, so that a handler that writes into them does not change the record. */
+const textOrBytes = (key: Buffer | null): RecordKey => key && (keyText(key) ?? Buffer.from(key));
 
 const INSPECT = Symbol.for('nodejs.util.inspect.custom');
 
 /** A record as its handler sees it. Parts of it are created when they are first read. */
-export class ReceivedRecord<T = unknown> implements EventRecord<T> {
+export class ReceivedRecord<T = unknown, K = RecordKey> implements EventRecord<T, K> {
   readonly #source: ReceivedSource;
   readonly #receiver: Receiver;
   readonly #value: T;
+  #key: RecordKey | undefined;
   #headers: ReceivedHeaders | undefined;
 
   constructor(source: ReceivedSource, receiver: Receiver, value: T) {
@@ -17,7 +22,7 @@ export class ReceivedRecord<T = unknown> implements EventRecord<T> {
   }
 
   /** Returns the same record with the value from the validation. */
-  withValue<V>(value: V): ReceivedRecord<V> {
+  withValue<V>(value: V): ReceivedRecord<V, K> {
     return new ReceivedRecord(this.#source, this.#receiver, value);
   }
 
@@ -25,8 +30,9 @@ export class ReceivedRecord<T = unknown> implements EventRecord<T> {
     return this.#value;
   }
 
-  get key(): string | null {
-    return this.#source.received.key?.toString('utf8') ?? null;
+  get key(): K {
+    const { decodedKey, received } = this.#source;
+    return (decodedKey ? decodedKey.key : (this.#key ??= textOrBytes(received.key))) as K;
   }
 
   get topic(): string {
@@ -51,13 +57,13 @@ export class ReceivedRecord<T = unknown> implements EventRecord<T> {
 
   /** Omits the payload and the values of headers, because both may be secret. */
   toJSON(): Readonly<Record<string, unknown>> {
-    const { topic, partition, key, timestamp } = this;
+    const { topic, partition, timestamp } = this;
     return {
       topic,
       partition,
       offset: String(this.#source.received.offset),
       timestamp,
-      key,
+      key: printedKey(this.#source.received.key),
       headers: this.headers.names(),
     };
   }

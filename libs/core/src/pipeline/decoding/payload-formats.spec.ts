@@ -72,6 +72,20 @@ describe('The package avsc', () => {
     expect(all.of(binding).deserializer.name).toBe('Avro');
   });
 
+  it('is loaded for Avro in keys as well, and keys and values share their schemas', async () => {
+    const registry = { schemaRegistry: { url } };
+    const keyed = resolvedOrders({ deserializer: 'json', keyDeserializer: 'avro', ...registry });
+    const all = formats();
+    await all.prepare([keyed]);
+    expect(all.of(keyed)).toMatchObject({
+      deserializer: { name: 'JSON' },
+      keyDeserializer: { name: 'Avro' },
+    });
+    await expect(formats(missing).prepare([keyed])).rejects.toMatchObject({
+      violations: [{ path: 'bindings.orders.keyDeserializer' }],
+    });
+  });
+
   it('makes the start fail if it is not installed, and the error says what to install', async () => {
     const binding = resolvedOrders({ schemaRegistry: { url } });
     const attempt = formats(missing).prepare([resolvedOrders(), binding]);

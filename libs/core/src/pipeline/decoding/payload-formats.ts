@@ -2,7 +2,7 @@ import type { DriverLogger } from '@nest-event-bus/broker';
 import type { Runtime } from '@nest-event-bus/broker/runtime';
 import type { FormatName } from '../../config/properties/format-properties.js';
 import type { ResolvedBinding } from '../../config/resolving/resolved-binding.js';
-import type { ResolvedFormats } from '../../config/resolving/resolve-formats.js';
+import { readsAvro, type ResolvedFormats } from '../../config/resolving/resolve-formats.js';
 import { ConfigurationValidationException } from '../../errors/configuration-validation-exception.js';
 import type { Deserializer } from '../../model/extension-points/deserializer.js';
 import type { Serializer } from '../../model/extension-points/serializer.js';
@@ -15,6 +15,7 @@ import {
   jsonDeserializer,
   jsonSerializer,
   rawDeserializer,
+  textKeyDeserializer,
   textDeserializer,
   textSerializer,
 } from './plain-formats.js';
@@ -24,6 +25,8 @@ import { TypedJsonDeserializer, TypedJsonSerializer } from './typed-json.js';
 
 export interface PayloadFormat {
   readonly deserializer: Deserializer;
+  /** Absent with `'auto'`: the key is then decoded when a handler reads it, and never fails. */
+  readonly keyDeserializer?: Deserializer | undefined;
   readonly serializer: Serializer;
 }
 
@@ -35,6 +38,7 @@ type BindingFormats = Pick<ResolvedBinding, 'name'> & ResolvedFormats;
  */
 export class PayloadFormats {
   readonly #created = new WeakMap<BindingFormats, PayloadFormat>();
+  readonly #schemas = new WeakMap<BindingFormats, AvroSchemas>();
   #avro: AvroPackage | undefined;
 
   constructor(
@@ -48,7 +52,7 @@ export class PayloadFormats {
    * and not the first record.
    */
   async prepare(bindings: readonly BindingFormats[]): Promise<void> {
-    const avro = bindings.filter(({ deserializer }) => deserializer === 'avro');
+    const avro = bindings.filter(readsAvro);
     if (avro.length === 0 || this.#avro) return;
     try {
       this.#avro = await this.load();
@@ -68,8 +72,32 @@ export class PayloadFormats {
     const format =
       typeof deserializer === 'string'
         ? this.#createNamed(deserializer, binding)
-        : { deserializer: readingCopies(deserializer), serializer: buffersOnly(deserializer.name) };
-    return { ...format, serializer: binding.serializer ?? format.serializer };
+        : {
+            deserializer: readingCopies(deserializer, 'value'),
+            serializer: buffersOnly(deserializer.name),
+          };
+    return {
+      ...format,
+      keyDeserializer: this.#keyDeserializerOf(binding),
+      serializer: binding.serializer ?? format.serializer,
+    };
+  }
+
+  #keyDeserializerOf(binding: BindingFormats): Deserializer | undefined {
+    const { keyDeserializer } = binding;
+    if (typeof keyDeserializer !== 'string') return readingCopies(keyDeserializer, 'key');
+    switch (keyDeserializer) {
+      case 'auto':
+        return undefined;
+      case 'text':
+        return textKeyDeserializer;
+      case 'raw':
+        return rawDeserializer;
+      case 'json':
+        return jsonDeserializer;
+      case 'avro':
+        return new AvroDeserializer(this.#avroSchemas(binding));
+    }
   }
 
   #createNamed(name: FormatName, binding: BindingFormats): PayloadFormat {
@@ -98,7 +126,14 @@ export class PayloadFormats {
     }
   }
 
-  #avroSchemas({ name, schemaRegistry }: BindingFormats): AvroSchemas {
+  /** Returns the schemas of a binding, which its keys and its values share. */
+  #avroSchemas(binding: BindingFormats): AvroSchemas {
+    const schemas = this.#schemas.get(binding) ?? this.#createAvroSchemas(binding);
+    this.#schemas.set(binding, schemas);
+    return schemas;
+  }
+
+  #createAvroSchemas({ name, schemaRegistry }: BindingFormats): AvroSchemas {
     const { runtime, logger } = this;
     const avro = this.#avro;
     if (!avro || !schemaRegistry)
@@ -113,12 +148,12 @@ export class PayloadFormats {
  * bytes themselves, and a handler may write into them, but retry and dead-letter topics must get
  * the original bytes.
  */
-function readingCopies(given: Deserializer): Deserializer {
+function readingCopies(given: Deserializer, part: 'key' | 'value'): Deserializer {
   return {
     name: given.name,
     deserialize: (_, record) => {
       const own = copyRecord(record);
-      return given.deserialize(own.value!, own);
+      return given.deserialize(own[part]!, own);
     },
   };
 }
@@ -129,10 +164,10 @@ function missingPackageError(
 ): ConfigurationValidationException {
   const reason = cause instanceof Error ? cause.message.split('\n')[0] : String(cause);
   return new ConfigurationValidationException(
-    bindings.map(({ name }) => ({
+    bindings.map(({ name, deserializer }) => ({
       rule: 'PACKAGE_MISSING',
       binding: name,
-      path: `bindings.${name}.deserializer`,
+      path: `bindings.${name}.${deserializer === 'avro' ? 'deserializer' : 'keyDeserializer'}`,
       value: 'avro',
       message: `Avro is read by the package avsc, which cannot be loaded (${reason}). Run: npm i avsc`,
     })),

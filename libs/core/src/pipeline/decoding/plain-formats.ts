@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import type { Deserializer } from '../../model/extension-points/deserializer.js';
+import { keyText } from '../../model/records/record-key.js';
 import type { SerializedEvent, Serializer } from '../../model/extension-points/serializer.js';
 import { UnreadableValueError } from './unreadable-value-error.js';
 
@@ -59,6 +60,16 @@ export const textSerializer: Serializer = Object.freeze({
   serialize: (event: unknown): SerializedEvent => {
     if (typeof event === 'string') return { value: event };
     throw new TypeError(`its values are text, and ${typeof event} is none. Pass a string.`);
+  },
+});
+
+/** Refuses keys that `'auto'` would give as a Buffer. */
+export const textKeyDeserializer: Deserializer = Object.freeze({
+  name: 'text',
+  deserialize: (bytes: Buffer): string => {
+    const text = keyText(bytes);
+    if (text !== undefined) return text;
+    throw new UnreadableValueError('its bytes are not UTF-8, or they hold control characters');
   },
 });
 

@@ -1,6 +1,7 @@
 import type { BrokerRecord } from '@nest-event-bus/broker';
 import { readDeadLetter } from '../../failures/headers/read-dead-letter.js';
-import { keyText, type DltRecord } from '../../model/records/dlt-record.js';
+import type { DltRecord } from '../../model/records/dlt-record.js';
+import { printedKey } from '../../model/records/record-key.js';
 import { causeGroupOf } from './cause-group.js';
 
 /** A dead letter's place in the dead-letter topic. */
@@ -30,7 +31,7 @@ export class ReadLetter {
   }
 
   get keyText(): string | null {
-    return keyText(this.record.key);
+    return printedKey(this.record.key);
   }
 }
 
