@@ -49,10 +49,13 @@ export type {
   WrittenRecord,
 } from './port/record.js';
 export {
+  errorFramesOf,
   errorNameOf,
   errorReasonOf,
+  errorSentenceOf,
   hasOwnMessage,
   markMessage,
+  ownError,
   setCause,
 } from './port/error-text.js';
 export {

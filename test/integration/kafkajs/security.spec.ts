@@ -203,7 +203,7 @@ describeWithCluster('secured cluster', { security }, (cluster) => {
     const consumer = driver.consumer({ groupId: unique('early'), topics: ['any'] });
     consumer.onStatus((status) => clients.recordStatus(status));
     consumer.start({ onAssigned: ignore, onRevoked: ignore, onLost: ignore }).catch(ignore);
-    await eventually(() => clients.logged.some((each) => /503 from the issuer/.test(each)));
+    await eventually(() => clients.logged.some((each) => /gave no token: Error/.test(each)));
     expect(consumer.status.state).toBe('retrying');
     isDown = false;
     expect(await writeAndRead(driver)).toEqual(['a', 'b', 'c']);

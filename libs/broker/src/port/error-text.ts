@@ -27,6 +27,12 @@ export function markMessage<Target extends object>(
   return Object.defineProperty(target, IS_OWN, { value: origin === 'own' });
 }
 
+/** Marks the message of an error as our own, and sets its cause. */
+export function ownError<Failure extends Error>(error: Failure, cause?: unknown): Failure {
+  setCause(error, cause);
+  return markMessage(error, 'own');
+}
+
 /** Returns whether the message of an error was written by this library. */
 export function hasOwnMessage(thrown: unknown): thrown is Error {
   return readSafely(() => (thrown as { readonly [IS_OWN]?: unknown })[IS_OWN]) === true;
@@ -62,6 +68,11 @@ export function errorReasonOf(thrown: unknown): string {
   const code = errorCodeOf(thrown);
   if (code === undefined) return errorNameOf(thrown);
   return systemReason(thrown, code) ?? `${errorNameOf(thrown)} ${code}`;
+}
+
+/** Returns the reason as a sentence. Own messages are sentences already. */
+export function errorSentenceOf(thrown: unknown): string {
+  return hasOwnMessage(thrown) ? thrown.message : `Reason: ${errorReasonOf(thrown)}.`;
 }
 
 /** Returns the frames of an error's stack, without its first lines, which contain the message. */

@@ -1,4 +1,4 @@
-import type { DriverLogger } from '@nest-event-bus/broker';
+import { type DriverLogger, errorReasonOf } from '@nest-event-bus/broker';
 import type { Runtime } from '@nest-event-bus/broker/runtime';
 import { ConfigurationValidator } from '../config/validation/configuration-validator.js';
 import { keysWithoutEffect } from '../config/validation/key-register.js';
@@ -94,7 +94,7 @@ export class BindingBuilder {
     this.lifecycle.addPause({ name, cluster }, 'routing', note).catch((failure: unknown) =>
       this.logger.warn('A binding could not be paused', {
         binding: name,
-        error: String(failure),
+        error: errorReasonOf(failure),
       }),
     );
   }

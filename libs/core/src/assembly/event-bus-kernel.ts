@@ -1,4 +1,4 @@
-import type { BrokerDriver, DriverLogger } from '@nest-event-bus/broker';
+import { type BrokerDriver, type DriverLogger, ownError } from '@nest-event-bus/broker';
 import type { Runtime } from '@nest-event-bus/broker/runtime';
 import { EVENTBUS_DEFAULTS } from '../config/defaults.js';
 import { mergeLayers } from '../config/reading/merge-layers.js';
@@ -199,8 +199,10 @@ function clusterToWriteTo(aliases: readonly string[]): string {
   const [only = DEFAULT_CLUSTER, ...others] = aliases;
   if (others.length === 0) return only;
   if (aliases.includes(DEFAULT_CLUSTER)) return DEFAULT_CLUSTER;
-  throw new Error(
-    `Cannot choose a cluster to write to: there are ${aliases.join(', ')}. Name one in KAFKA_ERROR_HANDLER_OPTIONS: { cluster: '${only}' }.`,
+  throw ownError(
+    new Error(
+      `Cannot choose a cluster to write to: there are ${aliases.join(', ')}. Name one in KAFKA_ERROR_HANDLER_OPTIONS: { cluster: '${only}' }.`,
+    ),
   );
 }
 

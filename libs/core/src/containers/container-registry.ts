@@ -1,12 +1,12 @@
 import type { DriverLogger } from '@nest-event-bus/broker';
 import type { Runtime } from '@nest-event-bus/broker/runtime';
-import { asError } from '../errors/as-error.js';
 import {
   AmbiguousBindingException,
   BindingAlreadyExistsException,
   BindingNotConsumedException,
   BindingNotFoundException,
 } from '../errors/container-errors.js';
+import { defectContext } from '../errors/texts/defect-context.js';
 import type { ContainerState } from '../model/states/container-state.js';
 import { bindingKey, bindingNameOf, type BindingRef } from '../model/states/binding-ref.js';
 import type { BindingPause, ContainerRegistration, LastCommand } from './container-registration.js';
@@ -151,7 +151,7 @@ export class ContainerRegistry {
       } catch (error) {
         this.logger.error('A listener for changes of bindings threw', {
           binding: change.registration.bindingName,
-          error: asError(error).message,
+          ...defectContext(error),
         });
       }
     }

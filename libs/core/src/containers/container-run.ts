@@ -1,4 +1,4 @@
-import { ClosedError, type DriverLogger } from '@nest-event-bus/broker';
+import { ClosedError, type DriverLogger, errorReasonOf } from '@nest-event-bus/broker';
 import { within, type Runtime } from '@nest-event-bus/broker/runtime';
 import { asError } from '../errors/as-error.js';
 import { ContainerUnresponsiveException } from '../errors/container-errors.js';
@@ -114,7 +114,7 @@ export class ContainerRun {
     this.#failures.set(session, { error, since: runtime.now() });
     logger.error('A session gave up joining its group', {
       session: session.id,
-      error: error.message,
+      error: errorReasonOf(error),
     });
     onStatus();
   }

@@ -75,7 +75,7 @@ describe('MessageContainer.start', () => {
     await bus.container.start();
     await expect(bus.container.joined()).rejects.toThrow('a defect');
     expect(bus.container.status).toMatchObject({ state: 'failed' });
-    expect(bus.logger.lines).toMatchObject([{ level: 'error', context: { error: 'a defect' } }]);
+    expect(bus.logger.lines).toMatchObject([{ level: 'error', context: { error: 'TypeError' } }]);
   });
 
   it('joined() rejects if the container was stopped first, or was not started', async () => {
@@ -248,7 +248,7 @@ describe('MessageContainer', () => {
     unsubscribe();
     await bus.container.start();
     expect([...new Set(seen)]).toEqual(['starting', 'joined', 'draining', 'stopped']);
-    expect(bus.logger.lines[0]).toMatchObject({ context: { error: 'not our fault' } });
+    expect(bus.logger.lines[0]).toMatchObject({ context: { reason: 'Error' } });
   });
 });
 

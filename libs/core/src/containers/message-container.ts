@@ -2,6 +2,7 @@ import { ClosedError, type DriverLogger } from '@nest-event-bus/broker';
 import type { Runtime } from '@nest-event-bus/broker/runtime';
 import { asError } from '../errors/as-error.js';
 import type { RecordCounts, ConsumingSession } from '../consuming/session/consuming-session.js';
+import { defectContext } from '../errors/texts/defect-context.js';
 import type { Decision, DecisionPlace } from '../model/outcomes/decision.js';
 import type { PauseReason } from '../consuming/pauses/pause-reason.js';
 import type { CircuitBreakerSlot } from './container-registration.js';
@@ -180,7 +181,7 @@ export class MessageContainer {
       } catch (error) {
         this.options.logger.error('A listener for the status of a container threw', {
           container: this.id,
-          error: asError(error).message,
+          ...defectContext(error),
         });
       }
     }

@@ -1,4 +1,9 @@
-import type { DriverLogger } from '@nest-event-bus/broker';
+import {
+  errorNameOf,
+  errorReasonOf,
+  hasOwnMessage,
+  type DriverLogger,
+} from '@nest-event-bus/broker';
 import { Logger } from '@nestjs/common';
 
 type Context = Readonly<Record<string, unknown>>;
@@ -34,7 +39,7 @@ export class NestLogger implements DriverLogger {
 
   #write(level: Level, message: string, context: Context | undefined): void {
     try {
-      this.#logger[level](withContext(message, context));
+      this.#logger[level](withoutControls(withContext(message, context)));
     } catch {
       // The log transport may be closed already, so this failure is not logged either.
       return;
@@ -51,7 +56,7 @@ function asJson(context: Context): string {
   try {
     return JSON.stringify(context, asText);
   } catch (error) {
-    return `(the context cannot be written: ${String(error).split('\n', 1)[0]})`;
+    return `(the context cannot be written: ${errorReasonOf(error)})`;
   }
 }
 
@@ -59,6 +64,21 @@ function asJson(context: Context): string {
  * Converts errors and bigints: JSON.stringify would write an error as {}, and throw for a bigint.
  */
 function asText(_key: string, value: unknown): unknown {
-  if (value instanceof Error) return `${value.name}: ${value.message}`;
+  if (value instanceof Error) return describeError(value);
   return typeof value === 'bigint' ? value.toString() : value;
+}
+
+function describeError(error: Error): string {
+  return hasOwnMessage(error) ? `${errorNameOf(error)}: ${error.message}` : errorReasonOf(error);
+}
+
+/** Control characters, and the separators of lines that JSON does not escape. */
+const CONTROLS = /[\p{Cc}\u2028\u2029]/gu;
+
+/** Escapes control characters, so that no text of a record or of an error can begin a log line. */
+function withoutControls(line: string): string {
+  return line.replace(
+    CONTROLS,
+    (control) => `\\u${control.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
 }

@@ -51,6 +51,7 @@ export function bindingOf(properties: Partial<ResolvedBinding> = {}): ResolvedBi
     topic: 'orders.events',
     groupId: 'order-service',
     typeFrom: 'event-type',
+    dlt: { exceptionDetail: 'full' } as ResolvedBinding['dlt'],
     schemaVersion: { from: 'schema-version', supported: [] },
     unknownType: 'skip',
     enhancers: 'local',

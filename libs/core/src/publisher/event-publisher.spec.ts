@@ -119,7 +119,7 @@ describe('EventPublisher', () => {
     });
 
     it.each([
-      ['throws', () => Promise.reject(new Error('too long')), 'too long'],
+      ['throws', () => Promise.reject(new RangeError('too long')), 'failed with RangeError'],
       ['returns nothing', () => undefined, "the serializer 'mine' returned undefined"],
       ['returns no object', () => 'text', "the serializer 'mine' returned string"],
       ['resolves to null', () => Promise.resolve(null), "the serializer 'mine' returned null"],

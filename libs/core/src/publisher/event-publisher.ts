@@ -1,5 +1,9 @@
-import { SendError, type ProducerSession, type WrittenRecord } from '@nest-event-bus/broker';
-import { asError } from '../errors/as-error.js';
+import {
+  errorSentenceOf,
+  type ProducerSession,
+  SendError,
+  type WrittenRecord,
+} from '@nest-event-bus/broker';
 import { EventPublishException } from '../errors/publish-errors.js';
 import type { BindingRef } from '../model/states/binding-ref.js';
 import type {
@@ -91,7 +95,7 @@ function publishFailure({ binding, topic }: PublishTarget, cause: unknown): Even
     ? 'It is not known whether it was written: publishing it again may write it twice.'
     : 'It was not written.';
   return new EventPublishException(
-    `An event of binding '${binding}' could not be published to topic '${topic}'. ${consequence} ${asError(cause).message}`,
+    `An event of binding '${binding}' could not be published to topic '${topic}'. ${consequence} ${errorSentenceOf(cause)}`,
     { cause, fate: isUnknown ? 'unknown' : 'not-written' },
   );
 }

@@ -1,4 +1,4 @@
-import { asError } from '../errors/as-error.js';
+import { errorReasonOf, hasOwnMessage, ownError } from '@nest-event-bus/broker';
 import { EventPublishException } from '../errors/publish-errors.js';
 import type { SerializedEvent, Serializer } from '../model/extension-points/serializer.js';
 
@@ -51,20 +51,26 @@ function isThenable(
 
 function formOf({ serializer }: SerializationTarget, serialized: SerializedEvent): SerializedForm {
   if (typeof serialized !== 'object' || serialized === null) {
-    throw new TypeError(
+    throw ownTypeError(
       `the serializer '${serializer.name}' returned ${serialized === null ? 'null' : typeof serialized}. It must return an object with the value, { value }.`,
     );
   }
   const { value, headers } = serialized;
   if (typeof value === 'string' || Buffer.isBuffer(value)) return { value, headers };
-  throw new TypeError(
+  throw ownTypeError(
     `the serializer '${serializer.name}' returned ${typeof value} as its value. It must return a Buffer or a string.`,
   );
 }
 
-function unserializable({ binding }: SerializationTarget, cause: unknown): EventPublishException {
-  return new EventPublishException(
-    `Cannot publish to binding '${binding}': ${asError(cause).message}`,
-    { cause },
-  );
+const ownTypeError = (message: string): TypeError => ownError(new TypeError(message));
+
+/** A serializer of the application may quote the event in its message, which is left out. */
+function unserializable(
+  { binding, serializer }: SerializationTarget,
+  cause: unknown,
+): EventPublishException {
+  const reason = hasOwnMessage(cause)
+    ? cause.message
+    : `the serializer '${serializer.name}' failed with ${errorReasonOf(cause)}. Look at the cause of this exception.`;
+  return new EventPublishException(`Cannot publish to binding '${binding}': ${reason}`, { cause });
 }

@@ -1,8 +1,9 @@
-import type {
-  AdminSession,
-  BrokerDriver,
-  DriverLogger,
-  TopicDescription,
+import {
+  type AdminSession,
+  type BrokerDriver,
+  type DriverLogger,
+  errorReasonOf,
+  type TopicDescription,
 } from '@nest-event-bus/broker';
 import { Backoff, sleep, type Runtime } from '@nest-event-bus/broker/runtime';
 import type { ContainerRegistry } from '../containers/container-registry.js';
@@ -152,7 +153,7 @@ export class TopicChecks {
     const refused = new Map<TopicCheck, string>();
     if (checks.length === 0) return refused;
     const refuse = (check: TopicCheck, error: unknown): void =>
-      void refused.set(check, error instanceof Error ? error.message : String(error));
+      void refused.set(check, errorReasonOf(error));
     try {
       await this.#withAdmin(cluster, async (admin) => {
         for (const check of checks) {
@@ -203,7 +204,7 @@ export class TopicChecks {
     } catch (error) {
       // No warning is logged: either the cluster is unreachable, which health reports, or the bus
       // is closing.
-      logger.debug('The topics could not be checked', { cluster, error });
+      logger.debug('The topics could not be checked', { cluster, error: errorReasonOf(error) });
     }
   }
 

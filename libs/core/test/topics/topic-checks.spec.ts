@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import type { BrokerDriver } from '@nest-event-bus/broker';
+import { ClosedError, type BrokerDriver } from '@nest-event-bus/broker';
 import { VirtualRuntime } from '@nest-event-bus/broker/runtime';
 import { resolvedOrders } from '../../src/config/configuration.spec-support.js';
 import { EventBusConnector } from '../../src/containers/lifecycle/event-bus-connector.js';
@@ -89,7 +89,7 @@ describe('A driver without an admin client', () => {
     const runtime = new VirtualRuntime();
     const log: LogLine[] = [];
     const admin = jest.fn(() => {
-      throw new Error('The driver is closed.');
+      throw new ClosedError('The driver is closed.');
     });
     const driverOf = () => ({ admin }) as unknown as BrokerDriver;
     const checks = new TopicChecks({

@@ -1,3 +1,4 @@
+import { errorReasonOf } from '../../port/error-text.js';
 import type { DriverLogger } from '../../port/driver.js';
 import type { Runtime } from '../../runtime/index.js';
 
@@ -19,7 +20,7 @@ export class RepeatedFailureLog {
 
   debug(message: string, context: { readonly error: Error; readonly groupId?: string }): void {
     const now = this.runtime.monotonic();
-    const error = `${context.error.name}: ${context.error.message}`;
+    const error = errorReasonOf(context.error);
     if (error === this.#error && now - this.#loggedAt < REPEAT_MS) return;
     this.#error = error;
     this.#loggedAt = now;

@@ -1,4 +1,4 @@
-import { markMessage, setCause } from '../../port/error-text.js';
+import { ownError } from '../../port/error-text.js';
 import type { SendCall } from './send-call.js';
 
 interface WatchedSignal {
@@ -49,7 +49,5 @@ export class AbortWatch {
 }
 
 function abortedError(reason: unknown): Error {
-  const error = markMessage(new Error('The send was aborted by its signal.'), 'own');
-  setCause(error, reason);
-  return error;
+  return ownError(new Error('The send was aborted by its signal.'), reason);
 }

@@ -1,4 +1,4 @@
-import { errorReasonOf, hasOwnMessage } from '../../port/error-text.js';
+import { errorSentenceOf } from '../../port/error-text.js';
 import { BrokerError, SendError } from '../../port/errors.js';
 import type { RecordOutcome } from '../../port/record.js';
 
@@ -14,7 +14,7 @@ export function createSendError(outcomes: readonly RecordOutcome[]): SendError {
   const brokerCode = first?.error instanceof BrokerError ? first.error.brokerCode : undefined;
   const message = [
     `${countsOf(outcomes.length, failures.length, unknown)}.`,
-    first === undefined ? '' : causesOf(failures.map(({ error }) => sentenceOf(error))),
+    first === undefined ? '' : causesOf(failures.map(({ error }) => errorSentenceOf(error))),
     advice(unknown, retriable),
   ];
   return new SendError(outcomes, message.filter(Boolean).join(' '), retriable, {
@@ -25,12 +25,6 @@ export function createSendError(outcomes: readonly RecordOutcome[]): SendError {
 
 function isRetriable(error: Error): boolean {
   return error instanceof BrokerError && error.retriable;
-}
-
-/** Messages of the driver are sentences already. */
-function sentenceOf(error: Error): string {
-  const reason = errorReasonOf(error);
-  return hasOwnMessage(error) ? reason : `Reason: ${reason}.`;
 }
 
 function countsOf(all: number, failed: number, unknown: number): string {

@@ -1,4 +1,4 @@
-import { errorReasonOf, markMessage, setCause } from '../../port/error-text.js';
+import { errorReasonOf, ownError } from '../../port/error-text.js';
 import { AuthenticationError, ConnectionError } from '../../port/errors.js';
 
 export interface BearerToken {
@@ -70,9 +70,7 @@ function withoutMessages(provider: AuthenticationProvider): AuthenticationProvid
 
 function providerError(cause: unknown): Error {
   const message = `the authenticationProvider of the sasl options failed with ${errorReasonOf(cause)}`;
-  const error = markMessage(new Error(message), 'own');
-  setCause(error, cause);
-  return error;
+  return ownError(new Error(message), cause);
 }
 
 const SEPARATOR = '\u0001';

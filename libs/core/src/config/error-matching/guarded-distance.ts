@@ -1,5 +1,6 @@
 import type { DriverLogger } from '@nest-event-bus/broker';
-import { textOf } from '../../failures/faults/thrown.js';
+import { errorContext } from '../../errors/texts/error-context.js';
+import type { ResolvedBinding } from '../resolving/resolved-binding.js';
 import { closestDistance } from './error-distance.js';
 import type { ErrorMatcher } from './error-matcher.js';
 
@@ -8,18 +9,24 @@ export type GuardedDistance = (
   error: Error,
 ) => number | undefined;
 
+/** A binding whose options have error matchers. */
+export type MatchingBinding = Pick<ResolvedBinding, 'name' | 'dlt'>;
+
 /**
  * Wraps `closestDistance` for matchers that may throw. An error of a matcher is logged, and the
  * matcher counts as not matching.
  */
-export function guardedDistance(binding: string, logger: DriverLogger): GuardedDistance {
+export function guardedDistance(
+  { name: binding, dlt }: MatchingBinding,
+  logger: DriverLogger,
+): GuardedDistance {
   const distanceOf = (matcher: ErrorMatcher, error: Error): number | undefined => {
     try {
       return closestDistance([matcher], error);
     } catch (failure) {
       logger.error('An error matcher threw an error and is ignored', {
         binding,
-        error: textOf(failure),
+        ...errorContext(failure, dlt),
       });
       return undefined;
     }

@@ -132,7 +132,7 @@ export class SchemaRegistryProperties {
   @IsSecretText(
     /^https?:\/\/[^\s/?#@]+(\/[^\s?#@]*)?$/,
     'the address of a schema registry: http:// or https://, its credentials in auth',
-    { canBeShown: (text) => !text.includes('@') },
+    { canBeShown: (text) => /^([a-z]+:\/\/)?[\w.-]+(:\d+)?\/?$/.test(text) },
   )
   url?: string;
 

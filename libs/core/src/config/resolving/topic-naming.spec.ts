@@ -84,7 +84,7 @@ describe('topicNames()', () => {
       },
     };
     expect(complaintsOf(() => resolvedOrders({ naming }))).toEqual([
-      `NAMING bindings.orders.naming: deadLetterTopic('orders.events') threw Error: no name for that. It must return ${NAME}.`,
+      `NAMING bindings.orders.naming: deadLetterTopic('orders.events') threw Error. It must return ${NAME}.`,
     ]);
   });
 });

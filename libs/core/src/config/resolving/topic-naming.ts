@@ -1,3 +1,4 @@
+import { errorReasonOf } from '@nest-event-bus/broker';
 import type { TopicNamingStrategy } from '../../model/extension-points/topic-naming-strategy.js';
 import { formatValue } from '../reading/format-value.js';
 import { isTopicName, TOPIC_NAME } from './legal-topic-name.js';
@@ -81,6 +82,6 @@ function validName(
     if (typeof name === 'string' && isTopicName(name)) return name;
     return complain(`must return ${TOPIC_NAME}; it returned ${formatValue(name)}.`);
   } catch (error) {
-    return complain(`threw ${String(error)}. It must return ${TOPIC_NAME}.`);
+    return complain(`threw ${errorReasonOf(error)}. It must return ${TOPIC_NAME}.`);
   }
 }

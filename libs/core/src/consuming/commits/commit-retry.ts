@@ -1,5 +1,6 @@
-import { FencedError, type DriverLogger } from '@nest-event-bus/broker';
+import { type DriverLogger, errorReasonOf, FencedError } from '@nest-event-bus/broker';
 import { Backoff, type Runtime, sleep } from '@nest-event-bus/broker/runtime';
+import { defectContext } from '../../errors/texts/defect-context.js';
 import type { CommitSource } from './committer.js';
 
 export interface CommitRetryParts {
@@ -55,7 +56,7 @@ export class CommitRetry {
     const needsOperator = error.retriable === false && !isFence;
     if (error.retriable !== true && !isFence)
       logger.error('Offsets could not be committed; the commit is repeated', {
-        reason: error.message,
+        reason: errorReasonOf(error),
       });
     this.#error = error;
     this.#notify(error);
@@ -74,8 +75,7 @@ export class CommitRetry {
     try {
       this.parts.onError(error);
     } catch (thrown) {
-      const reason = (thrown as Error).message;
-      this.parts.logger.error('A listener of commit errors failed', { reason });
+      this.parts.logger.error('A listener of commit errors failed', defectContext(thrown));
     }
   }
 }

@@ -36,7 +36,7 @@ export class Progress implements CommitSource {
   #break(where: Progress['breaksAt']): void {
     if (this.breaksAt !== where) return;
     this.breaksAt = undefined;
-    throw new Error('a mistake');
+    throw new RangeError('a mistake');
   }
 }
 

@@ -8,6 +8,7 @@ import {
   type TopicPartition,
 } from '@nest-event-bus/broker';
 import { Deferred, resolvesWithin } from '@nest-event-bus/broker/runtime';
+import { defectContext } from '../../errors/texts/defect-context.js';
 import { partitionName } from '../lanes/partition-name.js';
 import { CommitRetry, type CommitRetryParts } from './commit-retry.js';
 import type { MetadataBudget } from './metadata-budget.js';
@@ -174,8 +175,7 @@ export class Committer {
     try {
       lane.confirm(commit);
     } catch (error) {
-      const reason = (error as Error).message;
-      this.parts.logger.error('A stored commit could not be confirmed', { reason });
+      this.parts.logger.error('A stored commit could not be confirmed', defectContext(error));
     }
     this.#retry.remove(lane);
   }

@@ -1,9 +1,10 @@
 import {
-  FencedError,
-  PoisonBatchError,
   type ConsumerSession,
   type DriverLogger,
+  errorReasonOf,
+  FencedError,
   type PartitionError,
+  PoisonBatchError,
 } from '@nest-event-bus/broker';
 import type { Runtime, Timer } from '@nest-event-bus/broker/runtime';
 import { FailingPartitions } from '../session/failing-partitions.js';
@@ -214,7 +215,7 @@ export class PartitionPauser {
       this.parts.logger[isExpected ? 'debug' : 'error']('A partition could not be sought', {
         partition: lane.name,
         offset,
-        reason: (error as Error).message,
+        reason: errorReasonOf(error),
       });
     }
   }

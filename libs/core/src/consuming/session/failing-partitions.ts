@@ -1,4 +1,4 @@
-import type { DriverLogger } from '@nest-event-bus/broker';
+import { type DriverLogger, errorNameOf } from '@nest-event-bus/broker';
 import type { Runtime } from '@nest-event-bus/broker/runtime';
 import type { PartitionLane } from '../lanes/partition-lane.js';
 
@@ -29,7 +29,7 @@ export class FailingPartitions {
     this.logger.warn('A record failed and waits for another try: others of its partition go on', {
       partition: lane.name,
       offset: failed?.offset,
-      error: failed?.error.name,
+      error: failed && errorNameOf(failed.error),
     });
   }
 

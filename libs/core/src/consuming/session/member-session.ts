@@ -5,9 +5,9 @@ import type {
   TopicPartition,
 } from '@nest-event-bus/broker';
 import { abortable, resolvesWithin } from '@nest-event-bus/broker/runtime';
+import { defectContext } from '../../errors/texts/defect-context.js';
 import type { CommittingMember } from '../../model/records/assignment.js';
 import type { Outcome } from '../../model/outcomes/outcome.js';
-import { asError } from '../../errors/as-error.js';
 import { Committer } from '../commits/committer.js';
 import { type AbortCause, DeliveryAbortedException } from '../../errors/delivery-errors.js';
 import type { HandlerSlots } from '../lanes/handler-slots.js';
@@ -188,8 +188,7 @@ export class MemberSession implements LaneObserver, Membership {
     try {
       return await this.#drain.drain([...lanes, ...lanes.lingering], drainMs, cause);
     } catch (error) {
-      const reason = asError(error).message;
-      options.logger.error('The partitions could not be drained in order', { reason });
+      options.logger.error('The partitions could not be drained in order', defectContext(error));
       return { complete: false, abandoned: [] };
     } finally {
       await this.#leave(cause);
@@ -200,8 +199,10 @@ export class MemberSession implements LaneObserver, Membership {
     try {
       await this.session.close();
     } catch (error) {
-      const reason = asError(error).message;
-      this.parts.options.logger.error('The consumer session did not close in order', { reason });
+      this.parts.options.logger.error(
+        'The consumer session did not close in order',
+        defectContext(error),
+      );
     }
     this.#committer.close();
     // A rebalance may have assigned more partitions while the session left the group.

@@ -1,5 +1,6 @@
 import type { BrokerRecord, ConsumerSession, DriverLogger } from '@nest-event-bus/broker';
 import { Backoff, type Runtime, sleep } from '@nest-event-bus/broker/runtime';
+import { defectContext } from '../../errors/texts/defect-context.js';
 import type { PartitionPauser } from '../pauses/partition-pauser.js';
 import type { BufferLimit } from '../lanes/buffer-limit.js';
 import type { Lanes } from '../lanes/lanes.js';
@@ -135,7 +136,7 @@ export class PollLoop {
     logger.error('A partition could not take its records: they are read again', {
       partition: lane.name,
       offset,
-      reason: error.message,
+      ...defectContext(error),
     });
     if (lane.hasEnded) return;
     const atWork = new Set(lane.running.map(({ record }) => record.offset));
@@ -159,7 +160,7 @@ export class PollLoop {
 
   /** Continues polling after any error, because the session itself is alive. */
   async #backOff(error: Error, signal: AbortSignal): Promise<void> {
-    this.parts.logger.error('A poll failed and is repeated', { reason: error.message });
+    this.parts.logger.error('A poll failed and is repeated', defectContext(error));
     await sleep(this.parts.runtime, this.#backoff.next(), signal).catch(() => undefined);
   }
 }

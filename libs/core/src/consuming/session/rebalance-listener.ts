@@ -1,12 +1,13 @@
 import {
-  LogTruncatedError,
-  TopicRecreatedError,
   type AssignedPartition,
   type AssignmentListener,
   type DriverLogger,
+  errorReasonOf,
+  LogTruncatedError,
   type PartitionError,
   type PositionReset,
   type TopicPartition,
+  TopicRecreatedError,
 } from '@nest-event-bus/broker';
 import type { Runtime } from '@nest-event-bus/broker/runtime';
 import type { Committer } from '../commits/committer.js';
@@ -88,7 +89,7 @@ export class EventBusRebalanceListener implements AssignmentListener {
     const { topic, partition, offset, code } = error;
     const lane = this.parts.lanes.get(topic, partition);
     const isRecreated = error instanceof TopicRecreatedError;
-    const { message: reason } = lane && isRecreated ? this.#recreated.errorOf(lane) : error;
+    const reason = errorReasonOf(lane && isRecreated ? this.#recreated.errorOf(lane) : error);
     this.parts.logger.error('A partition cannot be read on', {
       topic,
       partition,

@@ -1,5 +1,6 @@
 import type { DriverLogger } from '@nest-event-bus/broker';
 import type { Runtime } from '@nest-event-bus/broker/runtime';
+import { defectContext } from '../../errors/texts/defect-context.js';
 import type { ConsumingState, ConsumingStatus, CurrentState } from './consuming-session.js';
 
 /** Remembers since when the state holds, and notifies listeners of every change. */
@@ -35,7 +36,7 @@ export class StatusPublisher {
       try {
         listener();
       } catch (error) {
-        this.logger.error('A status listener threw', { reason: String(error) });
+        this.logger.error('A status listener threw', defectContext(error));
       }
     }
   }

@@ -2,10 +2,12 @@ import {
   AuthenticationError,
   AuthorizationError,
   ClosedError,
+  errorReasonOf,
   StaticMemberFencedError,
 } from '@nest-event-bus/broker';
 import { Backoff, Deferred, sleep } from '@nest-event-bus/broker/runtime';
 import { asError } from '../../errors/as-error.js';
+import { defectContext } from '../../errors/texts/defect-context.js';
 import type { Decision, DecisionPlace } from '../../model/outcomes/decision.js';
 import { HandlerOverdueException } from '../../errors/delivery-errors.js';
 import { HandlerWatch } from './handler-watch.js';
@@ -235,7 +237,7 @@ export class SupervisedSession implements ConsumingSession {
     const pauseMs = isHopeless ? REPLACEMENT_BACKOFF.maxMs : delayMs;
     this.#failure = error;
     logger.error('The consumer session ended and is replaced', {
-      reason: error.message,
+      ...defectContext(error),
       afterMs: Math.round(pauseMs),
     });
     if (!(await this.#endMember())) return;
@@ -247,7 +249,7 @@ export class SupervisedSession implements ConsumingSession {
     this.#hasFailed = true;
     this.#options.logger.error(
       'Another process has taken the static member id of this session, which stays down: stop and start its binding once each process has an id of its own',
-      { groupInstanceId: this.#options.consumer.groupInstanceId, reason: error.message },
+      { groupInstanceId: this.#options.consumer.groupInstanceId, reason: errorReasonOf(error) },
     );
     if (await this.#endMember()) this.#joined.reject(error);
   }

@@ -1,4 +1,4 @@
-import { UnknownTopicError } from '@nest-event-bus/broker';
+import { errorNameOf, errorSentenceOf, UnknownTopicError } from '@nest-event-bus/broker';
 import type { ResolvedBinding } from '../../config/resolving/resolved-binding.js';
 import type { CurrentState } from '../../consuming/session/consuming-session.js';
 import type { OngoingProblems } from '../../problems/ongoing-problems.js';
@@ -63,7 +63,7 @@ export class ConnectionWatch {
       key: id,
       message: isMissing ? this.#missingTopicMessage(error.topic) : this.#errorMessage(error),
       ended: `${id} consumes again`,
-      context: { binding: binding.name, container: id, error: error.name },
+      context: { binding: binding.name, container: id, error: errorNameOf(error) },
       quietMs: Infinity,
       graceMs: isCreated ? CREATION_GRACE_MS : RECONNECT_GRACE_MS,
     });
@@ -82,8 +82,8 @@ export class ConnectionWatch {
     return `Topic '${topic}' of binding '${binding.name}' does not exist, so nothing is read. ${remedy}.`;
   }
 
-  #errorMessage({ message }: Error): string {
+  #errorMessage(error: Error): string {
     const { binding, id, topics } = this.container;
-    return `Binding '${binding.name}' does not consume topic '${topics.join(', ')}' (${id}): ${message} It keeps trying; if it goes on, check the brokers, the network and the credentials.`;
+    return `Binding '${binding.name}' does not consume topic '${topics.join(', ')}' (${id}): ${errorSentenceOf(error)} It keeps trying; if it goes on, check the brokers, the network and the credentials.`;
   }
 }

@@ -1,4 +1,4 @@
-import { UnknownTopicError, type TopicPartition } from '@nest-event-bus/broker';
+import { ownError, type TopicPartition, UnknownTopicError } from '@nest-event-bus/broker';
 import type { ConsumingStatus, PartitionPause } from '../../consuming/session/consuming-session.js';
 import type { PauseReason } from '../../consuming/pauses/pause-reason.js';
 
@@ -108,7 +108,7 @@ function sinceOf(
 
 function firstErrorOf(concerned: readonly SessionCondition[]): Error {
   const first = concerned.find(({ error }) => error !== undefined);
-  return first?.error ?? new Error('The session did not say why.');
+  return first?.error ?? ownError(new Error('The session did not say why.'));
 }
 
 function detailsOf(views: readonly SessionView[], since: number): ContainerDetails {

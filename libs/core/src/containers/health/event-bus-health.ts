@@ -1,4 +1,4 @@
-import { PartitionError } from '@nest-event-bus/broker';
+import { errorNameOf, errorReasonOf, PartitionError } from '@nest-event-bus/broker';
 import { HandlerRefusedException } from '../../errors/handler-errors.js';
 import { SchemaRegistryUnavailableException } from '../../errors/schema-registry-errors.js';
 import type { PartitionPause } from '../../consuming/session/consuming-session.js';
@@ -69,7 +69,7 @@ function bindingHealth(registration: ContainerRegistration, now: number): Bindin
 }
 
 function startFindings({ startFailure }: ContainerRegistration): readonly Finding[] {
-  return startFailure ? [['DOWN', `it could not start: ${startFailure.message}`]] : [];
+  return startFailure ? [['DOWN', `it could not start: ${errorReasonOf(startFailure)}`]] : [];
 }
 
 function containerFindings(registration: ContainerRegistration, now: number): readonly Finding[] {
@@ -91,7 +91,7 @@ function containerFindings(registration: ContainerRegistration, now: number): re
 function publishFindings({ publishProblems }: ContainerRegistration): readonly Finding[] {
   return (publishProblems?.all ?? []).map(({ topic, error }) => [
     'DOWN',
-    `topic '${topic}' cannot be written to: ${error.message}`,
+    `topic '${topic}' cannot be written to: ${errorReasonOf(error)}`,
   ]);
 }
 
@@ -141,14 +141,14 @@ function connectionFindings({ id, tier, topic, status }: MessageContainer): read
       // A missing retry topic is no problem until a record has to be retried.
       return tier > 0 ? [] : [['DOWN', `${id}: topic ${topic} does not exist`]];
     case 'retrying':
-      return [['DOWN', `${id} is retrying: ${status.error.message}`]];
+      return [['DOWN', `${id} is retrying: ${errorReasonOf(status.error)}`]];
     case 'failed':
       return [['DOWN', `${id} has failed${failureReason(status.error)}`]];
   }
 }
 
-function failureReason({ name, message }: Error): string {
-  return `, by ${name}: ${message} It stays down until its binding is stopped and started.`;
+function failureReason(error: Error): string {
+  return `, by ${errorNameOf(error)}: ${errorReasonOf(error)} It stays down until its binding is stopped and started.`;
 }
 
 function tierFindings({ id, status }: MessageContainer): readonly Finding[] {
@@ -175,10 +175,12 @@ function partitionProblem({ reasons, error, undecidedOffset }: PartitionPause): 
   if (reasons.includes('strict') || reasons.includes('backoff')) {
     const what =
       undecidedOffset === undefined ? '' : ` for a decision about offset ${undecidedOffset}`;
-    const why = REPORTED_ERRORS.some((kind) => error instanceof kind) ? `: ${error?.message}` : '';
+    const why = REPORTED_ERRORS.some((kind) => error instanceof kind)
+      ? `: ${errorReasonOf(error)}`
+      : '';
     return `waits (${reasons.join(', ')})${what}${why}`;
   }
-  return reasons.length === 0 && error ? `cannot be read on: ${error.message}` : undefined;
+  return reasons.length === 0 && error ? `cannot be read on: ${errorReasonOf(error)}` : undefined;
 }
 
 function handlerFindings(

@@ -1,5 +1,4 @@
-import type { DriverLogger } from '@nest-event-bus/broker';
-import { asError } from '../../errors/as-error.js';
+import { type DriverLogger, errorReasonOf } from '@nest-event-bus/broker';
 import {
   BindingNotFoundException,
   InvalidContainerStateException,
@@ -104,7 +103,7 @@ export class CircuitBreakerLifecycleBridge {
         error instanceof BindingNotFoundException;
       this.options.logger[isOver ? 'debug' : 'error'](
         'A binding could not follow its circuit as a whole',
-        { binding, circuit, error: asError(error).message },
+        { binding, circuit, error: errorReasonOf(error) },
       );
     }
   }

@@ -1,4 +1,9 @@
-import { TopicRecreatedError, UnknownTopicError } from '@nest-event-bus/broker';
+import {
+  ConnectionError,
+  NoOffsetError,
+  TopicRecreatedError,
+  UnknownTopicError,
+} from '@nest-event-bus/broker';
 import { Deferred } from '@nest-event-bus/broker/runtime';
 import {
   BindingAlreadyExistsException,
@@ -202,7 +207,7 @@ describe('the health of the bus', () => {
       reasons: ['eventbus-orders is starting'],
     });
     const session = bus.sessions.get('eventbus-orders-0');
-    session.becomes({ state: 'retrying', error: new Error('refused') });
+    session.becomes({ state: 'retrying', error: new ConnectionError('refused') });
     expect(bus.connector.health().bindings[0]?.reasons).toEqual([
       'eventbus-orders is retrying: refused',
     ]);
@@ -248,7 +253,12 @@ describe('the health of the bus', () => {
         reasons: ['backoff' as const],
         error: new SchemaRegistryUnavailableException('The registry did not answer.'),
       },
-      { topic: 'orders.events', partition: 4, reasons: [], error: new Error('no offset') },
+      {
+        topic: 'orders.events',
+        partition: 4,
+        reasons: [],
+        error: new NoOffsetError('orders.events', 4, 0, 'no offset'),
+      },
       {
         topic: 'orders.events',
         partition: 7,

@@ -1,7 +1,6 @@
-import type { DriverLogger, TopicPartition } from '@nest-event-bus/broker';
+import { type DriverLogger, errorReasonOf, type TopicPartition } from '@nest-event-bus/broker';
 import type { Runtime } from '@nest-event-bus/broker/runtime';
 import type { TopicBindingProperties } from '../../config/properties/topic-binding-properties.js';
-import { asError } from '../../errors/as-error.js';
 import { ConfigurationValidationException } from '../../errors/configuration-validation-exception.js';
 import { NoRecordWaitsException } from '../../errors/container-errors.js';
 import type { Decision, DecisionPlace } from '../../model/outcomes/decision.js';
@@ -191,7 +190,7 @@ export class EventBusConnector {
     } catch (error) {
       this.options.logger.warn('A binding that could not start could not be destroyed either', {
         binding: bindingNameOf(ref),
-        error: asError(error).message,
+        error: errorReasonOf(error),
       });
     }
   }

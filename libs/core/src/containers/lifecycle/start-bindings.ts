@@ -1,4 +1,4 @@
-import type { DriverLogger } from '@nest-event-bus/broker';
+import { type DriverLogger, errorReasonOf } from '@nest-event-bus/broker';
 import { asError } from '../../errors/as-error.js';
 import { bindingKey, bindingNameOf, type BindingRef } from '../../model/states/binding-ref.js';
 import type { BindingSnapshot } from '../container-registration.js';
@@ -38,7 +38,7 @@ export async function startBindings(
       failed.push({ binding: bindingNameOf(ref), cluster: ref.cluster, error: asError(error) });
       logger.error('A binding could not start', {
         binding: bindingKey(ref.cluster, ref.name),
-        error: asError(error).message,
+        error: errorReasonOf(error),
       });
     }
   };

@@ -1,4 +1,4 @@
-import type { DriverLogger, TopicPartition } from '@nest-event-bus/broker';
+import { type DriverLogger, errorReasonOf, type TopicPartition } from '@nest-event-bus/broker';
 import { within, type Runtime } from '@nest-event-bus/broker/runtime';
 import {
   BindingNotFoundException,
@@ -154,7 +154,7 @@ export class ShutdownCoordinator {
         logger.warn('A binding did not shut down cleanly; what was not committed comes again', {
           binding,
           cluster,
-          errors: errors.map(({ message }) => message),
+          errors: errors.map(errorReasonOf),
         });
     return report;
   }

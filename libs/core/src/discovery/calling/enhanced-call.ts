@@ -1,3 +1,4 @@
+import { errorNameOf } from '@nest-event-bus/broker';
 import { ForbiddenException, HttpException } from '@nestjs/common';
 import { HandlerRefusedException } from '../../errors/handler-errors.js';
 import type { EventContext } from '../../model/records/event-context.js';
@@ -74,9 +75,8 @@ export class EnhancedCall {
 
   #reportFilter(thrown: unknown, [, contexts]: HandlerArguments): void {
     const [context] = Array.isArray(contexts) ? contexts : [contexts as EventContext];
-    const kind = thrown instanceof Error ? thrown.name : typeof thrown;
     context?.log.warn(
-      `An exception filter of ${this.origin} threw ${kind}. Filters only observe: the record fails with its own error.`,
+      `An exception filter of ${this.origin} threw ${errorNameOf(thrown)}. Filters only observe: the record fails with its own error.`,
     );
   }
 

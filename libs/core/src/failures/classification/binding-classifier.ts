@@ -1,8 +1,8 @@
 import type { DriverLogger } from '@nest-event-bus/broker';
 import type { ResolvedBinding } from '../../config/resolving/resolved-binding.js';
+import { errorContext } from '../../errors/texts/error-context.js';
 import { unwrapBatchError } from '../faults/bad-messages.js';
 import type { FaultRule } from '../faults/fault.js';
-import { textOf } from '../faults/thrown.js';
 import { ExceptionRouting } from '../../model/outcomes/exception-routing.js';
 import type { ExceptionClassifier } from '../../model/extension-points/handler-interfaces.js';
 import type { Failure } from '../../model/outcomes/failed-outcome.js';
@@ -35,7 +35,7 @@ export interface BindingClassifier {
  * library.
  */
 export function classifierOf(
-  binding: Pick<ResolvedBinding, 'name' | 'retry' | 'exceptionRouting' | 'classifier'>,
+  binding: Pick<ResolvedBinding, 'name' | 'retry' | 'exceptionRouting' | 'classifier' | 'dlt'>,
   globalClassifier: ExceptionClassifier | undefined,
   logger: DriverLogger,
 ): BindingClassifier {
@@ -48,7 +48,7 @@ export function classifierOf(
       faultRule?: FaultLookup,
     ) {
       const { decision, isExplicit } =
-        (given && answerOf(given, error, currentTier, { binding: binding.name, logger })) ??
+        (given && answerOf(given, error, currentTier, { binding, logger })) ??
         library.classification(error, faultRule);
       const isPermanent =
         reason === 'bad-message' || decision.routing === ExceptionRouting.DEAD_LETTER;
@@ -65,15 +65,21 @@ function answerOf(
   classifier: ExceptionClassifier,
   error: Error,
   currentTier: number,
-  { binding, logger }: { readonly binding: string; readonly logger: DriverLogger },
+  {
+    binding: { name, dlt },
+    logger,
+  }: {
+    readonly binding: Pick<ResolvedBinding, 'name' | 'dlt'>;
+    readonly logger: DriverLogger;
+  },
 ): Classification | undefined {
   try {
     const answer: unknown = classifier.classify(unwrapBatchError(error), currentTier);
     return { decision: toRoutingDecision(answer), isExplicit: true };
   } catch (failure) {
     logger.error('An ExceptionClassifier failed: the default one decides about this record', {
-      binding,
-      error: textOf(failure),
+      binding: name,
+      ...errorContext(failure, dlt),
     });
     return undefined;
   }

@@ -18,7 +18,10 @@ import { ExceptionRoutingDecision } from '../../model/outcomes/exception-routing
 import { ExceptionRouting } from '../../model/outcomes/exception-routing.js';
 import type { ExceptionClassifier } from '../../model/extension-points/handler-interfaces.js';
 
-export type ClassifiedBinding = Pick<ResolvedBinding, 'name' | 'retry' | 'exceptionRouting'>;
+export type ClassifiedBinding = Pick<
+  ResolvedBinding,
+  'name' | 'retry' | 'exceptionRouting' | 'dlt'
+>;
 
 /**
  * A list entry with its decision. Of all entries, the one with the closest match for the error
@@ -39,8 +42,9 @@ export class DefaultExceptionClassifier implements ExceptionClassifier {
   readonly #lists: readonly Entry[];
   readonly #tiers: number;
 
-  constructor({ name, retry, exceptionRouting }: ClassifiedBinding, logger: DriverLogger) {
-    this.#distance = guardedDistance(name, logger);
+  constructor(binding: ClassifiedBinding, logger: DriverLogger) {
+    const { retry, exceptionRouting } = binding;
+    this.#distance = guardedDistance(binding, logger);
     this.#routes = exceptionRouting.map((route) => explicitly([route.match], decisionOf(route)));
     this.#lists = listsOf(retry);
     this.#tiers = retry.tiers.length;

@@ -1,6 +1,7 @@
-import type { DriverLogger } from '@nest-event-bus/broker';
+import { type DriverLogger, ownError } from '@nest-event-bus/broker';
 import { within, type Runtime } from '@nest-event-bus/broker/runtime';
 import type { ResolvedBinding } from '../../config/resolving/resolved-binding.js';
+import { errorContext } from '../../errors/texts/error-context.js';
 import type { PendingAlerts } from '../../model/states/pending-alerts.js';
 import type { DeadLetterReason } from '../../model/outcomes/destination.js';
 import type { DltRecord } from '../../model/records/dlt-record.js';
@@ -142,11 +143,8 @@ export class DeadLetters implements PendingAlerts {
     const { runtime, binding } = this.parts;
     const { handlerTimeoutMs } = binding.dlt;
     const answer = (async () => invoke(record))();
-    return within(
-      runtime,
-      handlerTimeoutMs,
-      answer,
-      () => new Error(`${origin} did not answer within ${handlerTimeoutMs} ms.`),
+    return within(runtime, handlerTimeoutMs, answer, () =>
+      ownError(new Error(`${origin} did not answer within ${handlerTimeoutMs} ms.`)),
     );
   }
 
@@ -154,7 +152,7 @@ export class DeadLetters implements PendingAlerts {
     this.parts.logger.error(message, {
       binding: this.parts.binding.name,
       origin,
-      error: error instanceof Error ? error.message : String(error),
+      ...errorContext(error, this.parts.binding.dlt),
     });
   }
 }

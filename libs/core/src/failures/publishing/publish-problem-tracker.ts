@@ -1,5 +1,6 @@
-import type { DriverLogger } from '@nest-event-bus/broker';
+import { type DriverLogger, errorReasonOf } from '@nest-event-bus/broker';
 import type { Runtime } from '@nest-event-bus/broker/runtime';
+import { defectContext } from '../../errors/texts/defect-context.js';
 import type { OngoingProblems } from '../../problems/ongoing-problems.js';
 import type { PublishProblems, TopicProblem } from '../../model/outcomes/publish-problems.js';
 
@@ -71,11 +72,11 @@ export class PublishProblemTracker implements PublishProblems {
     return TRIED_WITHIN_MS + this.parts.publishTimeoutMs;
   }
 
-  #report(topic: string, { message }: Error): void {
+  #report(topic: string, error: Error): void {
     const { binding, problems } = this.parts;
     problems.report({
       key: keyOf(topic),
-      message,
+      message: errorReasonOf(error),
       ended: `Topic '${topic}' of binding '${binding}' can be written to again`,
       endedReports: `Nothing writes to topic '${topic}' of binding '${binding}' any more, so it is not known whether that is possible again`,
       context: { binding, to: topic },
@@ -91,7 +92,7 @@ export class PublishProblemTracker implements PublishProblems {
       } catch (error) {
         this.parts.logger.error('A listener for publish problems threw', {
           binding: this.parts.binding,
-          error: String(error),
+          ...defectContext(error),
         });
       }
     }

@@ -1,10 +1,13 @@
 import {
+  type BrokerRecord,
+  type DriverLogger,
+  errorSentenceOf,
+  markMessage,
+  ownError,
+  type ProducerSession,
   RecordTooLargeError,
   RequestTimeoutError,
   SendError,
-  type BrokerRecord,
-  type DriverLogger,
-  type ProducerSession,
 } from '@nest-event-bus/broker';
 import { within, type Runtime } from '@nest-event-bus/broker/runtime';
 import type { ResolvedBinding } from '../../config/resolving/resolved-binding.js';
@@ -44,10 +47,14 @@ export interface RecordWrite {
 export class AllVariantsTooLargeError extends Error {
   constructor(cause: Error) {
     super(
-      `It is too large even with the fewest headers. Raise max.message.bytes of the topic to that of the topic the record came from. ${cause.message}`,
+      `It is too large even with the fewest headers. Raise max.message.bytes of the topic to that of the topic the record came from. ${errorSentenceOf(cause)}`,
       { cause },
     );
     this.name = new.target.name;
+  }
+
+  static {
+    markMessage(this.prototype, 'own');
   }
 }
 
@@ -80,7 +87,8 @@ export class RecordWriter {
       const record = { topic, key, value, headers: variant.headers, timestamp };
       try {
         const [written] = await producer.send([record], { timeoutMs, signal });
-        if (!written) throw new Error('The driver did not say where it has written the record.');
+        if (!written)
+          throw ownError(new Error('The driver did not say where it has written the record.'));
         return variant;
       } catch (error) {
         refusal = tooLargeError(error);
@@ -144,8 +152,7 @@ export function failureMessage(
   to: string,
   cause: unknown,
 ): string {
-  const reason = cause instanceof Error ? cause.message : String(cause);
-  return `${what} of binding '${binding}' (${topic}-${partition}-${offset}) could not be written to topic '${to}'. ${writeStateText(cause)} The record stays where it is and is tried again. ${reason}`;
+  return `${what} of binding '${binding}' (${topic}-${partition}-${offset}) could not be written to topic '${to}'. ${writeStateText(cause)} The record stays where it is and is tried again. ${errorSentenceOf(cause)}`;
 }
 
 function writeStateText(error: unknown): string {

@@ -1,3 +1,4 @@
+import { errorReasonOf, markMessage } from '@nest-event-bus/broker';
 import { RetryPublishException } from '../../errors/publish-errors.js';
 import type { RetryDestination } from '../../model/outcomes/destination.js';
 import type { FailureReport } from '../../model/outcomes/failure-report.js';
@@ -16,8 +17,14 @@ import {
  */
 export class RecordTooLargeForRetryError extends Error {
   constructor(topic: string, cause: Error) {
-    super(`The record does not fit into retry topic '${topic}'. ${cause.message}`, { cause });
+    super(`The record does not fit into retry topic '${topic}'. ${errorReasonOf(cause)}`, {
+      cause,
+    });
     this.name = new.target.name;
+  }
+
+  static {
+    markMessage(this.prototype, 'own');
   }
 }
 

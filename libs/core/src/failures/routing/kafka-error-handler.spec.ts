@@ -1,6 +1,7 @@
 import { memory, MemoryBroker } from '@nest-event-bus/broker/memory';
 import { VirtualRuntime } from '@nest-event-bus/broker/runtime';
 import type { BrokerRecord } from '@nest-event-bus/broker';
+import { UnknownClusterException } from '../../errors/container-errors.js';
 import { DltPublishException } from '../../errors/publish-errors.js';
 import { KafkaErrorHandler, type KafkaErrorHandlerOptions } from './kafka-error-handler.js';
 import { readDeadLetter } from '../headers/read-dead-letter.js';
@@ -227,9 +228,9 @@ describe('KafkaErrorHandlerOptions', () => {
 it('the error of routeToDlq() says why the record could not be written', async () => {
   const broken = new KafkaErrorHandler({
     producer: () => {
-      throw new Error('There is no cluster.');
+      throw new UnknownClusterException('eu', []);
     },
     runtime,
   });
-  await expect(done(broken.routeToDlq(record(), failure))).rejects.toThrow('There is no cluster.');
+  await expect(done(broken.routeToDlq(record(), failure))).rejects.toThrow('There is no cluster');
 });

@@ -1,4 +1,9 @@
-import type { BrokerRecord, ProducerSession, RecordHeader } from '@nest-event-bus/broker';
+import {
+  type BrokerRecord,
+  errorSentenceOf,
+  type ProducerSession,
+  type RecordHeader,
+} from '@nest-event-bus/broker';
 import type { Runtime } from '@nest-event-bus/broker/runtime';
 import { DltPublishException } from '../../errors/publish-errors.js';
 import { describeError } from '../../errors/texts/describe-error.js';
@@ -111,7 +116,7 @@ export class KafkaErrorHandler {
       return topic;
     } catch (cause) {
       throw new DltPublishException(
-        `The record ${record.topic}-${record.partition}-${record.offset} could not be written to '${topic}'. Do not acknowledge it. ${reasonOf(cause)}`,
+        `The record ${record.topic}-${record.partition}-${record.offset} could not be written to '${topic}'. Do not acknowledge it. ${errorSentenceOf(cause)}`,
         { cause },
       );
     }
@@ -153,10 +158,6 @@ export class KafkaErrorHandler {
       [PLAIN_HEADERS.retryCount]: retryCount,
     });
   }
-}
-
-function reasonOf(cause: unknown): string {
-  return cause instanceof Error ? cause.message : String(cause);
 }
 
 function retryCountOf(headers: readonly RecordHeader[]): number {

@@ -1,5 +1,5 @@
+import { errorNameOf } from '@nest-event-bus/broker';
 import { HandlerRefusedException } from '../../errors/handler-errors.js';
-import { read, textOf } from '../../failures/faults/thrown.js';
 import type { Outcome } from '../../model/outcomes/outcome.js';
 import type { RecordCall } from '../record-call.js';
 import { toError } from '../to-error.js';
@@ -18,7 +18,7 @@ export function outcomeSetBeforeThrow(
   if (outcome && !(thrown instanceof HandlerRefusedException)) {
     const word = outcome.kind === 'failed' ? 'deadLetter()' : 'acknowledge()';
     // The message of the error is not logged, because it may contain secrets.
-    const error = textOf(read(toError(thrown), 'name'));
+    const error = errorNameOf(toError(thrown));
     context.log.warn(`The handler threw after ${word}, which decides about its record.`, { error });
   }
   return outcome;

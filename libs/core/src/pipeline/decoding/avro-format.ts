@@ -1,6 +1,8 @@
+import { ownError } from '@nest-event-bus/broker';
 import type { Deserializer } from '../../model/extension-points/deserializer.js';
 import type { SerializedEvent, Serializer } from '../../model/extension-points/serializer.js';
 import { isPromiseLike } from '../and-then.js';
+import { fieldPath } from '../preparation/field-path.js';
 import type { AvroType } from './avro-package.js';
 import type { AvroSchemas, LatestSchema } from './avro-schemas.js';
 import { readWireFormat, writeWireFormat } from './wire-format.js';
@@ -64,9 +66,9 @@ async function encodeLater(
 function encode({ id, type }: LatestSchema, event: unknown): SerializedEvent {
   const wrong: string[] = [];
   const errorHook = (path: readonly string[]): void => {
-    wrong.push(path.join('.') || 'the whole event');
+    wrong.push(fieldPath(path) || 'the whole event');
   };
   if (!type.isValid(event, { errorHook }))
-    throw new TypeError(`it does not fit schema ${id} in: ${wrong.join(', ')}.`);
+    throw ownError(new TypeError(`it does not fit schema ${id} in: ${wrong.join(', ')}.`));
   return { value: writeWireFormat(id, type.toBuffer(event)) };
 }

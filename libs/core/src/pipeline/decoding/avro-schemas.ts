@@ -1,3 +1,4 @@
+import { ownError } from '@nest-event-bus/broker';
 import type { Runtime } from '@nest-event-bus/broker/runtime';
 import type { AvroPackage, AvroType } from './avro-package.js';
 import { AvroParser } from './avro-parser.js';
@@ -57,7 +58,7 @@ export class AvroSchemas {
   readonly #findLatest = async (subject: string): Promise<LatestSchema> => {
     const found = await this.parts.client.schemaOf(subject, 'latest');
     if (found.id === undefined)
-      throw new Error(`the schema registry gave no id for subject '${subject}'`);
+      throw ownError(new Error(`the schema registry gave no id for subject '${subject}'`));
     return {
       id: found.id,
       type: await this.#typeOf(found),

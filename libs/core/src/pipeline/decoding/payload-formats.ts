@@ -1,4 +1,4 @@
-import type { DriverLogger } from '@nest-event-bus/broker';
+import { type DriverLogger, errorReasonOf } from '@nest-event-bus/broker';
 import type { Runtime } from '@nest-event-bus/broker/runtime';
 import type { FormatName } from '../../config/properties/format-properties.js';
 import type { ResolvedBinding } from '../../config/resolving/resolved-binding.js';
@@ -162,14 +162,13 @@ function missingPackageError(
   bindings: readonly BindingFormats[],
   cause: unknown,
 ): ConfigurationValidationException {
-  const reason = cause instanceof Error ? cause.message.split('\n')[0] : String(cause);
   return new ConfigurationValidationException(
     bindings.map(({ name, deserializer }) => ({
       rule: 'PACKAGE_MISSING',
       binding: name,
       path: `bindings.${name}.${deserializer === 'avro' ? 'deserializer' : 'keyDeserializer'}`,
       value: 'avro',
-      message: `Avro is read by the package avsc, which cannot be loaded (${reason}). Run: npm i avsc`,
+      message: `Avro is read by the package avsc, which cannot be loaded (${errorReasonOf(cause)}). Run: npm i avsc`,
     })),
   );
 }

@@ -1,3 +1,4 @@
+import { ownError } from '@nest-event-bus/broker';
 import { isUtf8 } from 'node:buffer';
 import type { Deserializer } from '../../model/extension-points/deserializer.js';
 import { keyText } from '../../model/records/record-key.js';
@@ -34,8 +35,10 @@ export const jsonSerializer: Serializer = Object.freeze({
 export function jsonOf(event: unknown): string {
   const text = stringify(event);
   if (text !== undefined) return text;
-  throw new TypeError(
-    `${typeof event} has no JSON form. Pass an object, a Buffer, or null for a tombstone.`,
+  throw ownError(
+    new TypeError(
+      `${typeof event} has no JSON form. Pass an object, a Buffer, or null for a tombstone.`,
+    ),
   );
 }
 
@@ -43,9 +46,11 @@ function stringify(event: unknown): string | undefined {
   try {
     return JSON.stringify(event);
   } catch (cause) {
-    throw new TypeError(
-      'the event cannot be written as JSON. Look for cycles and bigint values, or pass a Buffer.',
-      { cause },
+    throw ownError(
+      new TypeError(
+        'the event cannot be written as JSON. Look for cycles and bigint values, or pass a Buffer.',
+      ),
+      cause,
     );
   }
 }
@@ -59,7 +64,9 @@ export const textSerializer: Serializer = Object.freeze({
   name: 'text',
   serialize: (event: unknown): SerializedEvent => {
     if (typeof event === 'string') return { value: event };
-    throw new TypeError(`its values are text, and ${typeof event} is none. Pass a string.`);
+    throw ownError(
+      new TypeError(`its values are text, and ${typeof event} is none. Pass a string.`),
+    );
   },
 });
 
@@ -87,8 +94,10 @@ export function buffersOnly(name: string): Serializer {
   return Object.freeze({
     name,
     serialize: (): never => {
-      throw new TypeError(
-        `its values are ${name}, and nothing writes that. Pass a Buffer, or give the binding a serializer.`,
+      throw ownError(
+        new TypeError(
+          `its values are ${name}, and nothing writes that. Pass a Buffer, or give the binding a serializer.`,
+        ),
       );
     },
   });

@@ -1,8 +1,9 @@
-import type { DriverLogger } from '@nest-event-bus/broker';
+import { type DriverLogger, errorReasonOf, hasOwnMessage, ownError } from '@nest-event-bus/broker';
 import { within, type Runtime } from '@nest-event-bus/broker/runtime';
 import type { ResolvedSchemaRegistry } from '../../config/resolving/resolve-formats.js';
 import { isPlainObject } from '../../config/reading/plain-object.js';
 import { SchemaRegistryUnavailableException } from '../../errors/schema-registry-errors.js';
+import { read } from '../../failures/faults/thrown.js';
 import { UnreadableValueError } from './unreadable-value-error.js';
 
 export interface SchemaReference {
@@ -100,14 +101,14 @@ export class SchemaRegistryClient {
   async #get(path: string): Promise<{ readonly status: number; readonly body: string }> {
     const { url, timeoutMs, requestHeaders } = this.registry;
     const abort = new AbortController();
-    const read = async () => {
+    const request = async () => {
       const headers = { accept: MEDIA_TYPES, ...requestHeaders() };
       const response = await fetch(`${url}${path}`, { headers, signal: abort.signal });
       return { status: response.status, body: await response.text() };
     };
     try {
-      return await within(this.runtime, timeoutMs, read(), () => {
-        const late = new Error(`it did not answer within ${timeoutMs} ms`);
+      return await within(this.runtime, timeoutMs, request(), () => {
+        const late = ownError(new Error(`it did not answer within ${timeoutMs} ms`));
         abort.abort(late);
         return late;
       });
@@ -157,11 +158,10 @@ function adviceFor(status: number): string {
 
 /**
  * Returns the reason from the cause of the error, because the error of fetch itself only says
- * "fetch failed".
+ * "fetch failed". Messages of fetch are left out, because they may quote a header with a token.
  */
-function reasonOf(cause: unknown): string {
-  if (!(cause instanceof Error)) return '';
-  const { message } =
-    cause.cause instanceof Error && cause.cause.message !== '' ? cause.cause : cause;
-  return ` (${message})`;
+function reasonOf(thrown: unknown): string {
+  if (thrown === undefined) return '';
+  const cause: unknown = hasOwnMessage(thrown) ? undefined : read(thrown, 'cause');
+  return ` (${errorReasonOf(cause ?? thrown)})`;
 }

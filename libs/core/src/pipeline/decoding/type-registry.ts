@@ -1,8 +1,7 @@
 import type { TypeClass } from '../../config/properties/format-properties.js';
 import { isTrusted } from '../../config/resolving/trusted-packages.js';
+import { shownValue } from '../../errors/texts/shown-value.js';
 import { UnreadableValueError } from './unreadable-value-error.js';
-
-const MAX_ID_LENGTH = 200;
 
 /**
  * Maps type ids to classes, and decides which ids are trusted. Ids come from records, so a class is
@@ -23,11 +22,11 @@ export class TypeRegistry {
 
   /** Returns the class of a type id. Throws if the id is not trusted or not registered. */
   classOf(id: string): TypeClass {
-    const shown = id.length > MAX_ID_LENGTH ? `${id.slice(0, MAX_ID_LENGTH)}…` : id;
+    const shown = describeTypeId(id);
     if (!isTrusted(this.#trustedPackages, id))
-      throw new UnreadableValueError(`its type '${shown}' is in no trusted package`);
+      throw new UnreadableValueError(`${shown} is in no trusted package`);
     const type = this.#classes.get(id);
-    if (!type) throw new UnreadableValueError(`its type '${shown}' is not registered`);
+    if (!type) throw new UnreadableValueError(`${shown} is not registered`);
     return type;
   }
 
@@ -36,4 +35,10 @@ export class TypeRegistry {
     if (typeof event !== 'object' || event === null) return undefined;
     return this.#ids.get((Object.getPrototypeOf(event) as object | null)?.constructor);
   }
+}
+
+/** Describes a type id, which comes from a header of the record. */
+export function describeTypeId(id: string): string {
+  const shown = shownValue(id, '__TypeId__');
+  return shown === undefined ? 'its type' : `its type '${shown}'`;
 }

@@ -5,7 +5,7 @@ import { headerText } from '../../model/records/header-text.js';
 import type { Deserializer } from '../../model/extension-points/deserializer.js';
 import type { SerializedEvent, Serializer } from '../../model/extension-points/serializer.js';
 import { jsonDeserializer, jsonOf } from './plain-formats.js';
-import type { TypeRegistry } from './type-registry.js';
+import { describeTypeId, type TypeRegistry } from './type-registry.js';
 import { UnreadableValueError } from './unreadable-value-error.js';
 
 /** The header in which Spring names the class of a value. */
@@ -27,7 +27,7 @@ export class TypedJsonDeserializer implements Deserializer {
     const type = this.types.classOf(id);
     const value = jsonDeserializer.deserialize(bytes, record);
     if (!isPlainObject(value))
-      throw new UnreadableValueError(`it names the type '${id}' and is no object`);
+      throw new UnreadableValueError(`it is no object, but a header names ${describeTypeId(id)}`);
     return plainToInstance(type, value);
   }
 }

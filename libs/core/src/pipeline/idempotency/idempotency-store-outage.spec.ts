@@ -24,7 +24,7 @@ describe('An idempotency store that is down', () => {
     expect(outcome).toMatchObject({
       error: {
         message:
-          "The idempotency store of binding 'orders' could not claim a record (connection refused). Records wait until the store answers again, unless idempotency.onStoreFailure is 'process'.",
+          "The idempotency store of binding 'orders' could not claim a record (Error ECONNREFUSED). Records wait until the store answers again, unless idempotency.onStoreFailure is 'process'.",
       },
     });
     expect(test.handled).toEqual([]);

@@ -87,7 +87,7 @@ export const at = (
 ): Delivery => deliveryOf({ offset, ...more }, rest);
 
 export const down = () => {
-  throw new Error('connection refused');
+  throw Object.assign(new Error('connection refused'), { code: 'ECONNREFUSED' });
 };
 
 export const already: Outcome = { kind: 'discarded', reason: 'already-processed' };

@@ -1,5 +1,7 @@
+import { errorReasonOf } from '@nest-event-bus/broker';
 import type { Runtime } from '@nest-event-bus/broker/runtime';
 import type { ResolvedBinding } from '../../config/resolving/resolved-binding.js';
+import { errorContext } from '../../errors/texts/error-context.js';
 import type { IdempotencyStore } from '../../model/extension-points/idempotency-store.js';
 import type { FailedOutcome } from '../../model/outcomes/failed-outcome.js';
 import { succeeded, type Outcome } from '../../model/outcomes/outcome.js';
@@ -164,7 +166,11 @@ export class RecordClaims {
   }
 
   #warn({ context }: RecordCall, message: string, error: unknown): void {
-    context.log.warn(message, { error: toError(error).message });
+    const { cause } = toError(error);
+    context.log.warn(message, {
+      reason: errorReasonOf(error),
+      ...(cause !== undefined && { cause: errorContext(cause, this.#binding.dlt) }),
+    });
   }
 }
 

@@ -1,3 +1,4 @@
+import { errorReasonOf, ownError } from '@nest-event-bus/broker';
 import { within, type Runtime } from '@nest-event-bus/broker/runtime';
 import { IdempotencyStoreException } from '../../errors/idempotency-errors.js';
 import type {
@@ -58,11 +59,8 @@ export class StoreCalls {
   async #withTimeout<T>(what: string, answer: Promise<T>): Promise<T> {
     const { runtime, timeoutMs } = this.options;
     try {
-      return await within(
-        runtime,
-        timeoutMs,
-        answer,
-        () => new Error(`no answer within ${timeoutMs} ms`),
+      return await within(runtime, timeoutMs, answer, () =>
+        ownError(new Error(`no answer within ${timeoutMs} ms`)),
       );
     } catch (cause) {
       throw this.#failure(what, cause);
@@ -70,9 +68,8 @@ export class StoreCalls {
   }
 
   #failure(what: string, cause: unknown): IdempotencyStoreException {
-    const why = cause instanceof Error ? cause.message : String(cause);
     return new IdempotencyStoreException(
-      `The idempotency store of binding '${this.options.binding}' could not ${what} a record (${why}). Records wait until the store answers again, unless idempotency.onStoreFailure is 'process'.`,
+      `The idempotency store of binding '${this.options.binding}' could not ${what} a record (${errorReasonOf(cause)}). Records wait until the store answers again, unless idempotency.onStoreFailure is 'process'.`,
       { cause },
     );
   }
@@ -83,6 +80,8 @@ async function promised<T>(call: () => T | PromiseLike<T>): Promise<T> {
 }
 
 function invalidAnswer(answer: unknown): TypeError {
-  const shown = typeof answer === 'string' ? `'${answer}'` : typeof answer;
-  return new TypeError(`it answered ${shown} instead of 'new', 'in-progress' or 'done'`);
+  const given = answer === null ? 'null' : typeof answer;
+  return ownError(
+    new TypeError(`it answered with ${given} instead of 'new', 'in-progress' or 'done'`),
+  );
 }

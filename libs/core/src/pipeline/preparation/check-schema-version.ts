@@ -1,9 +1,8 @@
 import type { ResolvedBinding } from '../../config/resolving/resolved-binding.js';
+import { shownValue } from '../../errors/texts/shown-value.js';
 import { valueSource } from '../decoding/event-type-source.js';
 import type { PreparationStep } from '../pipeline-step.js';
 import { invalidPayload } from './invalid-payload.js';
-
-const MAX_VERSION_LENGTH = 100;
 
 /**
  * Returns a step that refuses records of a version that the binding does not support; undefined if
@@ -19,12 +18,14 @@ export function checkSchemaVersion({
     const found = versionOf(record, value);
     const version = typeof found === 'number' ? String(found) : found;
     if (typeof version === 'string' && supported.includes(version)) return undefined;
-    const shown =
-      typeof version === 'string'
-        ? `version '${version.slice(0, MAX_VERSION_LENGTH)}'`
-        : 'no version';
     throw invalidPayload(handler.origin, [
-      `${from}: ${shown} instead of ${supported.join(' or ')}`,
+      `${from}: ${describeVersion(version, from)} instead of ${supported.join(' or ')}`,
     ]);
   };
+}
+
+function describeVersion(version: unknown, from: string): string {
+  if (typeof version !== 'string') return 'no version';
+  const shown = shownValue(version, from);
+  return shown === undefined ? 'another version' : `version '${shown}'`;
 }

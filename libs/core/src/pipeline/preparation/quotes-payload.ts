@@ -37,3 +37,9 @@ function containsWord(message: string, text: string): boolean {
   }
   return false;
 }
+
+export function partOf(value: unknown, key: PropertyKey): unknown {
+  return typeof value === 'object' && value !== null
+    ? (value as Readonly<Record<PropertyKey, unknown>>)[key]
+    : undefined;
+}

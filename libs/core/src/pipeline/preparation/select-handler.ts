@@ -25,7 +25,7 @@ export function selectHandler(
   const { binding, eventTypeOf, logger } = source;
   const typed = handlersByType(handlers);
   const catchAll = handlers.find(({ type }) => type === undefined);
-  const warnings = new UnknownTypeWarnings(binding.name, logger);
+  const warnings = new UnknownTypeWarnings(binding, logger);
   const withoutHandler = (type: string | undefined): Outcome => {
     switch (binding.unknownType) {
       case 'skip':
@@ -33,7 +33,7 @@ export function selectHandler(
         return unknownType;
       case 'fail':
         throw new UnknownEventTypeException(
-          `Binding '${binding.name}' has no handler for ${describeType(type)}. Handle the type, add a handler without a type, or set unknownType: 'skip'.`,
+          `Binding '${binding.name}' has no handler for ${describeType(type, binding.typeFrom)}. Handle the type, add a handler without a type, or set unknownType: 'skip'.`,
         );
     }
   };

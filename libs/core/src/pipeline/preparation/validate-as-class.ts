@@ -1,6 +1,8 @@
 import { plainToInstance } from 'class-transformer';
 import { validate, type ValidationError } from 'class-validator';
+import { fieldPath } from './field-path.js';
 import { invalidPayload } from './invalid-payload.js';
+import { partOf, quotesPayload } from './quotes-payload.js';
 
 export type PayloadClass = new () => object;
 
@@ -33,7 +35,7 @@ export async function validateAsClass(
   if (issues.length === 0) return instance;
   throw invalidPayload(
     handler,
-    issues.flatMap((issue) => descriptionsOf(issue, '')),
+    issues.flatMap((issue) => descriptionsOf(issue, '', instance)),
   );
 }
 
@@ -48,13 +50,19 @@ function toInstance(type: PayloadClass, value: object, handler: string): object 
   }
 }
 
+/** A custom message of a rule may quote the value (`$value`): then the rule is named instead. */
 function descriptionsOf(
   { property, constraints = {}, children = [] }: ValidationError,
   parent: string,
+  owner: unknown,
 ): readonly string[] {
-  const path = parent === '' ? property : `${parent}.${property}`;
+  const field = fieldPath([property]);
+  const path = parent === '' ? field : `${parent}.${field}`;
+  const value = partOf(owner, property);
   return [
-    ...Object.values(constraints).map((message) => `${path}: ${message}`),
-    ...children.flatMap((child) => descriptionsOf(child, path)),
+    ...Object.entries(constraints).map(
+      ([rule, message]) => `${path}: ${quotesPayload(message, value) ? rule : message}`,
+    ),
+    ...children.flatMap((child) => descriptionsOf(child, path, value)),
   ];
 }

@@ -4,12 +4,13 @@ import type {
   StandardResult,
   StandardSchema,
 } from '../../discovery/decorators/payload-type.js';
+import { fieldPath } from './field-path.js';
 import { validateAsClass, type PayloadClass } from './validate-as-class.js';
 import { invalidPayload } from './invalid-payload.js';
 import { isPromiseLike } from '../and-then.js';
 import type { PreparationStep, Prepared } from '../pipeline-step.js';
 import type { RecordCall } from '../record-call.js';
-import { quotesPayload } from './quotes-payload.js';
+import { partOf, quotesPayload } from './quotes-payload.js';
 
 /**
  * Returns a step that replaces the value by the result of its payload class or schema. The step
@@ -75,15 +76,9 @@ function accepted(result: StandardResult<unknown>, value: unknown, handler: stri
     const text = quotesPayload(issue.message, refused)
       ? redactedMessage(issue, refused)
       : issue.message;
-    return path.length === 0 ? text : `${path.map(String).join('.')}: ${text}`;
+    return path.length === 0 ? text : `${fieldPath(path)}: ${text}`;
   });
   throw invalidPayload(handler, issues);
-}
-
-function partOf(value: unknown, key: PropertyKey): unknown {
-  return typeof value === 'object' && value !== null
-    ? (value as Readonly<Record<PropertyKey, unknown>>)[key]
-    : undefined;
 }
 
 /**

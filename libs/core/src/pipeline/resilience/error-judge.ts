@@ -37,10 +37,11 @@ export type ErrorJudge = (error: Error) => ErrorJudgement;
  * last call.
  */
 export function createErrorJudge(
-  { name, retry }: Pick<ResolvedBinding, 'name' | 'retry'>,
+  binding: Pick<ResolvedBinding, 'name' | 'retry' | 'dlt'>,
   logger: DriverLogger,
 ): ErrorJudge {
-  const distance = guardedDistance(name, logger);
+  const { retry } = binding;
+  const distance = guardedDistance(binding, logger);
   const refused = [...retry.nonRetryableExceptions, NonRetryableException];
   const repeated = [...retry.retryableExceptions, RetryableException];
   return (thrown) => {

@@ -25,6 +25,7 @@ export type RetrySource = Pick<
   ResolvedBinding,
   | 'name'
   | 'retry'
+  | 'dlt'
   | 'maxPollIntervalMs'
   | 'expectedProcessingMs'
   | 'listenerType'

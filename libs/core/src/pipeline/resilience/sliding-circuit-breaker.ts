@@ -1,5 +1,6 @@
 import type { DriverLogger } from '@nest-event-bus/broker';
 import type { Runtime, Timer } from '@nest-event-bus/broker/runtime';
+import { defectContext } from '../../errors/texts/defect-context.js';
 import type {
   CircuitBreaker,
   CircuitChangeCause,
@@ -193,7 +194,7 @@ export class SlidingCircuitBreaker implements CircuitBreaker {
       } catch (error) {
         this.logger.error('A listener of the circuit breaker threw', {
           binding: this.config.binding,
-          error: String(error),
+          ...defectContext(error),
         });
       }
     }

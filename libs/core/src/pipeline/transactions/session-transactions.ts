@@ -1,15 +1,17 @@
 import {
-  FencedError,
-  ProducerFencedError,
-  SendError,
-  TransactionCommittedError,
-  TransactionOutcomeUnknownError,
   type BrokerDriver,
   type DriverLogger,
+  errorReasonOf,
+  FencedError,
+  ownError,
   type OffsetCommit,
   type OutgoingRecord,
+  ProducerFencedError,
   type ProducerSession,
+  SendError,
   type Transaction,
+  TransactionCommittedError,
+  TransactionOutcomeUnknownError,
 } from '@nest-event-bus/broker';
 import { Backoff, type Runtime, sleep } from '@nest-event-bus/broker/runtime';
 import type { Assignment } from '../../model/records/assignment.js';
@@ -91,7 +93,7 @@ export class SessionTransactions {
 
   /** Closes the producer. Never rejects. */
   async close(): Promise<void> {
-    this.#closing.abort(new Error('The session is closed.'));
+    this.#closing.abort(ownError(new Error('The session is closed.')));
     await this.#closeProducer(this.#producer);
   }
 
@@ -141,7 +143,7 @@ export class SessionTransactions {
       {
         topic,
         partition,
-        reason: unknown.message,
+        reason: errorReasonOf(unknown),
       },
     );
     await this.#replaceFencedProducer(unknown);
@@ -181,7 +183,7 @@ export class SessionTransactions {
     const { transactionalId, logger } = this.parts;
     logger.warn(
       'A transaction was fenced. Should this go on, another process has the same transactional id: give each a transactions.idPrefix of its own',
-      { transactionalId, reason: String(error) },
+      { transactionalId, reason: errorReasonOf(error) },
     );
     const fenced = this.#producer;
     this.#producer = this.#newProducer();
@@ -211,7 +213,7 @@ export class SessionTransactions {
     if (trouble && !this.#lastError)
       logger.warn('Transactions wait for the cluster', {
         transactionalId,
-        reason: String(trouble),
+        reason: errorReasonOf(trouble),
       });
     if (this.#lastError && !trouble) logger.info('Transactions go on', { transactionalId });
     this.#lastError = trouble;
@@ -237,7 +239,7 @@ export class SessionTransactions {
   async #closeProducer(producer: ProducerSession): Promise<void> {
     await producer.close().catch((error: unknown) =>
       this.parts.logger.warn('A transactional producer did not close cleanly', {
-        reason: String(error),
+        reason: errorReasonOf(error),
       }),
     );
   }

@@ -1,9 +1,10 @@
 import {
-  InvalidOptionError,
-  RecordTooLargeError,
   type BrokerDriver,
   type DriverLogger,
+  errorSentenceOf,
+  InvalidOptionError,
   type OffsetCommit,
+  RecordTooLargeError,
 } from '@nest-event-bus/broker';
 import type { Runtime } from '@nest-event-bus/broker/runtime';
 import { TransactionException } from '../../errors/transaction-errors.js';
@@ -127,10 +128,9 @@ function withoutOutputs(outcome: Outcome): Outcome {
  * the cluster, and is retried.
  */
 function commitFailed(cause: unknown, isBadOutput: boolean): Outcome {
-  const reason = cause instanceof Error ? cause.message : String(cause);
   const advice = isBadOutput ? 'Look at what the handler sends.' : 'It is tried again.';
   const error = new TransactionException(
-    `What the handler sent could not be committed with its record: ${reason} ${advice}`,
+    `What the handler sent could not be committed with its record: ${errorSentenceOf(cause)} ${advice}`,
     !isBadOutput,
     { cause },
   );

@@ -1,3 +1,4 @@
+import { errorSentenceOf } from '../../../port/error-text.js';
 import type { BrokerError } from '../../../port/errors.js';
 import {
   CommitRefusedError,
@@ -82,7 +83,7 @@ function errorOf(failure: CommitFailure, partitions: readonly TopicPartition[]):
     case 'refused':
       return new CommitRefusedError(
         partitions,
-        `Not committed: ${names}. ${failure.cause.message}`,
+        `Not committed: ${names}. ${errorSentenceOf(failure.cause)}`,
         failure.retriable,
         options,
       );

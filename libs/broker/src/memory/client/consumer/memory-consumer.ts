@@ -6,7 +6,7 @@ import type {
   SessionStatus,
 } from '../../../port/consumer.js';
 import type { DriverLogger } from '../../../port/driver.js';
-import { errorReasonOf, markMessage } from '../../../port/error-text.js';
+import { errorReasonOf, ownError } from '../../../port/error-text.js';
 import {
   ClosedError,
   FencedError,
@@ -255,8 +255,7 @@ export class MemoryConsumer implements ConsumerSession {
     this.#poller.end(closedError());
     this.#membership.close();
     const boundMs = this.options.rebalanceTimeoutMs + LEAVE_TIMEOUT_MS;
-    const late = (): Error =>
-      markMessage(new Error(`Closing took longer than ${boundMs} ms.`), 'own');
+    const late = (): Error => ownError(new Error(`Closing took longer than ${boundMs} ms.`));
     await within(runtime, boundMs, this.#running ?? Promise.resolve(), late).catch((error: Error) =>
       this.settings.logger?.warn('The session did not close in time', {
         error: errorReasonOf(error),

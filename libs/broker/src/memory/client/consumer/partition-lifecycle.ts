@@ -3,7 +3,7 @@ import type {
   AssignmentListener,
   OffsetCommit,
 } from '../../../port/consumer.js';
-import { markMessage } from '../../../port/error-text.js';
+import { ownError } from '../../../port/error-text.js';
 import type { PartitionError } from '../../../port/errors.js';
 import type { TopicPartition } from '../../../port/record.js';
 import { within, type Runtime } from '../../../runtime/index.js';
@@ -228,5 +228,5 @@ function startToCommit({ owned, start: { reset } }: PartitionStart): OffsetCommi
 
 function asError(error: unknown): Error {
   if (error instanceof Error) return error;
-  return markMessage(new Error('A listener threw something that is not an Error.'), 'own');
+  return ownError(new Error('A listener threw something that is not an Error.'));
 }
