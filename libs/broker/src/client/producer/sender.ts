@@ -1,5 +1,5 @@
 import { errorFramesOf, errorReasonOf } from '../../port/error-text.js';
-import { BrokerError, ClosedError } from '../../port/errors.js';
+import { BrokerError, ClosedError, UnknownTopicError } from '../../port/errors.js';
 import type { Timer } from '../../runtime/index.js';
 import type { ProducedPartition } from '../../wire/index.js';
 import { LeaderQueue } from './batching/leader-queue.js';
@@ -23,6 +23,7 @@ import { BatchCompletion } from './idempotence/batch-completion.js';
  * request timeout, because an error response is better than a lost connection.
  */
 const BROKER_SHARE_OF_TIMEOUT = 0.8;
+const UNKNOWN_TOPIC_OR_PARTITION = 3;
 /** The longest wait for metadata before an attempt is repeated. */
 const MAX_REFRESH_MS = 2_000;
 
@@ -190,11 +191,20 @@ export class Sender {
   async #retry(queue: PartitionQueue, refresh: boolean): Promise<void> {
     if (refresh && queue.prune() !== undefined) await this.#refreshWithin(queue);
     if (this.#isStopped) return;
+    if (refresh) this.#failIfTopicIsMissing(queue);
     this.#retryTimers.delete(queue);
     if (queue.prune() === undefined) queue.state = 'empty';
     else this.#enqueue(queue);
     this.events.onSettled();
     this.pump();
+  }
+
+  /** Counts only after the brokers have answered that there is no such topic any more. */
+  #failIfTopicIsMissing(queue: PartitionQueue): void {
+    const { cluster, options } = this.context;
+    if (cluster.metadata.topic(queue.topic)?.code !== UNKNOWN_TOPIC_OR_PARTITION) return;
+    const startedBy = cluster.runtime.monotonic() - options.missingTopicTimeoutMs;
+    queue.failCallsUntil(startedBy, new UnknownTopicError(queue.topic));
   }
 
   /**

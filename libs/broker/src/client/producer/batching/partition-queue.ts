@@ -119,6 +119,11 @@ export class PartitionQueue {
     }
   }
 
+  /** Fails the records of calls that began by this time. `prune` removes them. */
+  failCallsUntil(startedBy: number, error: Error): void {
+    for (const batch of this.#batches) batch.failCallsUntil(startedBy, error);
+  }
+
   /**
    * Removes dropped records from the head of the queue. The head batch then contains exactly the
    * records to send. Returns that batch.

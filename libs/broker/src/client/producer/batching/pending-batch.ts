@@ -157,6 +157,12 @@ export class PendingBatch {
     for (const share of this.#parts) share.failed(state, error);
   }
 
+  /** Fails the records of calls that began by this time. */
+  failCallsUntil(startedBy: number, error: Error): void {
+    for (const share of this.#parts)
+      if (share.call.timing.startedAt <= startedBy) share.abandon(error);
+  }
+
   /** Removes the records of aborted calls, so that they are not sent again. */
   dropAbandoned(): void {
     for (const share of this.#parts)

@@ -72,6 +72,24 @@ function unknownPartitions({ testCase }: ContractSuite): void {
   });
 
   testCase(
+    'a topic that was deleted under its producer fails early if the producer does not wait for it',
+    async (context) => {
+      const topic = await context.topic();
+      const producer = context.producer({ missingTopicTimeoutMs: 300 });
+      await context.within(producer.send([{ topic, value: 'v' }]), 'the first record');
+      // Another process deletes the topic, so that the metadata of the producer are outdated.
+      const other = await context.newProcess();
+      await other.admin().deleteTopics([topic]);
+      const before = context.runtime.monotonic();
+      const error = await context.rejects(producer.send([{ topic, value: 'v' }]), SendError);
+      const took = context.runtime.monotonic() - before;
+      assert.ok(took < 10_000, `it took ${took} ms`);
+      const cause = errorOf(error.outcomes[0]);
+      assert.ok(cause instanceof UnknownTopicError && cause.topic === topic, String(cause));
+    },
+  );
+
+  testCase(
     'a send to a missing topic succeeds if the topic is created before the deadline',
     async (context) => {
       const topic = context.name('created-later');

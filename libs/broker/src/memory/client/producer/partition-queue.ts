@@ -138,7 +138,9 @@ export class PartitionQueue {
         const next = this.#nextStep(batch, error, isUncertain);
         if (next === 'split') return this.#split(batch);
         const isOver =
-          runtime.monotonic() >= batch.deadline || batch.call?.cancellation !== undefined;
+          runtime.monotonic() >= batch.deadline ||
+          batch.call?.cancellation !== undefined ||
+          this.#hasWaitedForTopic(batch, error);
         if (next === 'give-up' || isOver || signal.aborted)
           return this.#giveUp(batch, error, isUncertain);
         if (next === 'start-anew') encoded = undefined;
@@ -146,6 +148,12 @@ export class PartitionQueue {
         await sleep(runtime, pauseMs, signal).catch(() => undefined);
       }
     }
+  }
+
+  #hasWaitedForTopic({ entries: [first] }: PendingBatch, error: unknown): boolean {
+    if (!first || !isRefusal(error, 'UNKNOWN_TOPIC_OR_PARTITION')) return false;
+    const { runtime, options } = this.context;
+    return runtime.monotonic() - first.call.startedAt >= options.missingTopicTimeoutMs;
   }
 
   #nextStep(
