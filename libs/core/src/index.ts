@@ -176,7 +176,12 @@ export {
 export { EventBusMetrics } from './observability/event-bus-metrics.js';
 export type { MetricFamily, MetricSample, MetricType } from './observability/metric-family.js';
 
-export { EventPublisher, type PublishOptions } from './publisher/event-publisher.js';
+export {
+  EventPublisher,
+  type EventToPublish,
+  type PublishOptions,
+} from './publisher/event-publisher.js';
+export { EventsPublishException, type EventResult } from './publisher/events-publish-exception.js';
 export type { PublishedEvent } from './publisher/published-event.js';
 export type { PublishCause } from './publisher/trace-headers.js';
 

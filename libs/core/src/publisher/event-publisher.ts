@@ -1,10 +1,4 @@
-import {
-  errorSentenceOf,
-  type ProducerSession,
-  SendError,
-  type WrittenRecord,
-} from '@nest-event-bus/broker';
-import { EventPublishException } from '../errors/publish-errors.js';
+import type { ProducerSession } from '@nest-event-bus/broker';
 import type { BindingRef } from '../model/states/binding-ref.js';
 import type {
   AnyBindingName,
@@ -12,8 +6,12 @@ import type {
   EventOf,
 } from '../model/states/event-bus-bindings.js';
 import type { Serializer } from '../model/extension-points/serializer.js';
+import { EventPublishException } from '../errors/publish-errors.js';
+import type { EventResult } from './events-publish-exception.js';
 import { outgoingRecord } from './outgoing-record.js';
-import { createPublishedEvent, type PublishedEvent } from './published-event.js';
+import { publishAll } from './publish-all.js';
+import { publishedOrUnknown, publishFailure } from './publish-result.js';
+import type { PublishedEvent } from './published-event.js';
 import type { PublishCause } from './trace-headers.js';
 import { serializeEvent } from './serialize-event.js';
 
@@ -48,6 +46,11 @@ export interface PublishOptions {
   readonly signal?: AbortSignal;
 }
 
+/** An event of `publishAll`, with the options of `publish`. */
+export interface EventToPublish<T = unknown> extends Omit<PublishOptions, 'signal'> {
+  readonly event: T;
+}
+
 /** Writes an event to the topic of a binding, in the format that its handlers read. */
 export class EventPublisher {
   constructor(private readonly targetOf: (binding: BindingRef) => PublishTarget) {}
@@ -66,36 +69,29 @@ export class EventPublisher {
     // The result of a synchronous serializer is not awaited, so that events keep the order in which
     // they were published.
     const record = outgoingRecord(target, form instanceof Promise ? await form : form, options);
+    let result: EventResult;
     try {
       if (target.created) await target.created();
       const [written] = await target.producer().send([record], { signal: options.signal });
-      return published(target, written);
+      result = publishedOrUnknown(target, written);
     } catch (error) {
-      throw publishFailure(target, error);
+      result = publishFailure(target, error);
     }
+    if (result instanceof EventPublishException) throw result;
+    return result;
   }
-}
 
-function published({ binding }: PublishTarget, written: WrittenRecord | undefined): PublishedEvent {
-  if (!written) {
-    throw new EventPublishException(
-      `The driver reported no partition and offset for the event of binding '${binding}', so it is not known whether it was written. Publishing it again may write it twice.`,
-      {
-        fate: 'unknown',
-      },
-    );
+  /**
+   * Publishes many events with one call, in their order. Resolves with one result per event, in
+   * order, when all in-sync replicas have them all. Otherwise rejects with EventsPublishException,
+   * whose `results` say of each event whether it was written: an event that fails does not keep the
+   * others from being written.
+   */
+  async publishAll<Name extends AnyBindingName>(
+    binding: CheckedBindingRef<Name>,
+    events: readonly EventToPublish<EventOf<Name>>[],
+    { signal }: Pick<PublishOptions, 'signal'> = {},
+  ): Promise<readonly PublishedEvent[]> {
+    return publishAll(this.targetOf(binding), events, signal);
   }
-  return createPublishedEvent(written);
-}
-
-function publishFailure({ binding, topic }: PublishTarget, cause: unknown): EventPublishException {
-  if (cause instanceof EventPublishException) return cause;
-  const isUnknown = cause instanceof SendError && cause.outcomes[0]?.state === 'unknown';
-  const consequence = isUnknown
-    ? 'It is not known whether it was written: publishing it again may write it twice.'
-    : 'It was not written.';
-  return new EventPublishException(
-    `An event of binding '${binding}' could not be published to topic '${topic}'. ${consequence} ${errorSentenceOf(cause)}`,
-    { cause, fate: isUnknown ? 'unknown' : 'not-written' },
-  );
 }

@@ -9,7 +9,7 @@ import { traceHeaders } from './trace-headers.js';
 export function outgoingRecord(
   target: PublishTarget,
   { value, headers }: SerializedForm,
-  options: PublishOptions,
+  options: Omit<PublishOptions, 'signal'>,
 ): OutgoingRecord {
   return {
     topic: target.topic,
@@ -27,18 +27,19 @@ export function outgoingRecord(
  */
 function headersOf(
   target: PublishTarget,
-  { headers = {}, type, cause }: PublishOptions,
-  ofFormat: Readonly<Record<string, string>> = {},
+  { headers, type, cause }: Omit<PublishOptions, 'signal'>,
+  ofFormat: Readonly<Record<string, string>> | undefined,
 ): OutgoingHeader[] {
-  const given = Object.entries(headers).flatMap(([key, value]) => {
+  const typed = type === undefined ? [] : [typeHeader(target, type)];
+  if (!headers && !cause && !ofFormat) return typed;
+  const given = Object.entries(headers ?? {}).flatMap(([key, value]) => {
     if (hasEventBusPrefix(key)) return [];
     return Array.isArray(value)
       ? value.map((each: string | Buffer) => ({ key, value: each }))
       : [{ key, value: value as string | Buffer | null }];
   });
-  const typed = type === undefined ? [] : [typeHeader(target, type)];
   const added = [
-    ...Object.entries(ofFormat).map(([key, value]) => ({ key, value })),
+    ...Object.entries(ofFormat ?? {}).map(([key, value]) => ({ key, value })),
     ...(cause ? traceHeaders(cause) : []),
   ];
   return [...without(added, [...given, ...typed]), ...without(given, typed), ...typed];

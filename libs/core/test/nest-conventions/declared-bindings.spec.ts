@@ -27,6 +27,7 @@ const PRELUDE = `
 
 /** Each line is compiled in a file of its own that declares the binding 'orders'. */
 const ACCEPTED = [
+  `publisher.publishAll('orders', [{ event: { id: 1 }, key: 'a' }]);`,
   `publisher.publish('orders', { id: 1 });`,
   `publisher.publish('orders', null);`,
   `publisher.publish({ cluster: 'default', name: 'orders' }, { reason: 'late' });`,
@@ -50,6 +51,8 @@ const ACCEPTED = [
 const REFUSED = [
   `publisher.publish('odrers', { id: 1 });`,
   `publisher.publish('orders', { id: 'one' });`,
+  `publisher.publishAll('orders', [{ event: { id: 'one' } }]);`,
+  `publisher.publishAll('odrers', []);`,
   `publisher.publish({ cluster: 'default', name: 'odrers' }, { id: 1 });`,
   `connector.pause('odrers');`,
   `connector.pause({ cluster: 'default', name: 'odrers' });`,

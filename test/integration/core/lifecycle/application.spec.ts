@@ -88,6 +88,19 @@ describeWithKafka('An application on a real Kafka', (kafka) => {
   });
   afterAll(() => driver.close());
 
+  it('publishes many events with one call, and reports each that is too large', async () => {
+    const publisher = (await start(await createTopicAndGroup(1))).get(EventPublisher);
+    const events = [1, 2, 3].map((id) => ({ event: { id }, key: 'a' }));
+    const published = await publisher.publishAll('orders', events);
+    expect(published.map(({ offset }) => offset)).toEqual([0n, 1n, 2n]);
+    const large = { event: 'x'.repeat(2_000_000), key: 'a' };
+    const attempt = publisher.publishAll('orders', [events[0]!, large]);
+    await expect(attempt).rejects.toMatchObject({
+      code: 'EVENTS_PUBLISH',
+      results: [{ offset: 3n }, { code: 'EVENT_PUBLISH', retriable: false }],
+    });
+  });
+
   it('handles the record that it publishes', async () => {
     const application = await start(await createTopicAndGroup(1));
     await application.get(EventPublisher).publish('orders', { id: 1 }, { key: 'a' });

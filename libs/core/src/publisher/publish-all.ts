@@ -1,0 +1,83 @@
+import { SendError, type OutgoingRecord } from '@nest-event-bus/broker';
+import { EventPublishException } from '../errors/publish-errors.js';
+import type { EventToPublish, PublishTarget } from './event-publisher.js';
+import { EventsPublishException, type EventResult } from './events-publish-exception.js';
+import { outgoingRecord } from './outgoing-record.js';
+import { failureOfRecord, publishedOrUnknown, publishFailure } from './publish-result.js';
+import { createPublishedEvent, type PublishedEvent } from './published-event.js';
+import { serializeEvent } from './serialize-event.js';
+
+/** The record of an event, or the reason for which the event cannot be sent. */
+type PreparedEvent = OutgoingRecord | EventPublishException;
+
+/**
+ * Sends the events that can be serialized with one call of the producer. Rejects with
+ * EventsPublishException if one of them was not published.
+ */
+export async function publishAll(
+  target: PublishTarget,
+  events: readonly EventToPublish[],
+  signal: AbortSignal | undefined,
+): Promise<readonly PublishedEvent[]> {
+  const pending = events.map((event) => prepare(target, event));
+  // The results of a synchronous serializer are not awaited, so that events keep the order in which
+  // they were published.
+  const prepared: readonly PreparedEvent[] = isEachPrepared(pending)
+    ? pending
+    : await Promise.all(pending);
+  const records = prepared.filter((each): each is OutgoingRecord => !isFailure(each));
+  const ofSent = (await sendAll(target, records, signal)).values();
+  const results = prepared.map((each) => (isFailure(each) ? each : ofSent.next().value!));
+  if (areAllPublished(results)) return results;
+  throw new EventsPublishException(target, results);
+}
+
+/** Returns a promise only if the serializer does. */
+function prepare(
+  target: PublishTarget,
+  event: EventToPublish,
+): PreparedEvent | Promise<PreparedEvent> {
+  try {
+    const form = serializeEvent(target, event.event);
+    if (!(form instanceof Promise)) return outgoingRecord(target, form, event);
+    return form
+      .then((later) => outgoingRecord(target, later, event))
+      .catch((error: unknown) => publishFailure(target, error));
+  } catch (error) {
+    return publishFailure(target, error);
+  }
+}
+
+/** Returns one result per record. Never rejects. */
+async function sendAll(
+  target: PublishTarget,
+  records: readonly OutgoingRecord[],
+  signal: AbortSignal | undefined,
+): Promise<readonly EventResult[]> {
+  try {
+    if (target.created) await target.created();
+    const written = await target.producer().send(records, { signal });
+    return records.map((_, index) => publishedOrUnknown(target, written[index]));
+  } catch (error) {
+    if (!(error instanceof SendError)) return records.map(() => publishFailure(target, error));
+    return error.outcomes.map((outcome) =>
+      outcome.state === 'written'
+        ? createPublishedEvent(outcome)
+        : failureOfRecord(target, outcome),
+    );
+  }
+}
+
+function isEachPrepared(
+  pending: readonly (PreparedEvent | Promise<PreparedEvent>)[],
+): pending is readonly PreparedEvent[] {
+  return !pending.some((each) => each instanceof Promise);
+}
+
+function isFailure(each: PreparedEvent | EventResult): each is EventPublishException {
+  return each instanceof EventPublishException;
+}
+
+function areAllPublished(results: readonly EventResult[]): results is readonly PublishedEvent[] {
+  return !results.some(isFailure);
+}
