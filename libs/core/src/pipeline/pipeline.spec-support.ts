@@ -19,6 +19,7 @@ import {
   isFinal,
   type Outcome,
   type RecordProcessor,
+  settledOutcomes,
 } from '../model/outcomes/outcome.js';
 import type { RecordHandler, SliceHandler } from '../model/extension-points/record-handler.js';
 import { jsonDeserializer } from './decoding/plain-formats.js';
@@ -165,7 +166,7 @@ export async function wholeSliceOf(
   while (outcomes.length < slice.length && outcomes.every(isFinal)) {
     const next = await processor.processSlice!(slice.slice(outcomes.length));
     if (next.length === 0) break;
-    outcomes.push(...next);
+    outcomes.push(...(await settledOutcomes(next)));
   }
   return slice.map((_, index) => outcomes[index] ?? handedBack);
 }

@@ -117,7 +117,8 @@ describe('createRecordPipeline', () => {
 
   it('runs an added step for the slices of a batch handler', async () => {
     const { processor, counted } = withCounting(batchHandler(() => undefined));
-    await processor.processSlice!([deliveryOf({ offset: 1 }), deliveryOf({ offset: 2 })]);
+    const slice = [deliveryOf({ offset: 1 }), deliveryOf({ offset: 2 })];
+    void (await processor.processSlice!(slice));
     expect(counted).toEqual(['succeeded', 'succeeded']);
   });
 

@@ -5,7 +5,8 @@ import type { HandlerDefinition } from '../discovery/exploring/handler-definitio
 import { HandlerDiscoveryException } from '../errors/handler-errors.js';
 import type { Deserializer } from '../model/extension-points/deserializer.js';
 import type { Delivery } from '../model/outcomes/delivery.js';
-import type { RecordProcessor } from '../model/outcomes/outcome.js';
+import type { RecordProcessor, SliceOutcome } from '../model/outcomes/outcome.js';
+import { OrderingMode } from '../model/states/ordering-mode.js';
 import { withProducerHeaders } from '../model/records/archived-headers.js';
 import type { OngoingProblems } from '../problems/ongoing-problems.js';
 import { PrepareSliceStep } from './batches/prepare-slice-step.js';
@@ -73,7 +74,10 @@ export interface RecordPipelineSteps {
 }
 
 /** Creates a step around `next`, which contains all later steps of the pipeline. */
-export type StepAroundHandler = (next: PipelineStep, preparation: Preparation) => PipelineStep;
+export type StepAroundHandler = (
+  next: PipelineStep,
+  preparation: Preparation,
+) => PipelineStep<SliceOutcome>;
 
 /**
  * Returns the steps of a record in their order. A step that the binding does not use is absent and
@@ -91,7 +95,7 @@ export function recordPipelineSteps(parts: RecordPipelineParts): RecordPipelineS
   return {
     around: present<StepAroundHandler>([
       retryTopic && ((next) => new SkipForeignRecordsStep(next, retryTopic)),
-      routing && ((next) => new FailureRoutingStep(next, routing)),
+      routing && ((next) => new FailureRoutingStep(next, routing, mayHandleAhead(parts))),
       transactions && ((next) => new SharedTransactionStep(next, transactions, runtime)),
       (next, preparation) =>
         takesSlices(parts)
@@ -135,8 +139,10 @@ export function createRecordPipeline(
     retry: takesSlices(parts) ? withSeekMode(retry) : retry,
     runtime,
   });
-  const first = steps.around.reduceRight(
-    (next, around) => around(next, preparation),
+  // Only the failure routing returns promises for the records of a slice. The step around it passes
+  // them on to the lane.
+  const first = steps.around.reduceRight<PipelineStep<SliceOutcome>>(
+    (next, around) => around(next as PipelineStep, preparation),
     steps.handler(preparation, retry),
   );
   const { retryTopic } = routing ?? {};
@@ -168,6 +174,14 @@ function withEnhancers(handler: HandlerDefinition, binding: ResolvedBinding): Ha
   return binding.enhancers === 'local' || !invokeWith
     ? handler
     : { ...handler, invoke: invokeWith(binding.enhancers) };
+}
+
+/**
+ * Returns whether a batch may continue while a failed record is being written to another topic. With
+ * STRICT ordering no record overtakes another, and a transaction would commit past that record.
+ */
+function mayHandleAhead({ binding, transactions }: RecordPipelineParts): boolean {
+  return binding.orderingMode !== OrderingMode.STRICT && !transactions;
 }
 
 /** Omits the steps that are absent. */

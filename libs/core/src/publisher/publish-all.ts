@@ -24,7 +24,7 @@ export async function publishAll(
   // they were published.
   const prepared: readonly PreparedEvent[] = isEachPrepared(pending)
     ? pending
-    : await Promise.all(pending);
+    : await Promise.all(pending.map(async (each) => each));
   const records = prepared.filter((each): each is OutgoingRecord => !isFailure(each));
   const ofSent = (await sendAll(target, records, signal)).values();
   const results = prepared.map((each) => (isFailure(each) ? each : ofSent.next().value!));

@@ -6,6 +6,7 @@ import {
   isHandedBackWithoutDelay,
   isRedeliveredAtOnce,
   type Outcome,
+  type SliceOutcome,
 } from '../../model/outcomes/outcome.js';
 import { failedOutcome, isPending, missingOutcome } from './outcome-guards.js';
 import { LaneDelivery } from './lane-delivery.js';
@@ -19,6 +20,11 @@ interface UnfinishedDelivery {
   readonly outcome: Outcome;
 }
 
+interface WrittenDelivery {
+  readonly delivery: LaneDelivery;
+  readonly outcome: Promise<Outcome>;
+}
+
 /**
  * Hands out the records of its partition one by one, or slice by slice. A failed record blocks all
  * later ones.
@@ -28,6 +34,9 @@ export class SerialLane extends PartitionLane {
   /** True if the slice has completed records that no commit was requested for. */
   #hasProgress = false;
   #running: LaneDelivery | readonly LaneDelivery[] | undefined;
+  /** Records of the slice that are being written to another topic, in their order. */
+  #beingWritten: WrittenDelivery[] = [];
+  #hasFailedWrite = false;
   /** Records of the slice that were not passed to the processor yet. */
   #slice: readonly LaneDelivery[] = [];
   /** Start of the slice, in milliseconds since 1970. */
@@ -45,8 +54,10 @@ export class SerialLane extends PartitionLane {
   }
 
   get running(): readonly LaneDelivery[] {
-    if (this.#running === undefined) return [];
-    return this.#running instanceof LaneDelivery ? [this.#running] : this.#running;
+    const running = this.#running ?? [];
+    const called = running instanceof LaneDelivery ? [running] : running;
+    if (this.#beingWritten.length === 0) return called;
+    return [...this.#beingWritten.map(({ delivery }) => delivery), ...called];
   }
 
   get backlog(): number {
@@ -141,7 +152,7 @@ export class SerialLane extends PartitionLane {
     while (this.#slice.length > 0) {
       const outcomes = await this.#outcomesOf(this.#slice);
       this.#running = undefined;
-      this.#concludeSegment(outcomes);
+      await this.#concludeSegment(outcomes);
       const [next] = this.#slice;
       if (!next) break;
       if (!this.isOpen) this.#giveBackSlice();
@@ -150,29 +161,69 @@ export class SerialLane extends PartitionLane {
       else if (this.#valve.check(this.#sliceSince, this.parts.runtime.monotonic()))
         await this.#cutSlice();
     }
+    if (this.#beingWritten.length > 0) this.#concludeUnfinished(await this.#whenWritten());
     if (this.isIdleAwaited) this.#becomeIdle();
   }
 
   /**
    * Settles the outcomes of a segment. If a record is not finished, the later records of the slice
-   * are handed back.
+   * are handed back, unless it can be delivered again from memory.
    */
-  #concludeSegment(outcomes: readonly Outcome[]): void {
+  async #concludeSegment(outcomes: readonly SliceOutcome[]): Promise<void> {
     const segment = this.#slice.slice(0, outcomes.length);
     const unfinished: UnfinishedDelivery[] = [];
-    segment.forEach((delivery, index) => {
+    for (const [index, delivery] of segment.entries()) {
       const outcome = outcomes[index] ?? missingOutcome();
-      if (isFinal(outcome) || this.hasEnded) this.#conclude(delivery, outcome);
+      if (outcome instanceof Promise) this.#writeAhead(delivery, outcome);
+      else if (isFinal(outcome) || this.hasEnded) this.#conclude(delivery, outcome);
       else unfinished.push({ delivery, outcome });
-    });
+    }
     this.#slice = this.#slice.slice(segment.length);
-    if (unfinished.length === 0) return;
-    if (mayStayInMemory(unfinished)) return this.#redeliverFromMemory(unfinished);
+    if (unfinished.length === 0 && !this.#hasFailedWrite) return;
+    if (!this.#hasFailedWrite && mayStayInMemory(unfinished))
+      return this.#redeliverFromMemory(unfinished);
+    // A rewind must not read a record again that is still being written.
+    const notWritten = await this.#whenWritten();
     this.#giveBackSlice();
-    // The lane rewinds for each unfinished record. The first one is handled last, so that the lane
-    // ends there.
-    for (const each of unfinished.toReversed())
-      this.#conclude(each.delivery, each.outcome, { isFirst: each === unfinished[0] });
+    this.#concludeUnfinished([...notWritten, ...unfinished]);
+  }
+
+  /** Lets the records behind this one begin before a topic has acknowledged it. */
+  #writeAhead(delivery: LaneDelivery, outcome: Promise<Outcome>): void {
+    delivery.onHandlerReturned();
+    this.#beingWritten.push({ delivery, outcome });
+    void outcome.then((result) => {
+      if (!isFinal(result)) this.#hasFailedWrite = true;
+    });
+  }
+
+  /** Settles the records that were being written, and returns those that could not be written. */
+  async #whenWritten(): Promise<readonly UnfinishedDelivery[]> {
+    const written = await Promise.all(
+      this.#beingWritten.map(async ({ delivery, outcome }) => ({
+        delivery,
+        outcome: await outcome,
+      })),
+    );
+    this.#beingWritten = [];
+    this.#hasFailedWrite = false;
+    const unfinished: UnfinishedDelivery[] = [];
+    for (const each of written) {
+      if (isFinal(each.outcome) || this.hasEnded) this.#conclude(each.delivery, each.outcome);
+      else unfinished.push(each);
+    }
+    return unfinished;
+  }
+
+  /**
+   * Rewinds for each unfinished record. The first one is handled last, so that the lane ends there.
+   */
+  #concludeUnfinished(unfinished: readonly UnfinishedDelivery[]): void {
+    const inOrder = unfinished.toSorted(
+      (one, other) => one.delivery.record.offset - other.delivery.record.offset,
+    );
+    for (const each of inOrder.toReversed())
+      this.#conclude(each.delivery, each.outcome, { isFirst: each === inOrder[0] });
   }
 
   /** Puts unfinished records before the later ones of the slice, with their new histories. */
@@ -192,7 +243,7 @@ export class SerialLane extends PartitionLane {
     return next;
   }
 
-  async #outcomesOf(slice: readonly LaneDelivery[]): Promise<readonly Outcome[]> {
+  async #outcomesOf(slice: readonly LaneDelivery[]): Promise<readonly SliceOutcome[]> {
     try {
       const answer = this.parts.processor.processSlice?.(slice) ?? [];
       const outcomes = (isPending(answer) ? await this.#watchedSlice(slice, answer) : answer) ?? [];
@@ -291,6 +342,8 @@ export class SerialLane extends PartitionLane {
     const inHand = new Set([...this.running, ...this.#slice]);
     this.#forget([...inHand].filter(({ hasEnded }) => !hasEnded));
     this.#running = undefined;
+    this.#beingWritten = [];
+    this.#hasFailedWrite = false;
     this.#slice = [];
     this.dropWaiting();
     this.notifyIdle();

@@ -53,17 +53,17 @@ export class FailureRouter {
   constructor(private readonly parts: FailureRouterParts) {}
 
   /**
-   * Routes a failure. Never rejects: after an internal error the record is redelivered, and its
-   * handler is called again.
+   * Routes a failure. Returns a promise only if the record is written to a topic. Never throws or
+   * rejects: after an internal error the record is redelivered, and its handler is called again.
    */
-  async route(delivery: Delivery, failed: FailedOutcome): Promise<Outcome> {
+  route(delivery: Delivery, failed: FailedOutcome): Outcome | Promise<Outcome> {
     // The failure was routed already, in an earlier step.
     if (failed.reason === 'awaiting-decision' || failed.reason === 'write-failed') return failed;
     let report: FailureReport | undefined;
     try {
       report = createFailureReport({ ...this.parts, delivery, failed });
       this.parts.observer?.failed(this.#locationOf(report), report.description.className);
-      return await this.#move(new FailureCase(this.parts, delivery, failed, report));
+      return this.#move(new FailureCase(this.parts, delivery, failed, report));
     } catch (thrown) {
       return redelivered({ error: asError(thrown), attempts: failed.attempts }, report);
     }
@@ -79,7 +79,7 @@ export class FailureRouter {
     return pendingWrite && this.#repeatWrite(pendingWrite, delivery);
   }
 
-  async #move(failure: FailureCase): Promise<Outcome> {
+  #move(failure: FailureCase): Outcome | Promise<Outcome> {
     const { failed, report, delivery } = failure;
     const destination = decideDestination(failure);
     switch (destination.kind) {

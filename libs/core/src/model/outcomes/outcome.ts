@@ -27,6 +27,17 @@ interface WithOutputs {
   readonly outputs?: readonly OutgoingRecord[];
 }
 
+/**
+ * Outcome of a record of a slice. A promise: the record is being written to another topic, and the
+ * records behind it may be handled meanwhile. The promise never rejects.
+ */
+export type SliceOutcome = Outcome | Promise<Outcome>;
+
+/** Resolves when no record of the slice is being written any more. */
+export function settledOutcomes(outcomes: readonly SliceOutcome[]): Promise<readonly Outcome[]> {
+  return Promise.all(outcomes.map(async (outcome) => outcome));
+}
+
 export const succeeded: Outcome = Object.freeze({ kind: 'succeeded' });
 
 /** Returns whether the watermark may pass the record. */
@@ -60,7 +71,9 @@ export interface RecordProcessor {
    * Returning no outcome is a failure, unless the work was cancelled. Present only for batch
    * handlers and transactions.
    */
-  processSlice?(slice: readonly Delivery[]): readonly Outcome[] | Promise<readonly Outcome[]>;
+  processSlice?(
+    slice: readonly Delivery[],
+  ): readonly SliceOutcome[] | Promise<readonly SliceOutcome[]>;
   /** Called before the session with this index joins its group. */
   open?(sessionIndex: number): void;
   /** Called after the session has left its group. Ends within a limited time and never rejects. */

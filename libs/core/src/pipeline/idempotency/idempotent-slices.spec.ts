@@ -2,6 +2,7 @@ import { Deferred } from '@nest-event-bus/broker/runtime';
 import { EVENTBUS_DEFAULTS } from '../../config/defaults.js';
 import { BatchProcessingException } from '../../errors/handler-errors.js';
 import type { Delivery } from '../../model/outcomes/delivery.js';
+import { settledOutcomes } from '../../model/outcomes/outcome.js';
 import type { EventContext } from '../../model/records/event-context.js';
 import type { EventRecord } from '../../model/records/event-record.js';
 import type { ClaimAnswer } from '../../model/extension-points/idempotency-store.js';
@@ -37,7 +38,8 @@ describe('A slice with records that are marked already', () => {
     processor = test.processor({}, [all]),
   ): Promise<readonly string[]> => {
     const deliveries = offsets.map((each) => (typeof each === 'number' ? at(each) : each));
-    return (await processor.processSlice!(deliveries)).map(({ kind }) => kind);
+    const outcomes = await settledOutcomes(await processor.processSlice!(deliveries));
+    return outcomes.map(({ kind }) => kind);
   };
 
   it('is passed to the handler without these records, in order', async () => {

@@ -66,7 +66,7 @@ describe('ResilienceDecorator, for a batch handler', () => {
     'tells the circuit breaker the failure that it counts, whichever record failed first: %s',
     async (_, results, failures) => {
       const { process, breaker } = batchUnderTest(() => results);
-      await process();
+      void (await process());
       expect(breaker.figures.failures).toBe(failures);
     },
   );
@@ -78,10 +78,10 @@ describe('ResilienceDecorator, for a batch handler', () => {
       calls++;
       if (isDown) throw boom;
     });
-    await process();
+    void (await process());
     expect(breaker.figures).toEqual({ calls: 1, failures: 0, slow: 0 });
     isDown = true;
-    await process();
+    void (await process());
     expect(breaker.state).toBe('OPEN');
     const handedBack = { kind: 'handed-back' };
     expect(await process()).toEqual([{ ...handedBack, delayMs: 500 }, handedBack, handedBack]);

@@ -1,6 +1,13 @@
 import type { BrokerRecord } from '@nest-event-bus/broker';
+import { Deferred } from '@nest-event-bus/broker/runtime';
 import type { Delivery } from '../../model/outcomes/delivery.js';
-import { handedBack, succeeded, type Outcome } from '../../model/outcomes/outcome.js';
+import {
+  handedBack,
+  settledOutcomes,
+  succeeded,
+  type Outcome,
+  type SliceOutcome,
+} from '../../model/outcomes/outcome.js';
 import {
   aDelivery,
   aFailure,
@@ -39,7 +46,7 @@ const retryTopic = {
 } as RetryTopicFilter;
 
 /** The two routing steps of a retry topic, in their order. */
-const routingSteps = (next: PipelineStep): PipelineStep =>
+const routingSteps = (next: PipelineStep): PipelineStep<SliceOutcome> =>
   new SkipForeignRecordsStep(new FailureRoutingStep(next, { router }), retryTopic);
 
 const call = (offset: number, given: GivenDelivery = {}, partition = 0): RecordCall =>
@@ -115,8 +122,8 @@ describe('FailureRoutingStep, for a slice', () => {
     }
   }
 
-  const run = (next: PipelineStep, slice: readonly RecordCall[]) =>
-    routingSteps(next).processSlice(slice);
+  const run = async (next: PipelineStep, slice: readonly RecordCall[]) =>
+    settledOutcomes(await routingSteps(next).processSlice(slice));
 
   /** Processes a slice segment by segment, as a lane does. */
   const segmentsOf = async (next: PipelineStep, slice: readonly RecordCall[]) => {
@@ -167,6 +174,18 @@ describe('FailureRoutingStep, for a slice', () => {
     const inner = { process: () => succeeded, processSlice: () => answers };
     const slice = [1, 2, 3].map((offset) => call(offset));
     expect(await run(inner, slice)).toEqual(answers);
+  });
+
+  it('returns before a topic has acknowledged the record if records may be handled ahead', async () => {
+    const acknowledged = new Deferred<Outcome>();
+    const writing = { ...router, route: () => acknowledged.promise };
+    const inner = { process: () => succeeded, processSlice: () => [succeeded, bad, handedBack] };
+    const slice = [1, 2, 3].map((offset) => call(offset));
+    const ahead = new FailureRoutingStep(inner, { router: writing }, true);
+    const [first, second, ...others] = await ahead.processSlice(slice);
+    expect([first, others]).toEqual([succeeded, []]);
+    acknowledged.resolve(retried);
+    expect(await second).toBe(retried);
   });
 
   it('ends the slice at a record that is redelivered', async () => {

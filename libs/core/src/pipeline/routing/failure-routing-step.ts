@@ -7,7 +7,9 @@ import {
   isFinal,
   isHandedBackWithoutDelay,
   isRedeliveredAtOnce,
+  settledOutcomes,
   type Outcome,
+  type SliceOutcome,
 } from '../../model/outcomes/outcome.js';
 import { andThen } from '../and-then.js';
 import type { PipelineStep } from '../pipeline-step.js';
@@ -15,7 +17,8 @@ import type { RecordCall } from '../record-call.js';
 
 /** Decides the destination of a failed record, and writes the record to it. */
 export interface RoutesFailures {
-  route(delivery: Delivery, failed: FailedOutcome): Promise<Outcome>;
+  /** Returns a promise only if the record is written to a topic. Never throws or rejects. */
+  route(delivery: Delivery, failed: FailedOutcome): Outcome | Promise<Outcome>;
   /**
    * Applies an operator's decision, or repeats a write that failed. Returns undefined if the
    * handler has to be called.
@@ -36,12 +39,14 @@ export interface FailureRouting {
 }
 
 /** Routes a record that failed for good, before the record counts as done. */
-export class FailureRoutingStep implements PipelineStep {
+export class FailureRoutingStep implements PipelineStep<SliceOutcome> {
   readonly #router: RoutesFailures;
 
   constructor(
     private readonly next: PipelineStep,
     { router }: Pick<FailureRouting, 'router'>,
+    /** True if records may be handled while an earlier one is being written to another topic. */
+    private readonly mayHandleAhead = false,
   ) {
     this.#router = router;
   }
@@ -56,18 +61,15 @@ export class FailureRoutingStep implements PipelineStep {
    * Processes the records before the first one that must not be passed to the handler. If the slice
    * begins with such a record, processes only that one.
    */
-  async processSlice(slice: readonly RecordCall[]): Promise<readonly Outcome[]> {
+  async processSlice(slice: readonly RecordCall[]): Promise<readonly SliceOutcome[]> {
     const end = slice.findIndex(({ delivery }) => needsNoCall(delivery.history));
     if (end === 0) return [await this.#withoutHandler(slice[0]!)];
     const segment = end === -1 ? slice : slice.slice(0, end);
     const handled = await this.next.processSlice(segment);
     // Records that were handled after a failed one keep their outcome, whatever the destination of
     // the failed one is. The writes to one topic are sent in the order of the records.
-    const outcomes = handled.some(({ kind }) => kind === 'failed')
-      ? await Promise.all(
-          handled.map(async (outcome, index) => this.#routeFailure(outcome, segment[index]!)),
-        )
-      : handled;
+    const routed = handled.map((outcome, index) => this.#routeFailure(outcome, segment[index]!));
+    const outcomes = this.mayHandleAhead ? routed : await settledOutcomes(routed);
     return outcomes.slice(0, endOf(handled, outcomes));
   }
 
@@ -96,11 +98,13 @@ function needsNoCall({ decision, pendingWrite }: DeliveryHistory): boolean {
  * that record was written to another topic, or is delivered again at once, later records that were
  * handed back without a delay get no outcome, so that they are passed in again at once.
  */
-function endOf(handled: readonly Outcome[], outcomes: readonly Outcome[]): number {
+function endOf(handled: readonly Outcome[], outcomes: readonly SliceOutcome[]): number {
   const end = handled.findLastIndex((outcome) => !isHandedBackWithoutDelay(outcome)) + 1;
   const hasFailed = handled.some(({ kind }) => kind === 'failed');
   const continues = outcomes
     .slice(0, end)
-    .every((outcome) => isFinal(outcome) || isRedeliveredAtOnce(outcome));
+    .every(
+      (outcome) => outcome instanceof Promise || isFinal(outcome) || isRedeliveredAtOnce(outcome),
+    );
   return hasFailed && continues ? end : outcomes.length;
 }

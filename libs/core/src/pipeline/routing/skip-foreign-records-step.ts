@@ -1,5 +1,5 @@
 import type { BrokerRecord } from '@nest-event-bus/broker';
-import type { Outcome } from '../../model/outcomes/outcome.js';
+import type { Outcome, SliceOutcome } from '../../model/outcomes/outcome.js';
 import type { PipelineStep } from '../pipeline-step.js';
 import type { RecordCall } from '../record-call.js';
 import type { RetryTopicRules } from './failure-routing-step.js';
@@ -10,9 +10,9 @@ const foreign: Outcome = Object.freeze({ kind: 'discarded', reason: 'foreign' })
  * Discards the records of a shared retry topic that another group has written. The step is the
  * outermost one, because neither the handler nor the router of this binding may get such a record.
  */
-export class SkipForeignRecordsStep implements PipelineStep {
+export class SkipForeignRecordsStep implements PipelineStep<SliceOutcome> {
   constructor(
-    private readonly next: PipelineStep,
+    private readonly next: PipelineStep<SliceOutcome>,
     private readonly retryTopic: Pick<RetryTopicRules, 'isForeign'>,
   ) {}
 
@@ -24,7 +24,7 @@ export class SkipForeignRecordsStep implements PipelineStep {
    * Processes the records before the next foreign one. If the slice begins with a foreign record,
    * processes only that one.
    */
-  async processSlice(slice: readonly RecordCall[]): Promise<readonly Outcome[]> {
+  async processSlice(slice: readonly RecordCall[]): Promise<readonly SliceOutcome[]> {
     const end = slice.findIndex(({ delivery }) => this.#isForeign(delivery.record));
     if (end === 0) return [foreign];
     return this.next.processSlice(end === -1 ? slice : slice.slice(0, end));
