@@ -154,7 +154,7 @@ describe('createRecordPipeline', () => {
 
   it('has dueAt() for a retry topic, and none for the main topic', () => {
     const { record } = deliveryOf({ offset: 5 });
-    expect(processorOf([keep], { routing }).dueAt?.(record)).toBe(5_000);
+    expect(processorOf([keep], { routing }).dueAt?.(record, 0)).toBe(5_000);
     expect(processorOf([keep]).dueAt).toBeUndefined();
   });
 });

@@ -152,7 +152,7 @@ export function createRecordPipeline(
     ...((takesSlices(parts) || transactions) && {
       processSlice: (slice) => first.processSlice(slice.map(callOf)),
     }),
-    ...(retryTopic && { dueAt: (record) => retryTopic.dueAt(record) }),
+    ...(retryTopic && { dueAt: (record, readAt) => retryTopic.dueAt(record, readAt) }),
     ...(transactions && {
       open: (sessionIndex) => transactions.open(sessionIndex),
       close: (sessionIndex) => transactions.close(sessionIndex),

@@ -7,9 +7,14 @@ import type { LaneDelivery } from './lane-delivery.js';
  */
 const LONGEST_TIMER_MS = 30_000;
 
+/** The clocks are compared, and only one of them has fractions of milliseconds. */
+const ROUNDING_MS = 1;
+
 /** Delays the records of a lane until they are due. */
 export class DueWait {
   #timer: Timer | undefined;
+  /** The first record of the lane, and since when it is asked for by the monotonic clock. */
+  #head: { readonly delivery: LaneDelivery; readonly since: number } | undefined;
   /**
    * Due time of the last record that was handed out. Records after it could not be handed out
    * earlier.
@@ -18,7 +23,7 @@ export class DueWait {
 
   constructor(
     private readonly runtime: Runtime,
-    private readonly dueAt: (record: BrokerRecord) => number,
+    private readonly dueAt: (record: BrokerRecord, readAt: number) => number,
     private readonly onDue: () => void,
   ) {}
 
@@ -32,16 +37,27 @@ export class DueWait {
    */
   isDue(delivery: LaneDelivery): boolean {
     if (this.#timer) return false;
-    const dueAt = this.dueAt(delivery.record);
+    const { record, receivedAt } = delivery;
+    const dueAt = this.dueAt(record, receivedAt);
     const now = this.runtime.now();
-    const restMs = dueAt - now;
+    const restMs = Math.min(dueAt - now, this.#restOf(delivery, dueAt - receivedAt));
     if (restMs > 0) {
       this.#wait(Math.min(restMs, LONGEST_TIMER_MS));
       return false;
     }
-    if (dueAt > this.#openSince) this.#openSince = dueAt;
+    this.#openSince = Math.max(this.#openSince, Math.min(dueAt, now));
     delivery.readyAt(this.#openSince, this.runtime.monotonic() - (now - this.#openSince));
     return true;
+  }
+
+  /**
+   * Returns how much of `waitMs` is left by the monotonic clock, since the record was first asked
+   * for. If the clock is set back, the due time is far away, and no record waits longer for that.
+   */
+  #restOf(delivery: LaneDelivery, waitMs: number): number {
+    const now = this.runtime.monotonic();
+    if (this.#head?.delivery !== delivery) this.#head = { delivery, since: now };
+    return waitMs - (now - this.#head.since) + ROUNDING_MS;
   }
 
   cancel(): void {

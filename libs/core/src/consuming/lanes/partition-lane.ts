@@ -72,7 +72,7 @@ export abstract class PartitionLane implements TopicPartition, Assignment {
     if (processor.dueAt)
       this.#due = new DueWait(
         runtime,
-        (record) => processor.dueAt!(record),
+        (record, readAt) => processor.dueAt!(record, readAt),
         () => this.processPending(),
       );
   }

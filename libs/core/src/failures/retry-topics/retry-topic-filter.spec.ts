@@ -1,22 +1,28 @@
+import fc from 'fast-check';
 import type { BrokerRecord } from '@nest-event-bus/broker';
 import { VirtualRuntime } from '@nest-event-bus/broker/runtime';
 import type { ResolvedTier } from '../../config/resolving/resolved-binding.js';
 import { RetryTopicFilter } from './retry-topic-filter.js';
 
+const NOW = 1_000_000;
 const warnings: string[] = [];
+const contexts: unknown[] = [];
 const quiet = (): void => undefined;
 const logger = {
   debug: quiet,
   info: quiet,
   error: quiet,
-  warn: (line: string) => void warnings.push(line),
+  warn: (line: string, context?: object) => {
+    warnings.push(line);
+    contexts.push(context);
+  },
 };
 
 function filterWith(
   tier: Partial<ResolvedTier> = {},
-  runtime = new VirtualRuntime({ startAt: 1_000_000 }),
+  runtime = new VirtualRuntime({ startAt: NOW }),
 ): RetryTopicFilter {
-  const whole = { delayMs: 10_000, multiplier: 1, maxDelayMs: 3_600_000, ...tier };
+  const whole = { delayMs: 10_000, multiplier: 1, maxDelayMs: 3_600_000, maxAttempts: 3, ...tier };
   return new RetryTopicFilter({ tier: whole as ResolvedTier, groupId: 'shop', runtime, logger });
 }
 
@@ -41,30 +47,33 @@ const retried = (attempt: number, at = 1_000_000) =>
     'x-eventbus-retry-attempt': String(attempt),
   });
 
-beforeEach(() => void warnings.splice(0));
+beforeEach(() => {
+  warnings.length = 0;
+  contexts.length = 0;
+});
 
 describe('A record in a retry topic', () => {
   it('is due when the delay of the tier has passed since the record was written', () => {
-    expect(filterWith().dueAt(retried(1))).toBe(1_010_000);
-    expect(filterWith().dueAt(retried(3))).toBe(1_010_000);
+    expect(filterWith().dueAt(retried(1), NOW)).toBe(1_010_000);
+    expect(filterWith().dueAt(retried(3), NOW)).toBe(1_010_000);
   });
 
   it('waits longer after each delivery if retry.tiers[] has a multiplier, up to maxDelayMs', () => {
-    const growing = filterWith({ multiplier: 3, maxDelayMs: 60_000 });
-    expect([1, 2, 3, 9].map((attempt) => growing.dueAt(retried(attempt)))).toEqual([
+    const growing = filterWith({ multiplier: 3, maxDelayMs: 60_000, maxAttempts: 9 });
+    expect([1, 2, 3, 9].map((attempt) => growing.dueAt(retried(attempt), NOW))).toEqual([
       1_010_000, 1_030_000, 1_060_000, 1_060_000,
     ]);
   });
 
   it('waits for the delay of the tier even if maxDelayMs is shorter', () => {
-    expect(filterWith({ maxDelayMs: 1_000 }).dueAt(retried(2))).toBe(1_010_000);
+    expect(filterWith({ maxDelayMs: 1_000 }).dueAt(retried(2), NOW)).toBe(1_010_000);
   });
 
   it.each(['', 'soon', '-5', '1e3', '99999999999999999999'])(
     'is due a delay after the Kafka timestamp if the header says "%s"',
     (text) => {
       const headers = { 'x-eventbus-retry-timestamp': text, 'x-eventbus-retry-attempt': text };
-      expect(filterWith().dueAt(record(headers))).toBe(910_000);
+      expect(filterWith().dueAt(record(headers), NOW)).toBe(910_000);
     },
   );
 
@@ -74,7 +83,7 @@ describe('A record in a retry topic', () => {
       'x-eventbus-retry-timestamp': '1000000',
     });
     expect(filterWith().isForeign(other)).toBe(true);
-    expect(filterWith().dueAt(other)).toBe(0);
+    expect(filterWith().dueAt(other, NOW)).toBe(0);
   });
 
   it('belongs to the binding if it names its group, or none', () => {
@@ -82,36 +91,67 @@ describe('A record in a retry topic', () => {
     expect(filterWith().isForeign(record())).toBe(false);
   });
 
-  it('is logged once as a clock difference if it was written in the future', () => {
+  it('is logged once as a clock difference, with its size, if it was written in the future', () => {
     const filter = filterWith();
-    filter.dueAt(retried(1, 1_059_999));
+    filter.dueAt(retried(1, NOW + 59_999), NOW);
     expect(warnings).toEqual([]);
-    expect(filter.dueAt(retried(1, 1_061_000))).toBe(1_071_000);
-    filter.dueAt(retried(1, 1_062_000));
+    filter.dueAt(retried(1, NOW + 61_000), NOW);
+    filter.dueAt(retried(1, NOW + 62_000), NOW);
     expect(warnings).toHaveLength(1);
+    expect(contexts).toMatchObject([{ aheadMs: 61_000, offset: 7 }]);
   });
 
-  it('is due a delay after its Kafka timestamp if its header is impossibly far in the future', () => {
-    const microseconds = 1_700_000_000_000_000;
-    expect(filterWith().dueAt(retried(1, microseconds))).toBe(910_000);
-    expect(warnings).toHaveLength(1);
+  it('is due a delay after its Kafka timestamp if its header is in the future', () => {
+    expect(filterWith().dueAt(retried(1, NOW + 1), NOW)).toBe(910_000);
+    expect(filterWith().dueAt(retried(1, 1_700_000_000_000_000), NOW)).toBe(910_000);
   });
 
-  it('is due a delay after it was first seen if no time of it is plausible', async () => {
-    const runtime = new VirtualRuntime({ startAt: 1_000_000 });
-    const filter = filterWith({}, runtime);
-    const unknown = (offset: number) => ({ ...record({}, 9_000_000_000_000), offset });
-    expect(filter.dueAt(unknown(1))).toBe(1_010_000);
-    await runtime.advance(4_000);
-    expect(filter.dueAt(unknown(1))).toBe(1_010_000);
-    expect(filter.dueAt({ ...unknown(1), partition: 1 })).toBe(1_014_000);
-    expect(filter.dueAt(unknown(2))).toBe(1_014_000);
+  it('is due a delay after it was read if all its times are in the future, also if it is read again', () => {
+    const filter = filterWith();
+    const unknown = (offset: number) => ({ ...record({}, NOW + 60_000), offset });
+    expect(filter.dueAt(unknown(1), NOW)).toBe(1_010_000);
+    expect(filter.dueAt(unknown(1), NOW + 4_000)).toBe(1_010_000);
+    expect(filter.dueAt({ ...unknown(1), partition: 1 }, NOW + 4_000)).toBe(1_014_000);
+    expect(filter.dueAt(unknown(2), NOW + 4_000)).toBe(1_014_000);
+  });
+
+  it('waits no longer than the last delivery of the tier, whatever its attempt header says', () => {
+    const growing = filterWith({ multiplier: 3, maxDelayMs: 3_600_000, maxAttempts: 2 });
+    expect([2, 3, 99, Number.MAX_SAFE_INTEGER].map((n) => growing.dueAt(retried(n), NOW))).toEqual([
+      1_030_000, 1_030_000, 1_030_000, 1_030_000,
+    ]);
+  });
+
+  it('is due within the longest delay of the tier after it was read, whatever its headers say', () => {
+    const name = fc.constantFrom(
+      'x-eventbus-retry-timestamp',
+      'x-eventbus-retry-attempt',
+      'x-eventbus-retry-tier',
+      'x-eventbus-group-id',
+    );
+    const bytes = fc.oneof(
+      fc.uint8Array({ maxLength: 12 }).map((value) => Buffer.from(value)),
+      fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n }).map((number) => Buffer.from(`${number}`)),
+      fc.integer({ min: NOW - 9, max: NOW + 90_000 }).map((time) => Buffer.from(`${time}`)),
+    );
+    const header = fc.record({ key: name, value: fc.option(bytes) });
+    const timestamp = fc.oneof(
+      fc.maxSafeInteger(),
+      fc.integer({ min: NOW - 9, max: NOW + 90_000 }),
+    );
+    fc.assert(
+      fc.property(fc.array(header, { maxLength: 6 }), timestamp, (headers, at) => {
+        const growing = filterWith({ multiplier: 3, maxAttempts: 3 });
+        const dueAt = growing.dueAt({ ...record({}, at), headers }, NOW);
+        expect(dueAt).toBeLessThanOrEqual(NOW + 90_000);
+      }),
+    );
   });
 
   it('may have its headers as bytes', () => {
     const at = Buffer.alloc(8);
     at.writeBigInt64BE(990_000n);
     const headers = [{ key: 'x-eventbus-retry-timestamp', value: at }];
-    expect(filterWith().dueAt({ ...record(), headers })).toBe(1_000_000);
+    expect(filterWith().dueAt({ ...record(), headers }, NOW)).toBe(1_000_000);
   });
 });

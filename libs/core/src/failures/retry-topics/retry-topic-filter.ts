@@ -27,7 +27,7 @@ export class RetryTopicFilter {
     return groupId !== undefined && groupId !== this.#groupId;
   }
 
-  dueAt(record: BrokerRecord): number {
-    return this.isForeign(record) ? 0 : this.#dueTimes.dueAt(record);
+  dueAt(record: BrokerRecord, readAt: number): number {
+    return this.isForeign(record) ? 0 : this.#dueTimes.dueAt(record, readAt);
   }
 }

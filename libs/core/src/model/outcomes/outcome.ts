@@ -61,10 +61,11 @@ export const handedBack: Outcome = Object.freeze({ kind: 'handed-back' });
 export interface RecordProcessor {
   process(delivery: Delivery): Outcome | Promise<Outcome>;
   /**
-   * Returns the time at which the record may be handed out: milliseconds since 1970. Until then the
-   * lane waits with this record and all later ones. Absent if records are due at once.
+   * Returns the time at which the record may be handed out: milliseconds since 1970, as is
+   * `readAt`, when the record was read. Until then the lane waits with this record and all later
+   * ones. Absent if records are due at once.
    */
-  dueAt?(record: BrokerRecord): number;
+  dueAt?(record: BrokerRecord, readAt: number): number;
   /**
    * Takes a slice of one partition, and returns outcomes for the first records of the slice, in
    * order. If all of these are done, the lane calls the method again with the other records.

@@ -80,6 +80,19 @@ describe('readRetryHistory() in a retry topic', () => {
     });
   });
 
+  it('limits counters, so that sums of them stay exact', () => {
+    const most = String(Number.MAX_SAFE_INTEGER);
+    const names = ['retry-attempt', 'total-attempts', 'replay-count', 'tier2-attempts'];
+    const values = Object.fromEntries(names.map((name) => [name, most]));
+    const limit = 1_000_000_000;
+    expect(readRetryHistory(record({ ...PAST, ...values }), 2)).toMatchObject({
+      delivery: limit,
+      totalAttempts: limit,
+      replayCount: limit,
+      attemptsInTier: limit,
+    });
+  });
+
   it('ignores the deliveries of another tier', () => {
     expect(readRetryHistory(record(PAST), 1)).toMatchObject({
       tier: 1,

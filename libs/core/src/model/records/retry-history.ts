@@ -4,7 +4,7 @@ import { headerCount } from './header-number.js';
 import { headerText } from './header-text.js';
 import { EVENTBUS_POSITION, headerPosition, type OriginalPosition } from './original-position.js';
 import type { TierFailureRecord } from './tier-history.js';
-import { readTierHistory } from './tier-history.js';
+import { MOST_ATTEMPTS, readTierHistory } from './tier-history.js';
 
 /** The retry headers of a record, read before the record is handled again. */
 export interface RetryHistory {
@@ -86,7 +86,7 @@ function originOf(record: BrokerRecord, tier: number): Origin {
 }
 
 function replaysOf({ headers }: BrokerRecord): number {
-  return headerCount(headers, EVENTBUS_HEADERS.replayCount) ?? 0;
+  return attemptsIn(headers, EVENTBUS_HEADERS.replayCount) ?? 0;
 }
 
 /** A longer value is not from this library, and would be copied into every later record. */
@@ -95,6 +95,11 @@ const LONGEST_REPLAY_ID = 100;
 function replayIdOf({ headers }: BrokerRecord): string | undefined {
   const id = headerText(headers, EVENTBUS_HEADERS.replayId);
   return id && id.length <= LONGEST_REPLAY_ID ? id : undefined;
+}
+
+function attemptsIn(headers: BrokerRecord['headers'], name: string): number | undefined {
+  const count = headerCount(headers, name);
+  return count === undefined ? undefined : Math.min(count, MOST_ATTEMPTS);
 }
 
 function earlierFailuresOf({ headers, timestamp }: BrokerRecord, tier: number): EarlierFailures {
@@ -106,9 +111,9 @@ function earlierFailuresOf({ headers, timestamp }: BrokerRecord, tier: number): 
   const isOfThisTier = count(EVENTBUS_HEADERS.retryTier) === tier;
   return {
     tier,
-    delivery: (isOfThisTier && count(EVENTBUS_HEADERS.retryAttempt)) || 1,
+    delivery: (isOfThisTier && attemptsIn(headers, EVENTBUS_HEADERS.retryAttempt)) || 1,
     totalAttempts:
-      count(EVENTBUS_HEADERS.totalAttempts) ??
+      attemptsIn(headers, EVENTBUS_HEADERS.totalAttempts) ??
       history.reduce((sum, { attempts }) => sum + attempts, 0),
     attemptsInTier: history.find((each) => each.tier === tier)?.attempts ?? 0,
     firstFailureAt: count(EVENTBUS_HEADERS.firstFailureTimestamp),

@@ -20,6 +20,11 @@ export const UNKNOWN_CLASS = 'unknown';
  */
 export const MOST_TIERS = 100;
 
+/**
+ * Limit for counters in headers, which another producer may have written. Sums of them stay exact.
+ */
+export const MOST_ATTEMPTS = 1_000_000_000;
+
 const TIER_HEADER = /^x-eventbus-tier(\d{1,2}|100)-(?:exception|exhausted-at|attempts)$/;
 
 export const isTierHeader = (name: string): boolean => TIER_HEADER.test(name);
@@ -41,7 +46,7 @@ export function readTierHistory(
         tier,
         exceptionClass: headerText(headers, names.exception) || UNKNOWN_CLASS,
         exhaustedAt: headerCount(headers, names.exhaustedAt) ?? exhaustedAt,
-        attempts: headerCount(headers, names.attempts) ?? 0,
+        attempts: Math.min(headerCount(headers, names.attempts) ?? 0, MOST_ATTEMPTS),
       };
     });
 }

@@ -43,7 +43,7 @@ const router = {
 const retryTopic = {
   isForeign: ({ partition }: BrokerRecord) => partition === 99,
   dueAt: ({ offset }: BrokerRecord) => offset * 1_000,
-} as RetryTopicFilter;
+} as unknown as RetryTopicFilter;
 
 /** The two routing steps of a retry topic, in their order. */
 const routingSteps = (next: PipelineStep): PipelineStep<SliceOutcome> =>

@@ -29,7 +29,8 @@ export interface RoutesFailures {
 /** Decides which records of a retry topic belong to the binding, and when their delay is over. */
 export interface RetryTopicRules {
   isForeign(record: BrokerRecord): boolean;
-  dueAt(record: BrokerRecord): number;
+  /** `readAt` is when the record was read, in milliseconds since 1970. */
+  dueAt(record: BrokerRecord, readAt: number): number;
 }
 
 export interface FailureRouting {
