@@ -185,8 +185,16 @@ export { EventsPublishException, type EventResult } from './publisher/events-pub
 export type { PublishedEvent } from './publisher/published-event.js';
 export type { PublishCause } from './publisher/trace-headers.js';
 
-export { DltReplayService } from './redrive/dlt-replay-service.js';
-export type { RedriveRequest, RunOptions } from './redrive/redrive-request.js';
+export {
+  DltReplayService,
+  type RedriveAction,
+  type RedriveOperation,
+} from './redrive/dlt-replay-service.js';
+export { DltStatsService, type DltStatsOptions } from './redrive/stats/dlt-stats-service.js';
+export type { AgeClass, DltStats } from './redrive/stats/dlt-stats.js';
+export type { LettersToMark, MarkNote, MarkReport } from './redrive/marking/mark-letters.js';
+export type { PurgedPartition, PurgeReport } from './redrive/purging/purge-letters.js';
+export type { PurgeRequest, RedriveRequest, RunOptions } from './redrive/redrive-request.js';
 export type { DeadLetterFilter } from './redrive/letters/dead-letter-filter.js';
 export type {
   NumberCondition,

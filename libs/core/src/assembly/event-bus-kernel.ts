@@ -20,6 +20,8 @@ import { BufferLimit } from '../consuming/lanes/buffer-limit.js';
 import { EventBusMetrics } from '../observability/event-bus-metrics.js';
 import { EventPublisher } from '../publisher/event-publisher.js';
 import { DltReplayService } from '../redrive/dlt-replay-service.js';
+import type { RedriveParts } from '../redrive/ledger/ledger-access.js';
+import { DltStatsService } from '../redrive/stats/dlt-stats-service.js';
 import {
   KafkaErrorHandler,
   type KafkaErrorHandlerOptions,
@@ -48,6 +50,7 @@ export class EventBusKernel {
   readonly metrics: EventBusMetrics;
   readonly errorHandler: KafkaErrorHandler;
   readonly replay: DltReplayService;
+  readonly deadLetterStats: DltStatsService;
   readonly #settings = new BusSettings();
   #errorHandling: KafkaErrorHandlerOptions = {};
   readonly #builder: BindingBuilder;
@@ -109,14 +112,16 @@ export class EventBusKernel {
       runtime,
       options: () => this.#errorHandling,
     });
-    this.replay = new DltReplayService({
+    const redrive: RedriveParts = {
       bindingOf: (ref) => bindingOf(ref, registry, this.#settings.options),
       driverOf: (cluster) => this.#settings.require('read dead letters').clusters.driver(cluster),
       producerOf: (cluster) =>
         this.#settings.require('redrive dead letters').clusters.durableProducer(cluster),
       runtime,
       logger,
-    });
+    };
+    this.replay = new DltReplayService(redrive);
+    this.deadLetterStats = new DltStatsService(redrive);
   }
 
   /** Resolved options; undefined until the application is initialised. */

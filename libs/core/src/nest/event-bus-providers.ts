@@ -11,6 +11,7 @@ import { EventBusMetrics } from '../observability/event-bus-metrics.js';
 import { EventPublisher } from '../publisher/event-publisher.js';
 import { KafkaErrorHandler } from '../failures/routing/kafka-error-handler.js';
 import { DltReplayService } from '../redrive/dlt-replay-service.js';
+import { DltStatsService } from '../redrive/stats/dlt-stats-service.js';
 import { EventBusBootstrap } from './event-bus-bootstrap.js';
 import { EventBusKernel } from '../assembly/event-bus-kernel.js';
 import { EVENT_BUS_OPTIONS } from './module-options.js';
@@ -41,6 +42,7 @@ export const eventBusProviders: readonly Provider[] = [
   partOfKernel(EventBusMetrics, ({ metrics }) => metrics),
   partOfKernel(KafkaErrorHandler, ({ errorHandler }) => errorHandler),
   partOfKernel(DltReplayService, ({ replay }) => replay),
+  partOfKernel(DltStatsService, ({ deadLetterStats }) => deadLetterStats),
   HandlerExplorer,
   EventBusBootstrap,
 ];
@@ -56,4 +58,5 @@ export const eventBusExports: readonly InjectionToken[] = [
   EventBusMetrics,
   KafkaErrorHandler,
   DltReplayService,
+  DltStatsService,
 ];

@@ -1,51 +1,49 @@
-import type {
-  AdminSession,
-  BrokerDriver,
-  DriverLogger,
-  ProducerSession,
-} from '@nest-event-bus/broker';
-import type { Runtime } from '@nest-event-bus/broker/runtime';
-import type { ResolvedBinding } from '../config/resolving/resolved-binding.js';
-import { TierNotFoundException } from '../errors/container-errors.js';
-import { RedrivePlanNotFoundException, RedriveRefusedException } from '../errors/redrive-errors.js';
 import type { BindingRef } from '../model/states/binding-ref.js';
-import { fixAges } from './letters/dead-letter-filter.js';
 import { listLetters, type DeadLetterPage, type ListOptions } from './letters/list-letters.js';
-import type { ProgressEntry } from './ledger/ledger-entry.js';
-import { ledgerTopicOf, requireLedger, type LedgerTopics } from './ledger/ledger-topic.js';
-import { CancelWatch, OperationLog, type StoredOperation } from './ledger/operation-log.js';
-import { LetterSelection } from './planning/letter-selection.js';
-import { Planner } from './planning/planner.js';
-import type { RedrivePlan, RedriveTarget } from './planning/redrive-plan.js';
+import { withDeadLetters, type RedriveParts } from './ledger/ledger-access.js';
+import type { ActionEntry } from './ledger/ledger-entry.js';
 import {
+  markLetters,
+  type LettersToMark,
+  type MarkNote,
+  type MarkReport,
+} from './marking/mark-letters.js';
+import type { RedrivePlan } from './planning/redrive-plan.js';
+import {
+  limitsByAge,
+  limitsByPlan,
+  purgeLetters,
+  type PurgeReport,
+} from './purging/purge-letters.js';
+import {
+  checkNote,
   checkRate,
   checkRequest,
+  purgedBefore,
+  type PurgeRequest,
   type RedriveRequest,
   type RunOptions,
 } from './redrive-request.js';
-import { PartitionReplay } from './running/partition-replay.js';
-import { redriveReport, type RedriveReport } from './running/redrive-report.js';
-import { RedriveRun } from './running/redrive-run.js';
-import { ReplayRate } from './running/replay-rate.js';
+import {
+  isPlanOf,
+  planRedrive,
+  reportOf,
+  requireOperation,
+  runRedrive,
+  withOperations,
+  type OperationAccess,
+} from './running/redrive-operations.js';
+import type { RedriveReport } from './running/redrive-report.js';
+import { RedriveRun, type RedriveWork } from './running/redrive-run.js';
 
-export interface DltReplayParts {
-  /** Returns the options of a binding. Throws if there is no such binding. */
-  readonly bindingOf: (ref: BindingRef) => ResolvedBinding;
-  readonly driverOf: (cluster: string) => BrokerDriver;
-  /** Returns the producer for plans and commands. */
-  readonly producerOf: (cluster: string) => ProducerSession;
-  readonly runtime: Runtime;
-  readonly logger: DriverLogger;
+/** An operation with its plan, as `operations` returns it. */
+export interface RedriveOperation {
+  readonly plan: RedrivePlan;
+  readonly report: RedriveReport;
 }
 
-/** The parts that one call works with. Its admin session is closed at the end of the call. */
-interface Access {
-  readonly binding: ResolvedBinding;
-  readonly driver: BrokerDriver;
-  readonly admin: AdminSession;
-  readonly topics: LedgerTopics;
-  readonly operations: OperationLog;
-}
+/** A decision of an operator that is no replay. `result` is missing if its process has died. */
+export type RedriveAction = Omit<ActionEntry, 'kind'>;
 
 /**
  * Brings dead letters back. `plan` says what a redrive would do, `run` does exactly that, once, and
@@ -54,22 +52,17 @@ interface Access {
 export class DltReplayService {
   readonly #runs = new Set<RedriveRun>();
 
-  constructor(private readonly parts: DltReplayParts) {}
+  constructor(private readonly parts: RedriveParts) {}
 
   /**
    * Lists dead letters of a binding with their failure and what became of them. Reads without a
    * consumer group, and changes nothing.
    */
   async list(ref: BindingRef, options: ListOptions = {}): Promise<DeadLetterPage> {
-    const owner = this.parts.bindingOf(ref);
-    return this.#withAdmin(owner, async (admin) => {
-      const ledger = ledgerTopicOf(owner);
-      const known = await admin.topics([owner.dlt.topic, ledger]);
-      const isKnown = (topic: string): boolean => known.some(({ name }) => name === topic);
-      if (!isKnown(owner.dlt.topic)) return { letters: [] };
-      const topics = isKnown(ledger) ? await requireLedger(admin, owner) : undefined;
-      return listLetters({ admin, topics, owner }, options);
-    });
+    const page = await withDeadLetters(this.parts, ref, ({ admin, binding: owner, topics }) =>
+      listLetters({ admin, topics, owner }, options),
+    );
+    return page ?? { letters: [] };
   }
 
   /**
@@ -78,34 +71,7 @@ export class DltReplayService {
    */
   async plan(ref: BindingRef, request: RedriveRequest): Promise<RedrivePlan> {
     checkRequest(request);
-    const { runtime } = this.parts;
-    const createdAt = runtime.now();
-    const filter = request.where === undefined ? undefined : fixAges(request.where, createdAt);
-    return this.#withAccess(ref, async ({ admin, binding, operations, topics }) => {
-      const { to: target = 'origin', by: createdBy = runtime.hostname(), reason } = request;
-      const targetTopic = targetTopicOf(binding, target);
-      const { limit, signal } = request;
-      const selection = this.#selectionOf(binding, filter);
-      const counted = await new Planner({ admin, topics, selection, limit, signal }).plan();
-      const plan: RedrivePlan = {
-        id: runtime.uuid(),
-        binding: binding.name,
-        cluster: binding.cluster,
-        groupId: binding.groupId,
-        deadLetterTopic: topics.deadLetters,
-        deadLetterTopicId: topics.deadLetterTopicId,
-        createdAt,
-        createdBy,
-        ...(reason !== undefined && { reason }),
-        ...(filter !== undefined && { filter }),
-        target,
-        targetTopic,
-        maxReplays: binding.dlt.replay.maxReplays,
-        ...counted,
-      };
-      await operations.savePlan(plan);
-      return plan;
-    });
+    return withOperations(this.parts, ref, (access) => planRedrive(this.parts, access, request));
   }
 
   /**
@@ -114,35 +80,23 @@ export class DltReplayService {
    */
   run(ref: BindingRef, planId: string, options: RunOptions = {}): RedriveRun {
     checkRate(options.rate);
-    const work = new RedriveRun(
-      (signal, onProgress) =>
-        this.#withAccess(ref, (access) =>
-          this.#run(access, planId, options, { signal, onProgress }),
-        ),
-      options.signal,
+    return this.#start(options.signal, (signal, onProgress) =>
+      withOperations(this.parts, ref, (access) =>
+        runRedrive(this.parts, access, planId, options, { signal, onProgress }),
+      ),
     );
-    this.#runs.add(work);
-    const forget = (): void => void this.#runs.delete(work);
-    void work.then(forget, forget);
-    return work;
   }
 
   /** Makes a plan and runs it. */
   replay(ref: BindingRef, request: RedriveRequest & RunOptions): RedriveRun {
     checkRate(request.rate);
     checkRequest(request);
-    const { rate, by, signal: stopping, ...selection } = request;
-    const work = new RedriveRun(async (signal, onProgress) => {
-      const note = by === undefined ? {} : { by };
-      const { id } = await this.plan(ref, { ...selection, ...note, signal });
-      return this.#withAccess(ref, (access) =>
-        this.#run(access, id, { rate, ...note }, { signal, onProgress }),
-      );
-    }, stopping);
-    this.#runs.add(work);
-    const forget = (): void => void this.#runs.delete(work);
-    void work.then(forget, forget);
-    return work;
+    return this.#start(request.signal, (signal, onProgress) =>
+      withOperations(this.parts, ref, async (access) => {
+        const { id } = await planRedrive(this.parts, access, { ...request, signal });
+        return runRedrive(this.parts, access, id, request, { signal, onProgress });
+      }),
+    );
   }
 
   /**
@@ -154,30 +108,70 @@ export class DltReplayService {
     planId: string,
     { by = this.parts.runtime.hostname() }: { readonly by?: string } = {},
   ): Promise<RedriveReport> {
-    return this.#withAccess(ref, async ({ binding, operations }) => {
-      const stored = await this.#require(binding, operations, planId);
-      const report = reportOf(stored);
+    checkNote({ by });
+    return withOperations(this.parts, ref, async (access) => {
+      const report = reportOf(await requireOperation(access, planId));
       if (report.state === 'completed') return report;
       const control = { command: 'cancel' as const, by, at: this.parts.runtime.now() };
-      await operations.saveControl(planId, control);
+      await access.operations.saveControl(planId, control);
       return { ...report, state: 'cancelled' };
     });
   }
 
   /** Returns how far an operation is, on whatever node it runs. */
   async status(ref: BindingRef, planId: string): Promise<RedriveReport> {
-    return this.#withAccess(ref, async ({ binding, operations }) =>
-      reportOf(await this.#require(binding, operations, planId)),
+    return withOperations(this.parts, ref, async (access) =>
+      reportOf(await requireOperation(access, planId)),
     );
   }
 
-  /** Returns all operations that the ledger knows, the latest first. */
-  async operations(
-    ref: BindingRef,
-  ): Promise<readonly { readonly plan: RedrivePlan; readonly report: RedriveReport }[]> {
-    return this.#withAccess(ref, async ({ binding, operations }) => {
+  /** Returns all redrives that the ledger knows, the latest first. */
+  async operations(ref: BindingRef): Promise<readonly RedriveOperation[]> {
+    return withOperations(this.parts, ref, async ({ binding, operations }) => {
       const own = (await operations.all()).filter(({ plan }) => isPlanOf(plan, binding));
       return own.map((stored) => ({ plan: stored.plan, report: reportOf(stored) }));
+    });
+  }
+
+  /** Returns all marks and purges that the ledger knows, the latest first. */
+  async actions(ref: BindingRef): Promise<readonly RedriveAction[]> {
+    return withOperations(this.parts, ref, async ({ binding, operations }) => {
+      const own = (await operations.actions()).filter((action) => isPlanOf(action, binding));
+      return own.map(({ kind: _kind, ...action }) => action);
+    });
+  }
+
+  /** Gives open letters up. They are no longer open, and no redrive selects them. */
+  markPermanentlyFailed(
+    ref: BindingRef,
+    letters: LettersToMark,
+    note: MarkNote,
+  ): Promise<MarkReport> {
+    return this.#mark(ref, letters, note, 'permanently-failed');
+  }
+
+  /** Makes letters open again that were replayed or given up. */
+  reopen(ref: BindingRef, letters: LettersToMark, note: MarkNote): Promise<MarkReport> {
+    return this.#mark(ref, letters, note, 'open');
+  }
+
+  /**
+   * Deletes the oldest letters, by age or by plan, and what the ledger says about them. Stops in
+   * front of a letter that was not asked for, because Kafka deletes only from the beginning.
+   */
+  async purge(ref: BindingRef, request: PurgeRequest): Promise<PurgeReport> {
+    checkNote(request);
+    const { runtime } = this.parts;
+    const before = purgedBefore(request, runtime.now());
+    return withOperations(this.parts, ref, async (access) => {
+      const limits =
+        before === undefined
+          ? await limitsByPlan(access, (await requireOperation(access, request.plan!)).plan)
+          : await limitsByAge(access, before);
+      const asked = before === undefined ? { plan: request.plan } : { before };
+      return this.#record(access, 'purge', request, asked, () =>
+        purgeLetters(access, limits, runtime),
+      );
     });
   }
 
@@ -188,147 +182,49 @@ export class DltReplayService {
     await Promise.allSettled(runs);
   }
 
-  async #run(
-    { admin, binding, driver, operations, topics }: Access,
-    planId: string,
-    { rate: perSecond, by }: RunOptions,
-    {
-      signal,
-      onProgress,
-    }: { readonly signal: AbortSignal; readonly onProgress: (report: RedriveReport) => void },
-  ): Promise<RedriveReport> {
-    const { runtime, logger } = this.parts;
-    const { plan, control } = await this.#require(binding, operations, planId);
-    requireRunnable(plan, topics, control?.command, driver);
-    const operator = by ?? plan.createdBy;
-    await operations.saveControl(planId, { command: 'run', by: operator, at: runtime.now() });
-    const progress = new Map<number, ProgressEntry>();
-    const watch = new CancelWatch({ admin, topics }, planId, runtime);
-    const rate = new ReplayRate(runtime, perSecond);
-    const destination = await destinationOf(admin, binding, plan);
-    const ending = new AbortController();
-    const stopping = AbortSignal.any([signal, ending.signal]);
-    const replays = plan.partitions
-      .filter(({ selected }) => selected > 0)
-      .map((planned) =>
-        new PartitionReplay({
-          ...{ admin, destination, driver, logger, plan, planned, rate, runtime, topics },
-          selection: this.#selectionOf(binding, plan.filter, plan.maxReplays),
-          by: operator,
-          signal: stopping,
-          isCancelled: () => watch.isCancelled(),
-          onProgress: (_, entry) => {
-            progress.set(planned.partition, entry);
-            onProgress(redriveReport(plan, progress, 'running'));
-          },
-        })
-          .run()
-          .catch((error: unknown) => {
-            ending.abort();
-            throw error;
-          }),
-      );
-    const results = await Promise.allSettled(replays);
-    const failed = results.find(({ status }) => status === 'rejected');
-    if (failed?.status === 'rejected') throw failed.reason;
-    const isCancelled = await watch.isCancelled();
-    return redriveReport(plan, progress, isCancelled ? 'cancelled' : 'stopped');
+  #start(signal: AbortSignal | undefined, work: RedriveWork): RedriveRun {
+    const run = new RedriveRun(work, signal);
+    this.#runs.add(run);
+    const forget = (): void => void this.#runs.delete(run);
+    void run.then(forget, forget);
+    return run;
   }
 
-  async #require(
-    binding: ResolvedBinding,
-    operations: OperationLog,
-    planId: string,
-  ): Promise<StoredOperation> {
-    const stored = await operations.find(planId);
-    if (stored && isPlanOf(stored.plan, binding)) return stored;
-    throw new RedrivePlanNotFoundException(binding.name, planId);
-  }
-
-  #selectionOf(
-    owner: ResolvedBinding,
-    filter: RedrivePlan['filter'],
-    maxReplays = owner.dlt.replay.maxReplays,
-  ): LetterSelection {
-    return new LetterSelection({ owner, filter, maxReplays });
-  }
-
-  #withAccess<T>(ref: BindingRef, act: (access: Access) => Promise<T>): Promise<T> {
-    const binding = this.parts.bindingOf(ref);
-    return this.#withAdmin(binding, async (admin) => {
-      const topics = await requireLedger(admin, binding);
-      const producer = (): ProducerSession => this.parts.producerOf(binding.cluster);
-      const operations = new OperationLog({ admin, producer, topics });
-      const driver = this.parts.driverOf(binding.cluster);
-      return act({ binding, driver, admin, topics, operations });
-    });
-  }
-
-  async #withAdmin<T>(
-    { cluster }: ResolvedBinding,
-    act: (admin: AdminSession) => Promise<T>,
-  ): Promise<T> {
-    const admin = this.parts.driverOf(cluster).admin();
-    try {
-      return await act(admin);
-    } finally {
-      await admin.close();
-    }
-  }
-}
-
-/** Bindings that share a dead-letter topic share its ledger. */
-function isPlanOf({ binding, groupId }: RedrivePlan, { name, ...owner }: ResolvedBinding): boolean {
-  return binding === name && groupId === owner.groupId;
-}
-
-function reportOf({ plan, control, progress }: StoredOperation): RedriveReport {
-  const states = { run: 'running', cancel: 'cancelled' } as const;
-  return redriveReport(plan, progress, control ? states[control.command] : 'planned');
-}
-
-function requireRunnable(
-  { binding, deadLetterTopic, deadLetterTopicId }: RedrivePlan,
-  topics: LedgerTopics,
-  command: 'run' | 'cancel' | undefined,
-  { capabilities, name }: BrokerDriver,
-): void {
-  const refuse = (complaint: string): never => {
-    throw new RedriveRefusedException(binding, complaint);
-  };
-  if (command === 'cancel')
-    refuse('the operation was cancelled. Make a new plan for what is left.');
-  if (topics.deadLetterTopicId !== deadLetterTopicId)
-    refuse(
-      `topic '${deadLetterTopic}' was deleted and created again since the plan was made, so its offsets name other letters. Make a new plan.`,
+  #mark(
+    ref: BindingRef,
+    letters: LettersToMark,
+    note: MarkNote,
+    status: 'permanently-failed' | 'open',
+  ): Promise<MarkReport> {
+    checkNote(note);
+    const { runtime } = this.parts;
+    const marking = { status, runtime, note: { by: runtime.hostname(), ...note } };
+    const action = status === 'open' ? 'reopen' : 'mark-permanently-failed';
+    return withOperations(this.parts, ref, (access) =>
+      this.#record(access, action, note, { ...letters }, () =>
+        markLetters(access, letters, marking),
+      ),
     );
-  if (!capabilities.transactions)
-    refuse(`driver '${name}' has no transactions, without which a letter could be replayed twice.`);
-}
+  }
 
-function targetTopicOf({ name, topic, retry }: ResolvedBinding, target: RedriveTarget): string {
-  if (target === 'origin') return topic;
-  const tier = retry.tiers.find(({ number }) => number === target.tier);
-  if (tier) return tier.topic;
-  throw new TierNotFoundException(
-    name,
-    target.tier,
-    retry.tiers.map(({ number }) => number),
-  );
-}
-
-async function destinationOf(
-  admin: AdminSession,
-  { name, groupId }: ResolvedBinding,
-  { target, targetTopic }: RedrivePlan,
-) {
-  const [topic] = await admin.topics([targetTopic]);
-  if (!topic) throw new RedriveRefusedException(name, `topic '${targetTopic}' does not exist.`);
-  return {
-    binding: name,
-    groupId,
-    topic: targetTopic,
-    tier: target === 'origin' ? undefined : target.tier,
-    partitions: topic.partitions.length,
-  };
+  /** Writes who does what and why before it is done, and its result afterwards. */
+  async #record<Result extends object>(
+    { binding, operations }: OperationAccess,
+    action: RedriveAction['action'],
+    { by, reason }: { readonly by?: string; readonly reason?: string },
+    request: RedriveAction['request'],
+    act: () => Promise<Result>,
+  ): Promise<Result> {
+    const { runtime } = this.parts;
+    const entry: RedriveAction = {
+      ...{ id: runtime.uuid(), action, binding: binding.name, groupId: binding.groupId, request },
+      by: by ?? runtime.hostname(),
+      ...(reason !== undefined && { reason }),
+      at: runtime.now(),
+    };
+    await operations.saveAction(entry);
+    const result = await act();
+    await operations.saveAction({ ...entry, result: Object.fromEntries(Object.entries(result)) });
+    return result;
+  }
 }

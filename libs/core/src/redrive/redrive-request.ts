@@ -1,4 +1,5 @@
 import type { DeadLetterFilter } from './letters/dead-letter-filter.js';
+import { durationComplaint, parseDuration, type Duration } from '../config/reading/duration.js';
 import { refused } from './letters/filter-conditions.js';
 import type { RedriveTarget } from './planning/redrive-plan.js';
 
@@ -40,9 +41,40 @@ export function checkRequest(request: RedriveRequest): void {
     throw refused('where', 'is missing. Write all: true to select every open letter');
   if (limit !== undefined && !(Number.isSafeInteger(limit) && limit > 0))
     throw refused('limit', 'must be a whole number above 0');
-  for (const [name, note] of Object.entries({ by: request.by, reason: request.reason }))
+  checkNote(request);
+}
+
+export function checkNote({
+  by,
+  reason,
+}: {
+  readonly by?: string;
+  readonly reason?: string;
+}): void {
+  for (const [name, note] of Object.entries({ by, reason }))
     if (note !== undefined && (typeof note !== 'string' || note.length > LONGEST_NOTE))
       throw refused(name, `must be a text of at most ${LONGEST_NOTE} characters`);
+}
+
+/** What to purge: letters older than an age, or the letters of a plan. */
+export interface PurgeRequest {
+  readonly olderThan?: Duration;
+  /** The id of a plan. */
+  readonly plan?: string;
+  /** Why, for the ledger. */
+  readonly reason?: string;
+  /** The operator, for the ledger. Default: the name of this host. */
+  readonly by?: string;
+}
+
+/** Returns the time before which letters are purged; undefined to purge by plan. */
+export function purgedBefore({ olderThan, plan }: PurgeRequest, now: number): number | undefined {
+  if ((olderThan === undefined) === (plan === undefined))
+    throw refused('olderThan', 'or plan must be given, and not both');
+  if (olderThan === undefined) return undefined;
+  const complaint = durationComplaint(olderThan);
+  if (complaint !== undefined) throw refused('olderThan', `is no duration. ${complaint}`);
+  return now - parseDuration(olderThan);
 }
 
 export function checkRate(rate: number | undefined): void {

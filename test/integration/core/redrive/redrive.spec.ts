@@ -24,6 +24,38 @@ describeWithKafka('A redrive on a real broker', ({ brokers }) => {
     expect(again).toMatchObject({ selected: 50, skipped: { 'already-replayed': 500 } });
   }, 120_000);
 
+  it('leaves out what an operator has given up, and purges it', async () => {
+    orders = new RedrivenOrders(brokers, 2);
+    await orders.prepare(1_000);
+    const replay = await orders.replayService();
+    const note = { by: 'ann', reason: 'these orders were refunded' };
+    const given = { where: { originalOffset: { to: 1_000_100 } } };
+    expect(await replay.markPermanentlyFailed('orders', given, note)).toEqual({
+      changed: 100,
+      unchanged: 0,
+    });
+    const { groups } = await replay.plan('orders', { all: true });
+    const where = { group: groups[0]!.id };
+    const report = await replay.replay('orders', { where });
+    expect(report).toMatchObject({ selected: 450, replayed: 450 });
+    const stats = orders.stats();
+    expect(await stats.stats('orders')).toMatchObject({
+      count: 1_000,
+      byStatus: { open: 450, replayed: 450, 'permanently-failed': 100 },
+    });
+    // A plan that selects nothing purges only what is decided already.
+    const nothing = await replay.plan('orders', { where: { key: 'no such order' } });
+    const purged = await replay.purge('orders', { plan: nothing.id, by: 'bob' });
+    expect(purged.deleted).toBeGreaterThanOrEqual(100);
+    const left = await stats.stats('orders');
+    expect(left.count).toBe(1_000 - purged.deleted);
+    expect(left.byStatus.open).toBe(450);
+    expect(await replay.actions('orders')).toMatchObject([
+      { action: 'purge', by: 'bob', result: { deleted: purged.deleted } },
+      { action: 'mark-permanently-failed', by: 'ann', result: { changed: 100 } },
+    ]);
+  }, 120_000);
+
   it('replays each letter exactly once on two nodes of which some are killed', async () => {
     orders = new RedrivenOrders(brokers, 3);
     const letters = 12_000;

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { AdminSession, BrokerDriver, OutgoingRecord } from '@nest-event-bus/broker';
 import { kafkajs } from '@nest-event-bus/broker/kafkajs';
-import { DltReplayService, EventBusModule } from '@nest-event-bus/core';
+import { DltReplayService, DltStatsService, EventBusModule } from '@nest-event-bus/core';
 import { DEFAULT_KAFKA_VERSION, eventually, unique } from '@nest-event-bus/testing';
 import type { INestApplicationContext } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
@@ -65,6 +65,11 @@ export class RedrivenOrders {
       { logger: ['error'], abortOnError: false },
     );
     return this.#application.get(DltReplayService);
+  }
+
+  stats(): DltStatsService {
+    if (!this.#application) throw new Error('Call replayService() first.');
+    return this.#application.get(DltStatsService);
   }
 
   /** Starts a process that runs the plan. */

@@ -26,8 +26,11 @@ export interface Claimant {
   readonly signal: AbortSignal;
 }
 
-/** A ledger entry with its key, to be written with the records that it is about. */
-export type KeyedEntry = readonly [key: string, entry: LedgerEntry];
+/**
+ * A ledger entry with its key, to be written with the records that it is about. Null deletes the
+ * entry.
+ */
+export type KeyedEntry = readonly [key: string, entry: LedgerEntry | null];
 
 /** The cluster aborts a longer transaction, which a killed process has left open. */
 const TRANSACTION_TIMEOUT_MS = 30_000;
@@ -99,6 +102,12 @@ export class LedgerClaim {
     }
   }
 
+  /** Tells fenced nodes that the partition is free. Never rejects. */
+  async release(): Promise<void> {
+    // Without the entry a fenced node waits until the ledger is silent.
+    await this.commit([], [this.#ownerEntry('', true)]).catch(() => undefined);
+  }
+
   /** Never rejects. */
   async close(): Promise<void> {
     // A failed close leaves nothing that the next claim would not abort.
@@ -107,12 +116,17 @@ export class LedgerClaim {
 
   /** Fences the earlier claim, and reads the ledger up to the entry of this one. */
   async #begin(): Promise<void> {
+    const claim = this.parts.runtime.uuid();
+    await this.commit([], [this.#ownerEntry(claim, false)]);
+    await this.#readUntil(claim);
+  }
+
+  #ownerEntry(claim: string, isReleased: boolean): KeyedEntry {
     const { runtime } = this.parts;
     const { operation, partition } = this.claimant;
-    const claim = runtime.uuid();
-    const owner = { operation, node: runtime.hostname(), claim, at: runtime.now() };
-    await this.commit([], [[ledgerKeys.owner(partition), { kind: 'owner', ...owner }]]);
-    await this.#readUntil(claim);
+    const at = runtime.now();
+    const entry = { operation, isReleased, claim, node: runtime.hostname(), at };
+    return [ledgerKeys.owner(partition), { kind: 'owner', ...entry }];
   }
 
   /**
@@ -152,7 +166,7 @@ export class LedgerClaim {
       topic: topics.ledger,
       partition,
       key,
-      value: encodeEntry(entry),
+      value: entry && encodeEntry(entry),
     }));
   }
 }

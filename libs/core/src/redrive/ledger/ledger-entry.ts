@@ -49,6 +49,8 @@ export interface ControlEntry {
 export interface OwnerEntry {
   readonly kind: 'owner';
   readonly operation: string;
+  /** True if the owner has finished, so that a fenced node need not wait. */
+  readonly isReleased: boolean;
   readonly node: string;
   /** Different for each claim, so that the claim recognises its own entry. */
   readonly claim: string;
@@ -60,13 +62,31 @@ export interface PlanEntry {
   readonly plan: RedrivePlan;
 }
 
-export type LedgerEntry = LetterEntry | ProgressEntry | ControlEntry | OwnerEntry | PlanEntry;
+/** A decision of an operator about many letters that is no replay. */
+export interface ActionEntry {
+  readonly kind: 'action';
+  readonly id: string;
+  readonly action: 'mark-permanently-failed' | 'reopen' | 'purge';
+  readonly binding: string;
+  readonly groupId: string;
+  readonly by: string;
+  readonly reason?: string;
+  /** What the operator has asked for. */
+  readonly request: Readonly<Record<string, unknown>>;
+  readonly at: number;
+  /** Absent while the action runs, and if its process has died. */
+  readonly result?: Readonly<Record<string, unknown>>;
+}
+
+export type LedgerEntry =
+  ActionEntry | LetterEntry | ProgressEntry | ControlEntry | OwnerEntry | PlanEntry;
 
 /** Version of the format. Entries of a newer version are refused instead of misread. */
 const VERSION = 1;
 
 /** The keys of the ledger. Compaction keeps the last entry of each key. */
 export const ledgerKeys = {
+  action: (id: string): string => `action/${id}`,
   plan: (operation: string): string => `plan/${operation}`,
   control: (operation: string): string => `control/${operation}`,
   owner: (partition: number): string => `owner/${partition}`,

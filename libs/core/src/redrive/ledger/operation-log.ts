@@ -3,6 +3,7 @@ import type { Runtime } from '@nest-event-bus/broker/runtime';
 import type { RedrivePlan } from '../planning/redrive-plan.js';
 import {
   encodeEntry,
+  type ActionEntry,
   ledgerKeys,
   type ControlEntry,
   type LedgerEntry,
@@ -48,6 +49,22 @@ export class OperationLog {
   async all(): Promise<readonly StoredOperation[]> {
     const operations = [...(await this.#read(() => true)).values()];
     return operations.toSorted((one, other) => other.plan.createdAt - one.plan.createdAt);
+  }
+
+  saveAction(action: Omit<ActionEntry, 'kind'>): Promise<void> {
+    return this.#write(ledgerKeys.action(action.id), { kind: 'action', ...action });
+  }
+
+  /** Returns all actions that are no replay, the latest first. */
+  async actions(): Promise<readonly ActionEntry[]> {
+    const { admin, topics } = this.parts;
+    const actions = new Map<string, ActionEntry>();
+    for await (const { key, entry } of readLedger(admin, {
+      topic: topics.ledger,
+      partition: OPERATIONS,
+    }))
+      if (entry?.kind === 'action') actions.set(key, entry);
+    return [...actions.values()].toSorted((one, other) => other.at - one.at);
   }
 
   async #read(

@@ -51,6 +51,11 @@ export class PartitionStates {
     return this.#letters.get(offset);
   }
 
+  /** Returns the offsets of the letters before `end` about which the ledger has an entry. */
+  lettersBefore(end: number): readonly number[] {
+    return [...this.#letters.keys()].filter((offset) => offset < end);
+  }
+
   statusOf(offset: number): LetterStatus {
     return this.#letters.get(offset)?.status ?? 'open';
   }

@@ -25,7 +25,8 @@ const DECIMAL = /^\d{1,19}$/;
 export function textTest(field: string, condition: unknown): Test<string | null | undefined> {
   if (isFilterText(condition)) return (value) => value === condition;
   const { in: list, prefix } = onlyKeys(field, condition, ['in', 'prefix']);
-  if (prefix !== undefined && list === undefined) {
+  if (prefix !== undefined && list !== undefined) throw refused(field, 'needs either in or prefix');
+  if (prefix !== undefined) {
     if (!isFilterText(prefix) || prefix === '') throw refused(field, 'prefix needs a text');
     return (value) => value?.startsWith(prefix) === true;
   }

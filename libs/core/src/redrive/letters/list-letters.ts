@@ -1,9 +1,9 @@
 import type { AdminSession } from '@nest-event-bus/broker';
 import type { DltRecord } from '../../model/records/dlt-record.js';
-import { ledgerPartitionOf, type LedgerTopics } from '../ledger/ledger-topic.js';
+import type { LedgerTopics } from '../ledger/ledger-topic.js';
 import type { LetterEntry, LetterStatus } from '../ledger/ledger-entry.js';
-import { PartitionStates, type StoredLetter } from '../ledger/partition-states.js';
-import { readLedger } from '../ledger/read-ledger.js';
+import type { PartitionStates, StoredLetter } from '../ledger/partition-states.js';
+import { readStates } from '../ledger/read-states.js';
 import { compileFilter, type DeadLetterFilter } from './dead-letter-filter.js';
 import { refused } from './filter-conditions.js';
 import {
@@ -69,7 +69,7 @@ export async function listLetters(
     if (after && partition < after.partition) continue;
     const from = after?.partition === partition ? after.offset + 1 : low;
     if (from >= high) continue;
-    const states = await statesOf(parts, partition, signal);
+    const states = await readStates({ ...parts, signal }, partition);
     for await (const record of admin.readRange(owner.dlt.topic, partition, from, high, {
       signal,
     })) {
@@ -84,18 +84,6 @@ export async function listLetters(
     }
   }
   return { letters };
-}
-
-async function statesOf(
-  { admin, topics }: ListParts,
-  partition: number,
-  signal: AbortSignal | undefined,
-): Promise<PartitionStates> {
-  const states = new PartitionStates({ topicId: topics?.deadLetterTopicId ?? '', partition });
-  if (topics === undefined) return states;
-  const where = { topic: topics.ledger, partition: ledgerPartitionOf(topics, partition) };
-  for await (const stored of readLedger(admin, { ...where, signal })) states.apply(stored);
-  return states;
 }
 
 function listed(letter: ReadLetter, states: PartitionStates): ListedDeadLetter {

@@ -1,8 +1,7 @@
 import type { AdminSession } from '@nest-event-bus/broker';
 import type { ReadLetter } from '../letters/read-letters.js';
-import { ledgerPartitionOf, type LedgerTopics } from '../ledger/ledger-topic.js';
-import { PartitionStates } from '../ledger/partition-states.js';
-import { readLedger } from '../ledger/read-ledger.js';
+import type { LedgerTopics } from '../ledger/ledger-topic.js';
+import { readStates } from '../ledger/read-states.js';
 import { GroupCounter } from './group-counter.js';
 import type { LetterSelection } from './letter-selection.js';
 import { scanPartition, type ScanStep } from './partition-scan.js';
@@ -65,21 +64,13 @@ export class Planner {
     const marks = await admin.watermarks(topics.deadLetters);
     return Promise.all(
       marks.map(async ({ partition, low, high }) => {
-        const states = await this.#statesOf(partition);
+        const states = await readStates(this.parts, partition);
         const range = { topic: topics.deadLetters, partition, from: low, to: high };
         const steps = scanPartition({ admin, ...range, states, selection, signal });
         const ledgerEnd = states.end;
         return { partition, from: low, to: low, selected: 0, ledgerEnd, steps, step: undefined };
       }),
     );
-  }
-
-  async #statesOf(partition: number): Promise<PartitionStates> {
-    const { admin, topics, signal } = this.parts;
-    const states = new PartitionStates({ topicId: topics.deadLetterTopicId, partition });
-    const where = { topic: topics.ledger, partition: ledgerPartitionOf(topics, partition) };
-    for await (const stored of readLedger(admin, { ...where, signal })) states.apply(stored);
-    return states;
   }
 
   async #countAll(scan: Scan): Promise<void> {

@@ -13,6 +13,7 @@ import { Backoff, sleep, type Runtime } from '@nest-event-bus/broker/runtime';
 import { LedgerClaim, type KeyedEntry, type LedgerClaimParts } from '../ledger/ledger-claim.js';
 import { ledgerKeys, type LetterEntry, type ProgressEntry } from '../ledger/ledger-entry.js';
 import { ledgerPartitionOf } from '../ledger/ledger-topic.js';
+import { readLedger } from '../ledger/read-ledger.js';
 import type { ReadLetter } from '../letters/read-letters.js';
 import type { LetterSelection } from '../planning/letter-selection.js';
 import type { PlannedPartition, RedrivePlan } from '../planning/redrive-plan.js';
@@ -22,7 +23,7 @@ import { replayedRecord, replayIdOf, type ReplayDestination } from './replayed-r
 import type { ReplayRate } from './replay-rate.js';
 
 export interface PartitionReplayParts extends LedgerClaimParts {
-  readonly admin: Pick<AdminSession, 'readRange' | 'watermarks'>;
+  readonly admin: Pick<AdminSession, 'readRange'>;
   readonly plan: RedrivePlan;
   readonly planned: PlannedPartition;
   readonly selection: LetterSelection;
@@ -56,6 +57,8 @@ type Progress = Pick<ProgressEntry, 'next' | 'replayed' | 'skipped' | 'failed' |
 export class PartitionReplay {
   /** Letters that the target topic refuses. They stay open. */
   readonly #refused = new Set<number>();
+  /** The end of the ledger when the last claim began. */
+  #claimedAt = 0;
 
   constructor(private readonly parts: PartitionReplayParts) {}
 
@@ -78,8 +81,10 @@ export class PartitionReplay {
     const { plan, planned, signal } = this.parts;
     const { partition } = planned;
     const claim = await LedgerClaim.open(this.parts, { partition, operation: plan.id, signal });
+    this.#claimedAt = claim.states.end;
     try {
       await this.#replay(claim, onCommitted);
+      await claim.release();
     } finally {
       await claim.close();
     }
@@ -179,20 +184,38 @@ export class PartitionReplay {
   }
 
   /**
-   * Waits until the node that has fenced this one has written nothing for a while. If that node has
-   * finished the partition, the next claim finds it done.
+   * Waits until the node that has fenced this one releases the partition, or has written nothing
+   * for a while. If that node has finished the plan, the next claim finds it done.
    */
   async #waitForOther(): Promise<void> {
-    const { admin, logger, planned, runtime, signal, topics } = this.parts;
-    logger.info('Another node replays this partition now', this.#context({}));
-    const ledgerPartition = ledgerPartitionOf(topics, planned.partition);
-    let [end, changedAt] = [-1, runtime.monotonic()];
+    const { logger, runtime, signal } = this.parts;
+    logger.info('Another node writes the ledger of this partition now', this.#context({}));
+    let from = this.#claimedAt;
+    let changedAt = runtime.monotonic();
     while (runtime.monotonic() - changedAt < SILENCE_MS && !signal.aborted) {
-      const marks = await admin.watermarks(topics.ledger).catch(() => []);
-      const high = marks.find(({ partition }) => partition === ledgerPartition)?.high ?? end;
-      if (high !== end) [end, changedAt] = [high, runtime.monotonic()];
+      const seen = await this.#entriesFrom(from);
+      if (seen.isReleased) return;
+      if (seen.end > from) [from, changedAt] = [seen.end, runtime.monotonic()];
       await sleep(runtime, LOOK_EVERY_MS, signal).catch(() => undefined);
     }
+  }
+
+  async #entriesFrom(
+    from: number,
+  ): Promise<{ readonly end: number; readonly isReleased: boolean }> {
+    const { admin, planned, topics } = this.parts;
+    const partition = ledgerPartitionOf(topics, planned.partition);
+    const ownerKey = ledgerKeys.owner(planned.partition);
+    let [end, isReleased] = [from, false];
+    for await (const { key, entry, offset } of readLedger(admin, {
+      topic: topics.ledger,
+      partition,
+      from,
+    })) {
+      end = offset + 1;
+      if (key === ownerKey && entry?.kind === 'owner') isReleased = entry.isReleased;
+    }
+    return { end, isReleased };
   }
 
   #context(more: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {

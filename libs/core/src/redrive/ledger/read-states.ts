@@ -1,0 +1,23 @@
+import type { AdminSession } from '@nest-event-bus/broker';
+import { ledgerPartitionOf, type LedgerTopics } from './ledger-topic.js';
+import { PartitionStates } from './partition-states.js';
+import { readLedger } from './read-ledger.js';
+
+export interface StatesToRead {
+  readonly admin: Pick<AdminSession, 'readRange'>;
+  /** Undefined if the ledger does not exist yet, so that all letters are open. */
+  readonly topics: LedgerTopics | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Reads what the ledger says about one partition of the dead-letter topic. */
+export async function readStates(
+  { admin, topics, signal }: StatesToRead,
+  partition: number,
+): Promise<PartitionStates> {
+  const states = new PartitionStates({ topicId: topics?.deadLetterTopicId ?? '', partition });
+  if (topics === undefined) return states;
+  const where = { topic: topics.ledger, partition: ledgerPartitionOf(topics, partition) };
+  for await (const stored of readLedger(admin, { ...where, signal })) states.apply(stored);
+  return states;
+}
