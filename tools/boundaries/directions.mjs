@@ -60,6 +60,8 @@ export const layers = {
       onlyPackages: [],
     },
     publisher: { layers: ['model', 'errors'], onlyPackages: [] },
+    // Passes the events of the bus to its parts and to the listeners of the application.
+    events: { layers: ['model', 'problems'], onlyPackages: ['rxjs'] },
     // Reads what the other layers have counted. Other layers use only its figures.
     observability: { layers: ['model', 'containers'], onlyPackages: [] },
     // Brings dead letters back.
@@ -82,6 +84,7 @@ export const layers = {
         'consuming',
         'containers',
         'publisher',
+        'events',
         'observability',
         'redrive',
         'topics',
@@ -96,6 +99,7 @@ export const layers = {
         'failures',
         'containers',
         'publisher',
+        'events',
         'observability',
         'redrive',
         'assembly',
@@ -116,6 +120,7 @@ export const layers = {
         'consuming',
         'containers',
         'publisher',
+        'events',
         'observability',
         'redrive',
         'nest',

@@ -46,6 +46,7 @@ export {
   type IdempotencyKey,
   type KeyFunction,
 } from './config/properties/idempotency-properties.js';
+export { FailureLogProperties } from './config/properties/failure-log-properties.js';
 export { ExceptionRouteProperties } from './config/properties/exception-route-properties.js';
 export type { LoadedOptions, UnusedKey } from './config/reading/loaded-options.js';
 export type { PresetName } from './config/reading/preset-name.js';
@@ -175,6 +176,33 @@ export {
 
 export { EventBusMetrics } from './observability/event-bus-metrics.js';
 export type { MetricFamily, MetricSample, MetricType } from './observability/metric-family.js';
+
+export { EventBusEvents } from './events/event-bus-events.js';
+export type {
+  BindingChanged,
+  BindingPaused,
+  BindingResumed,
+  CallAgain,
+  CircuitChanged,
+  EventBusEvent,
+  EventBusEventMap,
+  EventBusEventName,
+  EventException,
+  NextStep,
+  PartitionStopped,
+  PartitionsAssigned,
+  PartitionsRevoked,
+  RecordDeadLettered,
+  RecordDiscarded,
+  RecordFailed,
+  RecordRecovered,
+  RecordRetried,
+  SessionFailed,
+  SessionRecovered,
+  TopicWriteFailed,
+  TopicWriteRecovered,
+} from './model/events/event-bus-events.js';
+export type { RecordPosition } from './model/events/record-position.js';
 
 export {
   EventPublisher,

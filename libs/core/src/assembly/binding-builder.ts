@@ -12,6 +12,10 @@ import type { HandlerDefinition } from '../discovery/exploring/handler-definitio
 import { recordHandler } from '../discovery/calling/handler-functions.js';
 import type { RecordProcessor } from '../model/outcomes/outcome.js';
 import type { RecordHandler } from '../model/extension-points/record-handler.js';
+import type { FailureGroup } from '../failures/log/failure-group.js';
+import { FailureLog } from '../failures/log/failure-log.js';
+import { BindingEvents } from '../events/binding-events.js';
+import type { BindingEventSink, BindingObserver, EventSink } from '../model/events/event-sink.js';
 import { BindingCounters } from '../observability/binding-counters.js';
 import { createRecordPipeline } from '../pipeline/record-pipeline.js';
 import { OngoingProblems } from '../problems/ongoing-problems.js';
@@ -25,10 +29,14 @@ import { ineffectiveOptionWarnings } from './start-warnings.js';
 
 /** Creates the containers of a binding, with the pipeline that calls its handlers. */
 export class BindingBuilder {
+  /** Failures that are counted, and not logged yet. */
+  readonly #openGroups = new Set<FailureGroup>();
+
   constructor(
     private readonly settings: BusSettings,
     private readonly registry: ContainerRegistry,
     private readonly lifecycle: Pick<LifecycleManager, 'addPause'>,
+    private readonly hub: EventSink,
     private readonly runtime: Runtime,
     private readonly logger: DriverLogger,
     /** The formats of all bindings, which the publisher shares. */
@@ -40,14 +48,17 @@ export class BindingBuilder {
     const { options, clusters, factory, failures } = this.settings.require(operation);
     const { runtime, logger } = this;
     const breaker = this.#breakerOf(binding);
-    const counters = options.metrics.enabled ? new BindingCounters(breaker) : undefined;
+    const counters = options.metrics.enabled ? new BindingCounters() : undefined;
+    const failureLog = new FailureLog({ binding, runtime, logger, openGroups: this.#openGroups });
+    const observers = counters ? [counters, failureLog] : [failureLog];
+    const events = this.#eventsOf(binding, breaker, observers);
     const pauseBinding = (exceptionClass: string): void => this.#pause(binding, exceptionClass);
     const problems = new OngoingProblems(runtime, logger);
     const failureHandling = new FailureHandlingFactory({
       ...failures,
       binding,
       breaker,
-      observer: counters,
+      events,
       clusters,
       pauseBinding,
       problems,
@@ -83,7 +94,29 @@ export class BindingBuilder {
       alerts: failureHandling.alerts,
       halfOpenBlocker: failureHandling.halfOpenBlocker,
       counts: counters,
+      events,
     });
+  }
+
+  /** Logs the counts of failures that are not logged yet. To be called after the drain. */
+  close(): void {
+    for (const group of this.#openGroups) group.close();
+    this.#openGroups.clear();
+  }
+
+  #eventsOf(
+    binding: ResolvedBinding,
+    breaker: SlidingCircuitBreaker | undefined,
+    observers: readonly BindingObserver[],
+  ): BindingEventSink {
+    const { hub, runtime, logger } = this;
+    const events = new BindingEvents({ binding, observers, events: hub, runtime, logger });
+    // The subscription has no end, because the breaker is dropped together with its binding.
+    breaker?.onTransition(({ from, to, cause, figures }) => {
+      const pausesBinding = breaker.automaticPauseOnOpen;
+      events.emit('circuit.changed', { from, to, cause, figures, pausesBinding });
+    });
+    return events;
   }
 
   /**

@@ -17,6 +17,7 @@ import { handlersOf } from '../discovery/exploring/match-handlers.js';
 import type { HandlerDefinition } from '../discovery/exploring/handler-definition.js';
 import { createConsumingSession } from '../consuming/session/supervised-session.js';
 import { BufferLimit } from '../consuming/lanes/buffer-limit.js';
+import { EventHub } from '../events/event-hub.js';
 import { EventBusMetrics } from '../observability/event-bus-metrics.js';
 import { EventPublisher } from '../publisher/event-publisher.js';
 import { DltReplayService } from '../redrive/dlt-replay-service.js';
@@ -26,6 +27,7 @@ import {
   KafkaErrorHandler,
   type KafkaErrorHandlerOptions,
 } from '../failures/routing/kafka-error-handler.js';
+import { emitBindingChanges } from './binding-change-events.js';
 import { BindingBuilder } from './binding-builder.js';
 import { BusSettings } from './bus-settings.js';
 import { Clusters } from './clusters.js';
@@ -51,6 +53,8 @@ export class EventBusKernel {
   readonly errorHandler: KafkaErrorHandler;
   readonly replay: DltReplayService;
   readonly deadLetterStats: DltStatsService;
+  /** Takes the listeners of the application for the events of the bus. */
+  readonly hub: EventHub;
   readonly #settings = new BusSettings();
   #errorHandling: KafkaErrorHandlerOptions = {};
   readonly #builder: BindingBuilder;
@@ -60,6 +64,7 @@ export class EventBusKernel {
     readonly runtime: Runtime,
     readonly logger: DriverLogger,
   ) {
+    this.hub = new EventHub(runtime, logger);
     const shutdownGate = new ShutdownGate();
     const registry = new ContainerRegistry(runtime, logger);
     const drainTimeoutMs = (): number =>
@@ -76,6 +81,7 @@ export class EventBusKernel {
       logger,
     });
     this.#topics.attach(registry);
+    emitBindingChanges(registry, this.hub, runtime);
     const slots = new JoinSlots(
       runtime,
       () => (this.#settings.options ?? EVENTBUS_DEFAULTS).startup.concurrency,
@@ -85,7 +91,14 @@ export class EventBusKernel {
       () => (this.#settings.options ?? EVENTBUS_DEFAULTS).intake.bufferBytes,
     );
     this.factory = new ContainerFactory({ createSession, slots, bufferLimit, runtime, logger });
-    const builder = new BindingBuilder(this.#settings, registry, lifecycle, runtime, logger);
+    const builder = new BindingBuilder(
+      this.#settings,
+      registry,
+      lifecycle,
+      this.hub,
+      runtime,
+      logger,
+    );
     this.registry = registry;
     this.lifecycle = lifecycle;
     this.#builder = builder;
@@ -193,6 +206,7 @@ export class EventBusKernel {
   async closeClusters(): Promise<void> {
     this.#topics.close();
     await this.replay.close();
+    this.#builder.close();
     await this.#settings.closeClusters();
   }
 }

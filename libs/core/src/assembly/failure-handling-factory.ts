@@ -5,7 +5,7 @@ import type { DltHandlerDefinition } from '../discovery/exploring/dlt-handler-de
 import { appliesTo } from '../discovery/exploring/match-handlers.js';
 import type { PendingAlerts } from '../model/states/pending-alerts.js';
 import type { CircuitBreaker } from '../model/states/circuit-breaker.js';
-import type { FailureObserver } from '../model/outcomes/failure-observer.js';
+import type { BindingEventSink } from '../model/events/event-sink.js';
 import type { ExceptionClassifier } from '../model/extension-points/handler-interfaces.js';
 import { classifierOf } from '../failures/classification/binding-classifier.js';
 import { DeadLetters } from '../failures/publishing/dead-letters.js';
@@ -35,7 +35,7 @@ export const NO_FAILURE_PARTS: FailureParts = Object.freeze({
 export interface FailureHandlingOptions extends FailureParts {
   readonly binding: ResolvedBinding;
   readonly breaker: CircuitBreaker | undefined;
-  readonly observer: FailureObserver | undefined;
+  readonly events: BindingEventSink;
   readonly clusters: Clusters;
   readonly pauseBinding: (exceptionClass: string) => void;
   readonly problems: OngoingProblems;
@@ -63,6 +63,7 @@ export class FailureHandlingFactory {
       binding: binding.name,
       publishTimeoutMs: binding.dlt.publishTimeoutMs,
       problems,
+      events: options.events,
       runtime,
       logger,
     });
@@ -89,7 +90,7 @@ export class FailureHandlingFactory {
       binding,
       breaker,
       halfOpenBlocker: this.halfOpenBlocker,
-      observer: options.observer,
+      events: options.events,
       pauseBinding,
       problems,
       runtime,

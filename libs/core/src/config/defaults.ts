@@ -86,6 +86,7 @@ export const EVENTBUS_DEFAULTS = deepFreeze({
       handlerTimeoutMs: 10_000,
       verifyTopic: false,
     },
+    failureLog: { level: 'warn', perGroupPerMinute: 5 },
     exceptionRouting: [],
     provisioning: 'verify',
     topics: {

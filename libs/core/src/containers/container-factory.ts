@@ -12,12 +12,14 @@ import type { CircuitBreaker } from '../model/states/circuit-breaker.js';
 import { OngoingProblems } from '../problems/ongoing-problems.js';
 import type { PublishProblems } from '../model/outcomes/publish-problems.js';
 import type { HalfOpenBlocker } from '../model/states/half-open-blocker.js';
+import { NO_EVENTS, type BindingEventSink } from '../model/events/event-sink.js';
 import { bindingKey } from '../model/states/binding-ref.js';
 import { driverRequirementViolations } from './driver-requirements.js';
 import { consumingSettings, mainConsumer, tierConsumer } from './consumer-settings.js';
 import type { CircuitBreakerSlot, ContainerRegistration } from './container-registration.js';
 import type { JoinSlots } from './lifecycle/join-slots.js';
 import { ConnectionWatch } from './health/connection-watch.js';
+import { SessionEvents } from './session-events.js';
 import { MessageContainer } from './message-container.js';
 import { staticMemberId, staticMemberWarning } from './lifecycle/static-members.js';
 
@@ -46,6 +48,8 @@ export type ContainerParts = {
   /** The record that uses all half-open calls of the circuit. */
   readonly halfOpenBlocker?: HalfOpenBlocker | undefined;
   readonly counts?: BindingCounts;
+  /** Takes the events of the binding. */
+  readonly events?: BindingEventSink;
 } & TierParts;
 
 /**
@@ -69,6 +73,7 @@ interface SharedParts {
   readonly driver: BrokerDriver;
   readonly circuitBreaker: CircuitBreakerSlot;
   readonly problems: OngoingProblems;
+  readonly events: BindingEventSink;
 }
 
 /**
@@ -87,8 +92,9 @@ export class ContainerFactory {
     if (warning) logger.warn(warning);
     const problems = parts.problems ?? new OngoingProblems(runtime, logger);
     const circuitBreaker: CircuitBreakerSlot = Object.freeze({ current: parts.circuitBreaker });
+    const { driver, events = NO_EVENTS } = parts;
     const build = (blueprint: ContainerSpec): MessageContainer =>
-      this.#container(binding, { driver: parts.driver, circuitBreaker, problems }, blueprint);
+      this.#container(binding, { driver, circuitBreaker, problems, events }, blueprint);
     return Object.freeze({
       bindingName: binding.name,
       cluster: binding.cluster,
@@ -112,7 +118,7 @@ export class ContainerFactory {
 
   #container(
     binding: ResolvedBinding,
-    { driver, circuitBreaker, problems }: SharedParts,
+    { driver, circuitBreaker, problems, events }: SharedParts,
     { id, tier, concurrency, consumer, processor }: ContainerSpec,
   ): MessageContainer {
     const { createSession, slots, bufferLimit, runtime, logger } = this.options;
@@ -133,8 +139,11 @@ export class ContainerFactory {
       slots,
       runtime,
       logger,
-      openSession: (sessionIndex) =>
-        createSession({
+      openSession: (sessionIndex) => {
+        const session = `${id}-${sessionIndex}`;
+        const { groupId } = consumer;
+        const sessionEvents = new SessionEvents({ session, groupId, tier }, events, runtime);
+        return createSession({
           containerId: id,
           sessionIndex,
           driver,
@@ -146,10 +155,15 @@ export class ContainerFactory {
           // Only the bus writes to a retry topic, and its records exist nowhere else, so a
           // recreated one is read from its beginning.
           onTopicRecreated: tier > 0 ? 'earliest' : binding.onTopicRecreated,
-          onState: (state) => connection.update(sessionIndex, state),
+          partitions: sessionEvents,
+          onState: (state) => {
+            connection.update(sessionIndex, state);
+            sessionEvents.update(state);
+          },
           runtime,
           logger,
-        }),
+        });
+      },
     });
   }
 }

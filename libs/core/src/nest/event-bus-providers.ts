@@ -12,6 +12,7 @@ import { EventPublisher } from '../publisher/event-publisher.js';
 import { KafkaErrorHandler } from '../failures/routing/kafka-error-handler.js';
 import { DltReplayService } from '../redrive/dlt-replay-service.js';
 import { DltStatsService } from '../redrive/stats/dlt-stats-service.js';
+import { EventBusEvents } from '../events/event-bus-events.js';
 import { EventBusBootstrap } from './event-bus-bootstrap.js';
 import { EventBusKernel } from '../assembly/event-bus-kernel.js';
 import { EVENT_BUS_OPTIONS } from './module-options.js';
@@ -43,6 +44,10 @@ export const eventBusProviders: readonly Provider[] = [
   partOfKernel(KafkaErrorHandler, ({ errorHandler }) => errorHandler),
   partOfKernel(DltReplayService, ({ replay }) => replay),
   partOfKernel(DltStatsService, ({ deadLetterStats }) => deadLetterStats),
+  partOfKernel(
+    EventBusEvents,
+    ({ hub, runtime, logger }) => new EventBusEvents(hub, runtime, logger),
+  ),
   HandlerExplorer,
   EventBusBootstrap,
 ];
@@ -59,4 +64,5 @@ export const eventBusExports: readonly InjectionToken[] = [
   KafkaErrorHandler,
   DltReplayService,
   DltStatsService,
+  EventBusEvents,
 ];

@@ -27,4 +27,13 @@ describe('NestLogger', () => {
     new NestLogger().error('told', circular);
     expect(lines).toEqual(['told (the context cannot be written: TypeError)']);
   });
+
+  it('writes the stack of an error below the line, and not into its JSON', () => {
+    const lines: unknown[] = [];
+    const collect = (message: unknown): void => void lines.push(message);
+    Logger.overrideLogger({ log: collect, error: collect, warn: collect });
+    const stack = 'TypeError: no\n    at handle';
+    new NestLogger().error('told', { partition: 1, stack });
+    expect(lines).toEqual([`told {"partition":1}\n${stack}`]);
+  });
 });

@@ -47,9 +47,12 @@ export class NestLogger implements DriverLogger {
   }
 }
 
+/** Adds the context as JSON, and the stack of an error below, where it can be read. */
 function withContext(message: string, context: Context | undefined): string {
   if (!context || Object.keys(context).length === 0) return message;
-  return `${message} ${asJson(context)}`;
+  const { stack, ...rest } = context;
+  if (typeof stack !== 'string') return `${message} ${asJson(context)}`;
+  return `${message} ${asJson(rest)}\n${stack}`;
 }
 
 function asJson(context: Context): string {

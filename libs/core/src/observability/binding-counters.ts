@@ -1,7 +1,12 @@
 import type { BindingCounts } from '../model/states/binding-counts.js';
-import type { CircuitBreaker, CircuitTransition } from '../model/states/circuit-breaker.js';
+import type {
+  EventBusEvent,
+  EventBusEventName,
+  RecordFailed,
+} from '../model/events/event-bus-events.js';
+import type { BindingObserver } from '../model/events/event-sink.js';
+import type { CircuitTransition } from '../model/states/circuit-breaker.js';
 import type { DltCause, DltReason } from '../model/records/dlt-record.js';
-import type { FailureObserver, FailureLocation } from '../model/outcomes/failure-observer.js';
 import { KnownValues } from './known-values.js';
 import { LabelledCounter } from './labelled-counter.js';
 
@@ -17,7 +22,13 @@ type LocationLabels = Readonly<Record<'topic' | 'tier', string>>;
  * Counts failures of one binding, from its registration until it is destroyed. Containers count the
  * records that succeed.
  */
-export class BindingCounters implements BindingCounts, FailureObserver {
+export class BindingCounters implements BindingCounts, BindingObserver {
+  readonly observes: readonly EventBusEventName[] = [
+    'record.failed',
+    'record.retried',
+    'record.dead-lettered',
+    'circuit.changed',
+  ];
   readonly #exceptions = new KnownValues(MAX_EXCEPTION_NAMES);
   readonly #failures = new LabelledCounter<LocationLabels & { readonly exception: string }>();
   readonly #retries = new LabelledCounter<LocationLabels & { readonly to: string }>();
@@ -26,29 +37,27 @@ export class BindingCounters implements BindingCounts, FailureObserver {
   >();
   readonly #transitions = new LabelledCounter<Pick<CircuitTransition, 'from' | 'to' | 'cause'>>();
 
-  /**
-   * Subscribes to the breaker without an end, because it belongs to the same binding and is dropped
-   * together with it.
-   */
-  constructor(breaker: Pick<CircuitBreaker, 'onTransition'> | undefined) {
-    breaker?.onTransition(({ from, to, cause }) =>
-      this.#transitions.increment({ from, to, cause }),
-    );
-  }
-
-  failed(location: FailureLocation, exception: string): void {
-    this.#failures.increment({
-      ...locationLabels(location),
-      exception: this.#exceptions.nameOf(exception),
-    });
-  }
-
-  retried(location: FailureLocation, to: number): void {
-    this.#retries.increment({ ...locationLabels(location), to: String(to) });
-  }
-
-  deadLettered(location: FailureLocation, reason: DltReason, cause: DltCause): void {
-    this.#deadLetters.increment({ ...locationLabels(location), reason, cause });
+  observe(event: EventBusEvent): void {
+    switch (event.name) {
+      case 'record.failed': {
+        // A delivery counts once, with its last call.
+        if (event.next.kind === 'call-again') return;
+        const exception = this.#exceptions.nameOf(event.exception.className);
+        return this.#failures.increment({ ...locationLabels(event), exception });
+      }
+      case 'record.retried':
+        return this.#retries.increment({ ...locationLabels(event), to: String(event.tier) });
+      case 'record.dead-lettered': {
+        const { reason, cause } = event;
+        return this.#deadLetters.increment({ ...locationLabels(event), reason, cause });
+      }
+      case 'circuit.changed': {
+        const { from, to, cause } = event;
+        return this.#transitions.increment({ from, to, cause });
+      }
+      default:
+        return;
+    }
   }
 
   get failures(): BindingCounts['failures'] {
@@ -68,7 +77,10 @@ export class BindingCounters implements BindingCounts, FailureObserver {
   }
 }
 
-const locationLabels = ({ topic, tier }: FailureLocation): LocationLabels => ({
-  topic,
-  tier: String(tier),
+const locationLabels = ({
+  record,
+  attempt,
+}: Pick<RecordFailed, 'record' | 'attempt'>): LocationLabels => ({
+  topic: record.topic,
+  tier: String(attempt.tier),
 });

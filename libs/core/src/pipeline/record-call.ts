@@ -20,6 +20,8 @@ export class RecordCall {
   handler!: HandlerDefinition;
   record!: ReceivedRecord;
   context!: ReceivedContext;
+  /** Calls of this delivery that failed before one succeeded. Set on the first call only. */
+  failedCalls = 0;
 
   constructor(
     readonly delivery: Delivery,

@@ -116,7 +116,14 @@ export function recordPipelineSteps(parts: RecordPipelineParts): RecordPipelineS
     ]),
     // breaker(retry(handler))
     handler: (preparation, retry) =>
-      new ResilienceDecorator({ binding: binding.name, breaker, retry, preparation, runtime }),
+      new ResilienceDecorator({
+        binding: binding.name,
+        breaker,
+        retry,
+        preparation,
+        runtime,
+        failures: routing?.router,
+      }),
   };
 }
 

@@ -10,6 +10,7 @@ import { readRetryHistory } from '../../../../libs/core/src/model/records/retry-
 import { DltPublisher } from '../../../../libs/core/src/failures/publishing/dlt-publisher.js';
 import type { FailureReport } from '../../../../libs/core/src/model/outcomes/failure-report.js';
 import { readDeadLetter } from '../../../../libs/core/src/failures/headers/read-dead-letter.js';
+import { NO_EVENTS } from '../../../../libs/core/src/model/events/event-sink.js';
 import { OngoingProblems } from '../../../../libs/core/src/problems/ongoing-problems.js';
 import { PublishProblemTracker } from '../../../../libs/core/src/failures/publishing/publish-problem-tracker.js';
 import type { RecordWriterParts } from '../../../../libs/core/src/failures/publishing/record-writer.js';
@@ -44,6 +45,7 @@ class Publishers {
       binding: 'orders',
       publishTimeoutMs: 30_000,
       problems: new OngoingProblems(realRuntime, logger),
+      events: NO_EVENTS,
       runtime: realRuntime,
       logger,
     });

@@ -7,6 +7,7 @@ import type { OnTopicRecreated } from '../../model/states/on-topic-recreated.js'
 import { OrderingMode } from '../../model/states/ordering-mode.js';
 import { CircuitBreakerProperties } from './circuit-breaker-properties.js';
 import { DltProperties } from './dlt-properties.js';
+import { FailureLogProperties } from './failure-log-properties.js';
 import type { Duration } from '../reading/duration.js';
 import { ExceptionRouteProperties, IsExceptionClassifier } from './exception-route-properties.js';
 import { FormatProperties } from './format-properties.js';
@@ -269,6 +270,10 @@ export class BindingDefaults extends FormatProperties {
   /** Configures the dead-letter topic. */
   @IsNested(() => DltProperties)
   dlt?: DltProperties;
+
+  /** Configures what is logged about failed records. */
+  @IsNested(() => FailureLogProperties)
+  failureLog?: FailureLogProperties;
 
   /**
    * Lists where records with certain errors go after the last call of the handler. It overrides all

@@ -97,6 +97,7 @@ const NOTIFICATIONS: ResolvedBinding = {
     retry: { partitions: 0, retentionDays: 0 },
     dlt: { partitions: 0, retentionDays: 0 },
   },
+  failureLog: { level: 'warn', perGroupPerMinute: 5 },
   exceptionRouting: [],
   batchFailureStrategy: 'SEEK_TO_FAILED',
   batchRedeliveries: 1,

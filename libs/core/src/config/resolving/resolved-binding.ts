@@ -3,6 +3,7 @@ import type { ErrorRedaction } from '../../model/extension-points/error-redactio
 import type { ExceptionClassifier } from '../../model/extension-points/handler-interfaces.js';
 import type { CircuitBreakerProperties } from '../properties/circuit-breaker-properties.js';
 import type { DltProperties, DltReplayProperties } from '../properties/dlt-properties.js';
+import type { FailureLogProperties } from '../properties/failure-log-properties.js';
 import type { TopicNamingStrategy } from '../../model/extension-points/topic-naming-strategy.js';
 import type { Duration } from '../reading/duration.js';
 import type {
@@ -87,6 +88,7 @@ export interface ResolvedBinding
       | 'retry'
       | 'circuitBreaker'
       | 'dlt'
+      | 'failureLog'
       | 'rebalance'
       | 'processing'
       | 'commit'
@@ -107,6 +109,7 @@ export interface ResolvedBinding
   readonly retry: ResolvedRetry;
   readonly circuitBreaker: Resolved<CircuitBreakerProperties>;
   readonly dlt: ResolvedDlt;
+  readonly failureLog: Resolved<FailureLogProperties>;
   readonly rebalance: Resolved<RebalanceProperties>;
   readonly processing: Resolved<ProcessingProperties>;
   readonly commit: Resolved<CommitProperties>;

@@ -45,6 +45,7 @@ const BATCH_FAILURES = '../test/failures/batch-failures.spec.ts';
 const CLASSIFIER = 'failures/classification/default-exception-classifier.spec.ts';
 const IDEMPOTENCY = '../test/handlers/idempotency.spec.ts';
 const PROVISIONING = '../test/topics/topic-provisioner.spec.ts';
+const FAILURE_LOG = '../test/failures/failure-log.spec.ts';
 const FORMATS = 'config/properties/format-properties.spec.ts';
 const LANES = '../test/handlers/lanes.spec.ts';
 const PENDING = 'pending';
@@ -176,6 +177,8 @@ export const KEY_REGISTER: readonly RegisteredKey[] = deepFreeze([
   binding('circuitBreaker.minimumNumberOfCalls', BREAKER),
   binding('circuitBreaker.permittedNumberOfCallsInHalfOpenState', BREAKER),
   binding('circuitBreaker.automaticPauseOnOpen', '../test/failures/circuit-breaker.spec.ts'),
+  binding('failureLog.level', FAILURE_LOG),
+  binding('failureLog.perGroupPerMinute', FAILURE_LOG),
   binding('dlt.topic', DEAD_LETTERS),
   binding('dlt.topicSuffix', DEAD_LETTERS),
   binding('dlt.strategy', DEAD_LETTERS, DltStrategy.SCHEDULED_REPLAY),

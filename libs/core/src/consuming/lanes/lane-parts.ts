@@ -16,7 +16,13 @@ import type { RecordCounters } from '../session/record-counters.js';
  * when the record is delivered again.
  */
 export type UnfinishedResult =
-  | { readonly kind: 'failed'; readonly error: Error; readonly delayMs?: number }
+  | {
+      readonly kind: 'failed';
+      readonly error: Error;
+      readonly delayMs?: number;
+      /** Called with the delay. */
+      readonly onRedelivery?: (inMs: number | undefined) => void;
+    }
   | { readonly kind: 'undecided'; readonly error: Error; readonly offset: number }
   | { readonly kind: 'handed-back'; readonly delayMs?: number };
 
@@ -110,8 +116,10 @@ export function pauseFor(unfinished: UnfinishedResult, backoff: Backoff): LanePa
   switch (unfinished.kind) {
     case 'undecided':
       return unfinished;
-    case 'failed':
-      return { ...unfinished, delayMs: redeliveryDelay(unfinished, backoff) };
+    case 'failed': {
+      const delayMs = redeliveryDelay(unfinished, backoff);
+      return { kind: 'failed', error: unfinished.error, delayMs };
+    }
     case 'handed-back': {
       const isChosen = (unfinished.delayMs ?? 0) > 0;
       return { kind: 'handed-back', isChosen, delayMs: redeliveryDelay(unfinished, backoff) };
@@ -119,12 +127,17 @@ export function pauseFor(unfinished: UnfinishedResult, backoff: Backoff): LanePa
   }
 }
 
-/** Delay before an unfinished record is delivered again. */
+/** Decides the delay before an unfinished record is delivered again. */
 export function redeliveryDelay(
-  { kind, delayMs }: Exclude<UnfinishedResult, UndecidedRecord>,
+  unfinished: Exclude<UnfinishedResult, UndecidedRecord>,
   backoff: Backoff,
 ): number {
-  if (kind === 'failed') return delayMs ?? backoff.next();
+  const { delayMs } = unfinished;
+  if (unfinished.kind === 'failed') {
+    const inMs = delayMs ?? backoff.next();
+    unfinished.onRedelivery?.(inMs);
+    return inMs;
+  }
   // Delays even a record that was handed back without a delay. Otherwise a handler that always
   // hands back would run in a tight loop.
   return delayMs ? delayMs : backoff.next();

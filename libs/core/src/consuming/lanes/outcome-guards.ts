@@ -38,3 +38,10 @@ export function failedOutcome(thrown: unknown): Outcome {
 function redelivered(error: Error): Outcome {
   return { kind: 'failed', reason: 'redeliver', error, attempts: 1 };
 }
+
+/** Returns the function that wants to know when the record is delivered again. */
+export function redeliveryListenerOf(
+  outcome: Outcome,
+): ((inMs: number | undefined) => void) | undefined {
+  return 'onRedelivery' in outcome ? outcome.onRedelivery : undefined;
+}

@@ -7,7 +7,7 @@ import type {
 import { Backoff, Deferred, sleep } from '@nest-event-bus/broker/runtime';
 import type { Assignment, CommittingMember } from '../../model/records/assignment.js';
 import type { Outcome } from '../../model/outcomes/outcome.js';
-import { isOutcome, missingOutcome } from './outcome-guards.js';
+import { isOutcome, missingOutcome, redeliveryListenerOf } from './outcome-guards.js';
 import type { DeliveryAbortedException } from '../../errors/delivery-errors.js';
 import { DueWait } from './due-wait.js';
 import type { Decision } from '../../model/outcomes/decision.js';
@@ -331,6 +331,7 @@ export abstract class PartitionLane implements TopicPartition, Assignment {
     this.#bufferedBytes -= bytesOf(delivery);
     delivery.end();
     if (this.#phase === 'ended') {
+      redeliveryListenerOf(outcome)?.(undefined);
       this.parts.observer.onLate(this, delivery, outcome);
       return undefined;
     }
@@ -348,7 +349,7 @@ export abstract class PartitionLane implements TopicPartition, Assignment {
         const { error, delayMs } = outcome;
         return outcome.reason === 'awaiting-decision'
           ? { kind: 'undecided', error, offset }
-          : { kind: 'failed', error, delayMs };
+          : { kind: 'failed', error, delayMs, onRedelivery: redeliveryListenerOf(outcome) };
       }
       case 'handed-back': {
         this.#histories.set(offset, afterHandBack(delivery.history));

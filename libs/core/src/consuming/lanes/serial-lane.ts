@@ -8,7 +8,12 @@ import {
   type Outcome,
   type SliceOutcome,
 } from '../../model/outcomes/outcome.js';
-import { failedOutcome, isPending, missingOutcome } from './outcome-guards.js';
+import {
+  failedOutcome,
+  isPending,
+  missingOutcome,
+  redeliveryListenerOf,
+} from './outcome-guards.js';
 import { LaneDelivery } from './lane-delivery.js';
 import { pauseFor, type LaneParts, type UnfinishedResult } from './lane-parts.js';
 import { PartitionLane } from './partition-lane.js';
@@ -230,12 +235,16 @@ export class SerialLane extends PartitionLane {
   #redeliverFromMemory(unfinished: readonly UnfinishedDelivery[]): void {
     const again = unfinished.map(({ delivery, outcome }) => {
       this.settle(delivery, outcome);
-      return this.#nextDelivery(delivery);
+      return this.#nextDelivery(delivery, outcome);
     });
     this.#slice = [...again, ...this.#slice];
   }
 
-  #nextDelivery({ record, receivedAt, sessionIndex, assignment }: LaneDelivery): LaneDelivery {
+  #nextDelivery(
+    { record, receivedAt, sessionIndex, assignment }: LaneDelivery,
+    outcome: Outcome,
+  ): LaneDelivery {
+    redeliveryListenerOf(outcome)?.(0);
     const history = this.historyOf(record.offset);
     const next = new LaneDelivery(record, history, receivedAt, sessionIndex, assignment);
     next.readyAt(this.#sliceAt, this.#sliceSince);
@@ -303,7 +312,7 @@ export class SerialLane extends PartitionLane {
   #conclude(delivery: LaneDelivery, outcome: Outcome, { isFirst = true } = {}): void {
     const unfinished = this.settle(delivery, outcome);
     if (unfinished && this.isOpen && isRedeliveredAtOnce(outcome))
-      return this.pending.putBack(this.#nextDelivery(delivery));
+      return this.pending.putBack(this.#nextDelivery(delivery, outcome));
     if (unfinished) return this.#rewindAndPause(delivery, unfinished, isFirst);
     if (this.hasEnded) return;
     this.#backoff = undefined;
@@ -317,6 +326,8 @@ export class SerialLane extends PartitionLane {
     this.dropWaiting();
     this.tracker.rewindTo(record.offset);
     if (isFirst) this.pausePartition(pauseFor(unfinished, (this.#backoff ??= this.newBackoff())));
+    // A later record of the slice has no delay of its own: it is read again after the first one.
+    else if (unfinished.kind === 'failed') unfinished.onRedelivery?.(undefined);
   }
 
   /**

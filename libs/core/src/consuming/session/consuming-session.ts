@@ -2,6 +2,7 @@ import type {
   BrokerDriver,
   ConsumerOptions,
   DriverLogger,
+  PartitionError,
   TopicPartition,
 } from '@nest-event-bus/broker';
 import type { Runtime } from '@nest-event-bus/broker/runtime';
@@ -34,6 +35,8 @@ export interface ConsumingSessionOptions {
   readonly bufferLimit: BufferLimit;
   /** What happens if the topic is deleted and created again. Default `'stop'`. */
   readonly onTopicRecreated?: OnTopicRecreated;
+  /** Is told of the partitions of the session. Omitted in tests that do not look at it. */
+  readonly partitions?: PartitionObserver;
   /** Called with the state at each change of the status. It must be cheap. */
   readonly onState?: (current: CurrentState) => void;
   readonly runtime: Runtime;
@@ -51,6 +54,15 @@ export interface Processing {
    * partition.
    */
   readonly maxConcurrency: number;
+}
+
+/** Is told of the partitions of a session. Never throws. */
+export interface PartitionObserver {
+  onAssigned(partitions: readonly TopicPartition[]): void;
+  /** Called when the partitions are released. `isLost`: another member had them already. */
+  onRevoked(partitions: readonly TopicPartition[], isLost: boolean): void;
+  /** Called when a partition cannot be read on. */
+  onStopped(error: PartitionError): void;
 }
 
 export interface ConsumingSettings {

@@ -6,7 +6,7 @@ import { placeOf } from '../lanes/lane-delivery.js';
 import type { Lanes } from '../lanes/lanes.js';
 import type { PartitionLane } from '../lanes/partition-lane.js';
 import type { PartitionPauser } from '../pauses/partition-pauser.js';
-import type { DrainReport } from './consuming-session.js';
+import type { DrainReport, PartitionObserver } from './consuming-session.js';
 
 export interface LaneDrainParts {
   readonly lanes: Lanes;
@@ -14,6 +14,7 @@ export interface LaneDrainParts {
   readonly committer: Committer;
   readonly runtime: Runtime;
   readonly logger: DriverLogger;
+  readonly observer?: PartitionObserver | undefined;
 }
 
 /**
@@ -66,6 +67,7 @@ export class LaneDrain {
     } finally {
       for (const lane of owned) this.#remove(lane);
     }
+    if (owned.length > 0) this.parts.observer?.onRevoked(owned, false);
     const isCommitted = owned.every((lane) => lane.commitPoint() === undefined);
     const interrupted = owned.flatMap((lane) => lane.interrupted);
     const abandoned = [...late, ...interrupted].map(placeOf);

@@ -75,7 +75,8 @@ export class MemberSession implements LaneObserver, Membership {
     const committer = this.#committer;
     const pauser = new PartitionPauser({ session, pauseReasons, lanes, runtime, logger, onChange });
     this.#pauser = pauser;
-    this.#drain = new LaneDrain({ lanes, pauser, committer, runtime, logger });
+    const observer = parts.options.partitions;
+    this.#drain = new LaneDrain({ lanes, pauser, committer, runtime, logger, observer });
     this.#listener = new EventBusRebalanceListener({
       lanes,
       pauser,
@@ -93,6 +94,7 @@ export class MemberSession implements LaneObserver, Membership {
       },
       drainTimeoutMs: rebalanceDrainTimeoutMs,
       onChange,
+      observer,
     });
     this.#polling = new PollLoop({
       session,

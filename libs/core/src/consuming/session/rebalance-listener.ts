@@ -14,6 +14,7 @@ import type { Committer } from '../commits/committer.js';
 import type { PartitionPauser } from '../pauses/partition-pauser.js';
 import type { Lanes } from '../lanes/lanes.js';
 import type { PartitionLane } from '../lanes/partition-lane.js';
+import type { PartitionObserver } from './consuming-session.js';
 import { type LaneDrain, positionOf } from './lane-drain.js';
 import { RecreatedTopics, type RecreatedTopicsParts } from './recreated-topics.js';
 
@@ -32,6 +33,7 @@ export interface RebalanceParts {
   >;
   readonly drainTimeoutMs: number;
   onChange(): void;
+  readonly observer?: PartitionObserver | undefined;
 }
 
 /** Adds lanes for assigned partitions, and drains the lanes of revoked ones. */
@@ -57,6 +59,7 @@ export class EventBusRebalanceListener implements AssignmentListener {
         committed: committed?.offset ?? null,
       })),
     });
+    this.parts.observer?.onAssigned(partitions);
     this.parts.onChange();
   }
 
@@ -82,6 +85,7 @@ export class EventBusRebalanceListener implements AssignmentListener {
     this.parts.logger.warn('Partitions lost: what was not committed is delivered again elsewhere', {
       partitions: lost.map(positionOf),
     });
+    this.parts.observer?.onRevoked(lost, true);
     this.parts.onChange();
   }
 
@@ -97,6 +101,7 @@ export class EventBusRebalanceListener implements AssignmentListener {
       code,
       reason,
     });
+    this.parts.observer?.onStopped(error);
     if (!lane) return;
     if (isRecreated) return this.#recreated.onStopped(lane);
     if (error instanceof LogTruncatedError) lane.stopCommitting();

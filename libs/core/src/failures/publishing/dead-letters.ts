@@ -57,17 +57,20 @@ export class DeadLetters implements PendingAlerts {
   }
 
   /**
-   * Writes or discards a dead letter. Rejects with DltPublishException if the record could not be
-   * written.
+   * Writes or discards a dead letter, and calls `onDecided` before the write. Rejects with
+   * DltPublishException if the record could not be written.
    */
   async accept(
     report: FailureReport,
     reason: DeadLetterReason,
     signal: AbortSignal,
+    onDecided?: (result: DeadLetterResult) => void,
   ): Promise<DeadLetterResult> {
     const { strategy } = this.parts.binding.dlt;
-    if (strategy === DltStrategy.CUSTOM && (await this.#isDiscarded(report, reason)))
-      return 'discarded';
+    const isDiscarded =
+      strategy === DltStrategy.CUSTOM && (await this.#isDiscarded(report, reason));
+    onDecided?.(isDiscarded ? 'discarded' : 'stored');
+    if (isDiscarded) return 'discarded';
     const written = await this.parts.publisher.publish(report, reason, signal);
     this.#mustBeStored.delete(recordNameOf(report));
     if (strategy === DltStrategy.ALERT_AND_STORE)

@@ -1,7 +1,8 @@
-import { type DriverLogger, errorReasonOf } from '@nest-event-bus/broker';
+import { errorNameOf, errorReasonOf, type DriverLogger } from '@nest-event-bus/broker';
 import type { Runtime } from '@nest-event-bus/broker/runtime';
 import { defectContext } from '../../errors/texts/defect-context.js';
 import type { OngoingProblems } from '../../problems/ongoing-problems.js';
+import type { BindingEventSink } from '../../model/events/event-sink.js';
 import type { PublishProblems, TopicProblem } from '../../model/outcomes/publish-problems.js';
 
 /**
@@ -15,6 +16,7 @@ export interface PublishProblemTrackerParts {
   /** Timeout of one attempt. */
   readonly publishTimeoutMs: number;
   readonly problems: Pick<OngoingProblems, 'report' | 'end'>;
+  readonly events: BindingEventSink;
   readonly runtime: Pick<Runtime, 'now'>;
   readonly logger: DriverLogger;
 }
@@ -45,12 +47,18 @@ export class PublishProblemTracker implements PublishProblems {
     const known = earlier && this.#isCurrent(earlier) ? earlier : undefined;
     this.#topics.set(topic, { topic, error, since: known?.since ?? now, lastSeen: now });
     this.#report(topic, error);
-    if (!known) this.#notifyListeners();
+    if (known) return;
+    this.parts.events.emit('topic.write-failed', { topic, exceptionClass: errorNameOf(error) });
+    this.#notifyListeners();
   }
 
   succeeded(topic: string): void {
-    if (!this.#topics.delete(topic)) return;
+    const known = this.#topics.get(topic);
+    if (!known) return;
+    this.#topics.delete(topic);
     this.parts.problems.end(keyOf(topic));
+    const failedForMs = this.parts.runtime.now() - known.since;
+    this.parts.events.emit('topic.write-recovered', { topic, failedForMs });
     this.#notifyListeners();
   }
 

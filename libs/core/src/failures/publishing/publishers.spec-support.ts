@@ -5,6 +5,7 @@ import type { ResolvedDlt } from '../../config/resolving/resolved-binding.js';
 import { OngoingProblems } from '../../problems/ongoing-problems.js';
 import { PublishProblemTracker } from './publish-problem-tracker.js';
 import type { RecordWriterParts } from './record-writer.js';
+import { NO_EVENTS } from '../../model/events/event-sink.js';
 
 interface Line {
   readonly level: keyof DriverLogger;
@@ -33,6 +34,7 @@ export class PublishingTestBed {
       binding: 'orders',
       publishTimeoutMs,
       problems,
+      events: NO_EVENTS,
       runtime,
       logger,
     });

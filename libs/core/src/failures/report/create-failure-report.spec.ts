@@ -76,6 +76,8 @@ describe('createFailureReport() on the main topic', () => {
     expect(reportOf({ delivery: { record }, failed: { error } })).toEqual({
       binding: 'orders',
       groupId: 'shop',
+      calls: expect.any(Number),
+      ownFingerprint: expect.stringMatching(/^[0-9a-f]{16}$/),
       record,
       originalTopic: 'orders.events',
       originalPartition: 3,
@@ -239,6 +241,7 @@ describe('The fingerprint of a failure', () => {
   it("stays 'varied' once a record has failed in different ways", () => {
     const other = reportOf({ tier: 2, delivery: { record: inTier2('0123456789abcdef') } });
     expect(other).toMatchObject({ fingerprint: 'varied', isPoison: false });
+    expect(other.ownFingerprint).toBe(fingerprint());
     const later = reportOf({ tier: 2, delivery: { record: inTier2('varied') } });
     expect(later).toMatchObject({ fingerprint: 'varied', isPoison: false });
   });

@@ -56,6 +56,7 @@ export function createFailureReport(source: FailureReportSource): FailureReport 
     tier,
     // Each write to the tier is a delivery. A redelivery on the same topic is not counted.
     delivery: tier === 0 ? history.failures + 1 : earlier.delivery,
+    calls: failed.attempts,
     totalAttempts: earlier.totalAttempts + calls,
     firstFailureAt:
       earlier.firstFailureAt ??
@@ -111,7 +112,7 @@ function compareWithEarlier(
   error: Error,
   description: ErrorDescription,
   earlier: RetryHistory,
-): Pick<FailureReport, 'fingerprint' | 'isPoison'> {
+): Pick<FailureReport, 'fingerprint' | 'ownFingerprint' | 'isPoison'> {
   const fingerprint = fingerprintOf(description);
   const others = [earlier.fingerprint, history.lastFailure?.fingerprint];
   const hasVaried =
@@ -125,6 +126,7 @@ function compareWithEarlier(
   const isGivenUp = error instanceof DeadLetterRequestedException;
   return {
     fingerprint: hasVaried ? VARIED : fingerprint,
+    ownFingerprint: fingerprint,
     isPoison: isBadMessage(error) || (isAlwaysTheSame && !isGivenUp),
   };
 }

@@ -1,6 +1,7 @@
 import { VirtualRuntime } from '@nest-event-bus/broker/runtime';
 import type { ResolvedBinding, ResolvedTier } from '../../config/resolving/resolved-binding.js';
 import type { Delivery } from '../../model/outcomes/delivery.js';
+import type { EventBusEventName } from '../../model/events/event-bus-events.js';
 import { ExceptionRoutingDecision } from '../../model/outcomes/exception-routing-decision.js';
 import type { Failure } from '../../model/outcomes/failed-outcome.js';
 import type { FailureReport } from '../../model/outcomes/failure-report.js';
@@ -11,7 +12,14 @@ import { recordOf } from '../report/failure-report-samples.spec-support.js';
 import { FailureRouter } from './failure-router.js';
 
 export const tierOf = (number: number) =>
-  ({ number, topic: `t-${number}`, maxAttempts: 2 }) as ResolvedTier;
+  ({
+    number,
+    topic: `t-${number}`,
+    maxAttempts: 2,
+    delayMs: 1_000,
+    multiplier: 2,
+    maxDelayMs: 60_000,
+  }) as ResolvedTier;
 
 /** A delivery of the sample record. */
 export const delivery = (given: GivenDelivery = {}): Delivery =>
@@ -43,7 +51,8 @@ export class RouterTestBed {
   readonly sent: string[] = [];
   readonly reports: FailureReport[] = [];
   readonly paused: string[] = [];
-  readonly observed: unknown[][] = [];
+  readonly runtime = new VirtualRuntime();
+  readonly events: { readonly name: EventBusEventName }[] = [];
   readonly halfOpenCalls: string[] = [];
 
   router(given: object = {}, tier = 0): FailureRouter {
@@ -58,7 +67,7 @@ export class RouterTestBed {
       batchRedeliveries: 1,
       circuitBreaker: { minimumNumberOfCalls: 3 },
       retry: { onBudgetExceeded: 'DLT', poisonAfter: 0, tiers: [tierOf(1)] },
-      dlt: { exceptionDetail: 'full' },
+      dlt: { exceptionDetail: 'full', topic: 'orders.DLT' },
       ...given,
     } as unknown as ResolvedBinding;
     return new FailureRouter({
@@ -77,20 +86,21 @@ export class RouterTestBed {
         },
       },
       deadLetters: {
-        accept: async (report, { reason, cause }) => {
+        accept: async (report, { reason, cause }, _signal, onDecided) => {
           this.reports.push(report);
           this.sent.push(`${reason} ${cause} after ${report.totalAttempts}`);
-          return this.accept();
+          const result = await this.accept();
+          onDecided?.(result);
+          return result;
         },
       },
       problems: { report: () => undefined },
       pauseBinding: (exceptionClass) => void this.paused.push(exceptionClass),
-      observer: {
-        failed: (...given) => void this.observed.push(['failed', ...given]),
-        retried: (...given) => void this.observed.push(['retried', ...given]),
-        deadLettered: (...given) => void this.observed.push(['dead-lettered', ...given]),
+      events: {
+        wants: () => true,
+        emit: (name, details) => void this.events.push({ name, ...details }),
       },
-      runtime: new VirtualRuntime(),
+      runtime: this.runtime,
       logger: { debug: quiet, info: quiet, warn: quiet, error: quiet },
     });
   }

@@ -103,40 +103,101 @@ describe('FailureRouter', () => {
   });
 });
 
-describe('FailureObserver', () => {
-  const main = { topic: recordOf().topic, tier: 0 };
+describe('FailureRouter', () => {
+  const main = { topic: recordOf().topic, partition: recordOf().partition };
 
-  it('is notified of the failure, and of the retry tier after the record was written there', async () => {
+  it('tells of the failure before the write, and of the retry after it', async () => {
+    bed.publish = async () => expect(bed.events).toMatchObject([{ name: 'record.failed' }]);
     await bed.router().route(delivery(), failed({ error: new RangeError('no') }));
-    expect(bed.observed).toEqual([
-      ['failed', main, 'RangeError'],
-      ['retried', main, 1],
+    const dueAt = bed.runtime.now() + 1_000;
+    expect(bed.events).toMatchObject([
+      {
+        name: 'record.failed',
+        record: main,
+        attempt: { call: 3, delivery: 1, tier: 0, total: 3 },
+        exception: { className: 'RangeError', message: 'no' },
+        next: { kind: 'retry', topic: 't-1', tier: 1, delivery: 1, dueAt },
+        isFinal: false,
+      },
+      { name: 'record.retried', record: main, topic: 't-1', tier: 1, delivery: 1, dueAt },
     ]);
   });
 
-  it('is notified why a record was dead-lettered, and on which topic it failed', async () => {
+  it('tells why a record was dead-lettered, and on which topic it failed', async () => {
     bed.classification = { ...bed.classification, decision: deadLetter() };
     await bed.router({}, 1).route(delivery(), failed());
-    await bed.router().routeWithoutCall(delivery({ history: { decision: 'dead-letter' } }));
-    expect(bed.observed).toEqual([
-      ['failed', { ...main, tier: 1 }, 'Error'],
-      ['dead-lettered', { ...main, tier: 1 }, 'NON_RETRYABLE', expect.any(String)],
-      ['dead-lettered', main, 'MANUAL', 'operator'],
+    const letter = { topic: 'orders.DLT', reason: 'NON_RETRYABLE', cause: 'routing' };
+    expect(bed.events).toMatchObject([
+      { name: 'record.failed', next: { kind: 'dead-letter', ...letter }, isFinal: true },
+      { name: 'record.dead-lettered', record: main, attempt: { tier: 1 }, ...letter },
     ]);
   });
 
-  it('is notified of a failure that is redelivered, with the class that a batch error wraps', async () => {
-    const cause = new RangeError('no');
-    const error = new BatchProcessingException(0, 'the first', [], { cause });
-    await bed.router().route(delivery(), failed({ error, reason: 'redeliver' }));
-    expect(bed.observed).toEqual([['failed', main, 'RangeError']]);
+  it('tells of no failure if an operator dead-letters a record', async () => {
+    await bed.router().routeWithoutCall(delivery({ history: { decision: 'dead-letter' } }));
+    expect(bed.events).toMatchObject([
+      { name: 'record.dead-lettered', reason: 'MANUAL', cause: 'operator' },
+    ]);
   });
 
-  it('is not notified of a dead letter that a handler has discarded, nor of a skipped record', async () => {
+  it('tells of a redelivery when its lane knows the delay, with the class that a batch error wraps', async () => {
+    const cause = new RangeError('no');
+    const error = new BatchProcessingException(0, 'the first', [], { cause });
+    const outcome = await bed.router().route(delivery(), failed({ error, reason: 'redeliver' }));
+    expect(bed.events).toEqual([]);
+    (outcome as { onRedelivery(inMs: number): void }).onRedelivery(700);
+    expect(bed.events).toMatchObject([
+      {
+        name: 'record.failed',
+        exception: { className: 'RangeError' },
+        next: { kind: 'redeliver', inMs: 700 },
+        isFinal: false,
+      },
+    ]);
+  });
+
+  it('tells of a call that failed and is made again', async () => {
+    const again = { call: 2, of: 3, inMs: 200 };
+    bed.router().onCallFailed(delivery(), failed({ attempts: 1, reason: 'redeliver' }), again);
+    expect(bed.events).toMatchObject([
+      {
+        name: 'record.failed',
+        attempt: { call: 1, total: 1 },
+        next: { kind: 'call-again', ...again },
+      },
+    ]);
+  });
+
+  it('tells that a record waits for a decision, or has paused its binding', async () => {
+    await bed.router(STRICT).route(delivery(), failed());
+    bed.classification = { ...bed.classification, decision: pauseContainer() };
+    await bed.router().route(delivery(), failed());
+    expect(bed.events).toMatchObject([
+      { next: { kind: 'wait-for-decision' }, isFinal: true },
+      { next: { kind: 'pause-binding' }, isFinal: true },
+    ]);
+  });
+
+  it('tells of a record that a dead-letter handler has discarded, or an operator has skipped', async () => {
     bed.classification = { ...bed.classification, decision: deadLetter() };
     bed.accept = async () => 'discarded';
     await bed.router().route(delivery(), failed());
     await bed.router().routeWithoutCall(delivery({ history: { decision: 'skip' } }));
-    expect(bed.observed).toEqual([['failed', main, 'Error']]);
+    expect(bed.events).toMatchObject([
+      { name: 'record.failed', next: { kind: 'discard' }, isFinal: true },
+      { name: 'record.discarded', reason: 'dlt-handler' },
+      { name: 'record.discarded', reason: 'skipped' },
+    ]);
+  });
+
+  it('tells of a recovery only if the record had failed before', () => {
+    const router = bed.router();
+    router.onSucceeded(delivery(), 0);
+    router.onSucceeded(delivery({ history: { redeliveries: 1 } }), 0);
+    expect(bed.events).toEqual([]);
+    router.onSucceeded(delivery({ history: { failures: 1, calls: 3 } }), 1);
+    expect(bed.events).toMatchObject([
+      { name: 'record.recovered', attempt: { call: 2, delivery: 2, tier: 0, total: 5 } },
+    ]);
   });
 });

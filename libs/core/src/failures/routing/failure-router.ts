@@ -1,10 +1,13 @@
-import type { DriverLogger } from '@nest-event-bus/broker';
+import { errorReasonOf, type DriverLogger } from '@nest-event-bus/broker';
 import type { Runtime } from '@nest-event-bus/broker/runtime';
 import { asError } from '../../errors/as-error.js';
 import {
   DeadLetterRequestedException,
   HandlerRefusedException,
 } from '../../errors/handler-errors.js';
+import type { CallAgain } from '../../model/events/event-bus-events.js';
+import type { BindingEventSink } from '../../model/events/event-sink.js';
+import { RecordPosition } from '../../model/events/record-position.js';
 import type { RecordDecision } from '../../model/outcomes/decision.js';
 import type { PendingWrite } from '../../model/outcomes/delivery-history.js';
 import type { Delivery } from '../../model/outcomes/delivery.js';
@@ -18,13 +21,13 @@ import type {
   FailedOutcome,
   Failure,
 } from '../../model/outcomes/failed-outcome.js';
-import type { FailureLocation, FailureObserver } from '../../model/outcomes/failure-observer.js';
 import type { FailureReport, RememberedFailure } from '../../model/outcomes/failure-report.js';
 import type { Outcome } from '../../model/outcomes/outcome.js';
+import type { DeadLetterResult, DeadLetters } from '../publishing/dead-letters.js';
 import type { OngoingProblems } from '../../problems/ongoing-problems.js';
-import type { DeadLetters } from '../publishing/dead-letters.js';
 import { RecordTooLargeForRetryError, type RetryPublisher } from '../publishing/retry-publisher.js';
 import { createFailureReport, renewReport } from '../report/create-failure-report.js';
+import { FailureEvents } from '../report/failure-events.js';
 import type { HalfOpenBlockerDetector } from './half-open-blocker-detector.js';
 import { decideDestination, FailureCase, type RoutingParts } from './routing-rules.js';
 
@@ -38,9 +41,9 @@ export interface FailureRouterParts extends RoutingParts {
   readonly deadLetters: Pick<DeadLetters, 'accept'>;
   /** Pauses the binding for PAUSE_CONTAINER. Returns without waiting. */
   readonly pauseBinding: (exceptionClass: string) => void;
-  /** Counts the failures; undefined if metrics are disabled. */
-  readonly observer?: FailureObserver | undefined;
   readonly problems: Pick<OngoingProblems, 'report'>;
+  /** Takes the events of the binding. */
+  readonly events: BindingEventSink;
   readonly runtime: Runtime;
   readonly logger: DriverLogger;
 }
@@ -50,7 +53,11 @@ export interface FailureRouterParts extends RoutingParts {
  * acknowledged it. Until then it is redelivered, and its partition or its key waits.
  */
 export class FailureRouter {
-  constructor(private readonly parts: FailureRouterParts) {}
+  readonly #events: FailureEvents;
+
+  constructor(private readonly parts: FailureRouterParts) {
+    this.#events = new FailureEvents(parts);
+  }
 
   /**
    * Routes a failure. Returns a promise only if the record is written to a topic. Never throws or
@@ -62,11 +69,32 @@ export class FailureRouter {
     let report: FailureReport | undefined;
     try {
       report = createFailureReport({ ...this.parts, delivery, failed });
-      this.parts.observer?.failed(this.#locationOf(report), report.description.className);
       return this.#move(new FailureCase(this.parts, delivery, failed, report));
     } catch (thrown) {
-      return redelivered({ error: asError(thrown), attempts: failed.attempts }, report);
+      const error = asError(thrown);
+      this.#logInternalError(delivery, error);
+      return this.#redelivered({ error, attempts: failed.attempts }, report);
     }
+  }
+
+  /** Tells that a call has failed after which the handler is called again. Never throws. */
+  onCallFailed(delivery: Delivery, failed: Failure, again: CallAgain): void {
+    try {
+      const report = createFailureReport({ ...this.parts, delivery, failed });
+      this.#events.failed(report, { kind: 'call-again', ...again });
+    } catch (thrown) {
+      this.#logInternalError(delivery, asError(thrown));
+    }
+  }
+
+  /** Tells that a record has succeeded, if it had failed before. Never throws. */
+  onSucceeded(delivery: Delivery, failedCalls: number): void {
+    this.#events.recovered(delivery, this.parts.tier, failedCalls);
+  }
+
+  /** Tells that a record was discarded without a failure. Never throws. */
+  onDiscarded(delivery: Delivery, reason: string): void {
+    this.#events.discarded(delivery, this.parts.tier, reason);
   }
 
   /**
@@ -85,50 +113,62 @@ export class FailureRouter {
     switch (destination.kind) {
       case 'retry':
       case 'dead-letter':
-        return this.#write(report, destination, delivery.signal, failed.attempts);
-      case 'keep-in-place':
-        if (failed.error instanceof HandlerRefusedException) this.#reportRefusal(failed.error);
-        if (failure.wasCalled) this.parts.halfOpenBlocker?.onRecordKept(delivery.record);
-        return redelivered(failed, report, destination.batch);
-      case 'pause-partition':
-        this.#log(
-          'error',
-          'A partition waits for a decision about its record: see connector.decide()',
-          report,
+        return this.#write(
+          { report, destination, attempts: failed.attempts, isNew: true },
+          delivery,
         );
+      case 'keep-in-place':
+        if (failed.error instanceof HandlerRefusedException)
+          this.#reportRefusal(failed.error, report);
+        if (failure.wasCalled) this.parts.halfOpenBlocker?.onRecordKept(delivery.record);
+        return this.#redelivered(failed, report, destination.batch);
+      case 'pause-partition':
+        this.#events.failed(report, { kind: 'wait-for-decision' });
         return awaitingDecision(failed, report);
       case 'pause-binding':
-        this.#log('error', 'A binding is paused because of a record', report);
+        this.#events.failed(report, { kind: 'pause-binding' });
         this.parts.pauseBinding(report.description.className);
         return redelivered(failed, report);
     }
   }
 
   /** Health shows the refusal as the reason of the partition's pause. */
-  #reportRefusal({ message }: HandlerRefusedException): void {
+  #reportRefusal({ message }: HandlerRefusedException, { record }: FailureReport): void {
     const { name } = this.parts.binding;
     this.parts.problems.report({
       key: `refused: ${message}`,
       message: `${message} Correct the guard, or remove it from the handler. To skip or dead-letter the record, call EventBusConnector.decide().`,
       ended: `For a minute, no record of binding '${name}' was refused by this guard`,
-      context: { binding: name },
+      context: {
+        binding: name,
+        record: String(new RecordPosition(record.topic, record.partition, record.offset)),
+      },
     });
+  }
+
+  /** Keeps the record in its place. The failure is told when its lane knows the delay. */
+  #redelivered(
+    failed: KeptFailure,
+    report: FailureReport | undefined,
+    batch?: BatchRedelivery,
+  ): FailedOutcome {
+    const onRedelivery =
+      report &&
+      ((inMs: number | undefined): void =>
+        this.#events.failed(report, { kind: 'redeliver', ...(inMs !== undefined && { inMs }) }));
+    return redelivered(failed, report, { batch, onRedelivery });
   }
 
   /**
    * Writes the record. If the write fails, the next delivery repeats it. The handler calls are
    * counted with this delivery.
    */
-  async #write(
-    report: FailureReport,
-    destination: WriteDestination,
-    signal: AbortSignal,
-    attempts: number,
-  ): Promise<Outcome> {
+  async #write(write: FailureWrite, { signal }: Delivery): Promise<Outcome> {
+    const { report, destination, attempts } = write;
     try {
       return destination.kind === 'retry'
-        ? await this.#retry(report, destination, signal)
-        : await this.#deadLetter(report, destination, signal);
+        ? await this.#retry(write, destination, signal)
+        : await this.#deadLetter(write, destination, signal);
     } catch (thrown) {
       const error = asError(thrown);
       const pendingWrite = { destination, report: remembered(report) };
@@ -142,35 +182,50 @@ export class FailureRouter {
    */
   #repeatWrite({ destination, report }: PendingWrite, delivery: Delivery): Promise<Outcome> {
     const renewed = renewReport(report, delivery.record, this.parts.runtime);
-    return this.#write(renewed, destination, delivery.signal, 0);
+    return this.#write({ report: renewed, destination, attempts: 0, isNew: false }, delivery);
   }
 
   async #retry(
-    report: FailureReport,
+    { report, isNew }: NewOrRepeated,
     destination: RetryDestination,
     signal: AbortSignal,
   ): Promise<Outcome> {
     const { tier, delivery } = destination;
+    if (isNew) this.#events.failed(report, this.#events.retryStep(destination));
     try {
       await this.parts.retries.publish(report, destination, signal);
     } catch (error) {
       if (!(error instanceof RecordTooLargeForRetryError)) throw error;
+      this.#log('A record does not fit into its retry topic, and is dead-lettered', report);
       const reason = { reason: 'RETRIES_EXHAUSTED', cause: 'too-large-for-retry' } as const;
-      return this.#deadLetter(report, reason, signal);
+      return this.#deadLetter({ report, isNew: false }, reason, signal);
     }
-    this.parts.observer?.retried(this.#locationOf(report), tier);
+    this.#events.retried(report, destination);
     return { kind: 'retried', tier, delivery };
   }
 
   async #deadLetter(
-    report: FailureReport,
+    { report, isNew }: NewOrRepeated,
     { reason, cause }: DeadLetterReason,
     signal: AbortSignal,
   ): Promise<Outcome> {
-    const result = await this.parts.deadLetters.accept(report, { reason, cause }, signal);
-    if (result === 'discarded') return { kind: 'discarded', reason: 'dlt-handler' };
-    this.parts.observer?.deadLettered(this.#locationOf(report), reason, cause);
-    this.#log('warn', 'A record was dead-lettered', report, { reason, cause });
+    const letter = { reason, cause };
+    const onDecided = (result: DeadLetterResult): void =>
+      this.#events.failed(
+        report,
+        result === 'discarded' ? { kind: 'discard' } : this.#events.deadLetterStep(letter),
+      );
+    const accepted = this.parts.deadLetters.accept(
+      report,
+      letter,
+      signal,
+      isNew ? onDecided : undefined,
+    );
+    if ((await accepted) === 'discarded') {
+      this.#events.discardedByHandler(report);
+      return { kind: 'discarded', reason: 'dlt-handler' };
+    }
+    this.#events.deadLettered(report, letter);
     return { kind: 'dead-lettered', reason, cause };
   }
 
@@ -183,11 +238,7 @@ export class FailureRouter {
     try {
       const outcome = await (decision === 'skip'
         ? this.#skip(delivery)
-        : this.#deadLetter(
-            this.#reportOnDecision(delivery),
-            { reason: 'MANUAL', cause: 'operator' },
-            delivery.signal,
-          ));
+        : this.#deadLetterByDecision(delivery));
       this.parts.halfOpenBlocker?.onRecordRemoved(record);
       return outcome;
     } catch (thrown) {
@@ -195,10 +246,20 @@ export class FailureRouter {
     }
   }
 
-  #skip({ record: { topic, partition, offset } }: Delivery): Outcome {
+  #skip(delivery: Delivery): Outcome {
+    const { topic, partition, offset } = delivery.record;
     const position = { topic, partition, offset };
     this.parts.logger.warn('A record is skipped by decision of an operator', position);
+    this.onDiscarded(delivery, 'skipped');
     return { kind: 'discarded', reason: 'skipped' };
+  }
+
+  async #deadLetterByDecision(delivery: Delivery): Promise<Outcome> {
+    const report = this.#reportOnDecision(delivery);
+    const reason = { reason: 'MANUAL', cause: 'operator' } as const;
+    const outcome = await this.#deadLetter({ report, isNew: false }, reason, delivery.signal);
+    this.#log('A record was dead-lettered by decision of an operator', report);
+    return outcome;
   }
 
   /**
@@ -213,24 +274,42 @@ export class FailureRouter {
     return createFailureReport({ ...this.parts, delivery, failed });
   }
 
-  #locationOf({ record: { topic } }: FailureReport): FailureLocation {
-    return { topic, tier: this.parts.tier };
+  /** Logs without the message of the error, because it may be secret. */
+  #log(message: string, { binding, record, description, totalAttempts }: FailureReport): void {
+    const { topic, partition, offset } = record;
+    const failure = { error: description.className, totalAttempts };
+    this.parts.logger.warn(message, { binding, topic, partition, offset, ...failure });
   }
 
-  /**
-   * Logs where the record goes, without the message of the error and without the payload, because
-   * both may be secret.
-   */
-  #log(
-    level: 'warn' | 'error',
-    message: string,
-    { binding, record: { topic, partition, offset }, description, totalAttempts }: FailureReport,
-    more: object = {},
-  ): void {
-    const position = { binding, topic, partition, offset };
-    const failure = { error: description.className, totalAttempts, ...more };
-    this.parts.logger[level](message, { ...position, ...failure });
+  #logInternalError({ record: { topic, partition, offset } }: Delivery, error: Error): void {
+    const { binding, logger } = this.parts;
+    logger.error(
+      'A failed record could not be routed, because of an internal error. It stays in its place and is delivered again.',
+      {
+        binding: binding.name,
+        record: String(new RecordPosition(topic, partition, offset)),
+        reason: errorReasonOf(error),
+      },
+    );
   }
+}
+
+/** A failure that is told when its destination is known, or one that was told already. */
+interface NewOrRepeated {
+  readonly report: FailureReport;
+  readonly isNew: boolean;
+}
+
+interface FailureWrite extends NewOrRepeated {
+  readonly destination: WriteDestination;
+  /** Handler calls that count with this delivery. */
+  readonly attempts: number;
+}
+
+/** How a record is redelivered that stays in its place. */
+interface Redelivery {
+  readonly batch?: BatchRedelivery | undefined;
+  readonly onRedelivery?: ((inMs: number | undefined) => void) | undefined;
 }
 
 /** The part of a failure that the lane needs to redeliver the record. */
@@ -239,11 +318,12 @@ type KeptFailure = Pick<Failure, 'error' | 'attempts' | 'delayMs' | 'failingSinc
 function redelivered(
   { error, attempts, delayMs, failingSince }: KeptFailure,
   report: FailureReport | undefined,
-  batch?: BatchRedelivery,
+  { batch, onRedelivery }: Redelivery = {},
 ): FailedOutcome {
   const kept = report && remembered(report);
-  const rest = { error, attempts, delayMs, failingSince, report: kept, ...(batch && { batch }) };
-  return { kind: 'failed', reason: 'redeliver', ...rest };
+  const rest = { error, attempts, delayMs, failingSince, report: kept };
+  const optional = { ...(batch && { batch }), ...(onRedelivery && { onRedelivery }) };
+  return { kind: 'failed', reason: 'redeliver', ...rest, ...optional };
 }
 
 function awaitingDecision({ error, attempts }: KeptFailure, report: FailureReport): FailedOutcome {

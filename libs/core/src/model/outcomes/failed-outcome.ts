@@ -64,6 +64,11 @@ export type UnfinishedFailure =
       readonly report?: RememberedFailure;
       /** Set if the partition does not wait, because the records of its slice are still in memory. */
       readonly batch?: BatchRedelivery;
+      /**
+       * Called by the lane when it knows in how many milliseconds the record is delivered again;
+       * undefined if that depends on something else. Set by the router, which tells of the failure.
+       */
+      readonly onRedelivery?: (inMs: number | undefined) => void;
     })
   /** The partition waits until an operator decides about the record. */
   | (Failed<'awaiting-decision'> & { readonly report: RememberedFailure })

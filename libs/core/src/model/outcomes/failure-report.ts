@@ -35,6 +35,8 @@ export interface FailureReport {
   readonly tier: number;
   /** The delivery within the tier, from 1. */
   readonly delivery: number;
+  /** Handler calls in this delivery. */
+  readonly calls: number;
   /** Handler calls over all tiers. */
   readonly totalAttempts: number;
   readonly firstFailureAt: number;
@@ -48,6 +50,8 @@ export interface FailureReport {
   readonly tierHistory: readonly TierFailureRecord[];
   /** Identifies the error; `varied` if an earlier call failed in another way. */
   readonly fingerprint: string;
+  /** Identifies the error of this failure, whatever the earlier ones were. */
+  readonly ownFingerprint: string;
   /** True if every call failed in the same way, or if no call can ever help. */
   readonly isPoison: boolean;
   readonly replayCount: number;

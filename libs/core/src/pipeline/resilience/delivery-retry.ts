@@ -4,6 +4,7 @@ import { read, textOf } from '../../failures/faults/thrown.js';
 import type { Delivery } from '../../model/outcomes/delivery.js';
 import type { Failure } from '../../model/outcomes/failed-outcome.js';
 import { handedBack } from '../../model/outcomes/outcome.js';
+import type { RoutesFailures } from '../routing/failure-routing-step.js';
 import { toError } from '../to-error.js';
 import { StopRetrying } from './stop-retrying.js';
 import { DeliveryPolicy } from './delivery-policy.js';
@@ -19,6 +20,8 @@ export class DeliveryRetry extends DeliveryPolicy<IRetryContext> {
     private readonly config: RetryConfig,
     private readonly delivery: Delivery,
     private readonly runtime: Runtime,
+    /** Is told of each failed call after which the handler is called again. */
+    private readonly failures: Pick<RoutesFailures, 'onCallFailed'> = {},
   ) {
     super();
   }
@@ -72,6 +75,11 @@ export class DeliveryRetry extends DeliveryPolicy<IRetryContext> {
           ...history,
         });
       case 'call-again':
+        this.failures.onCallFailed?.(
+          delivery,
+          { kind: 'failed', reason: 'redeliver', error, attempts: call, ...history },
+          { call: call + 1, of: config.maxAttempts, inMs: decision.waitMs },
+        );
         await sleep(runtime, decision.waitMs, signal).catch(() => undefined);
         if (signal.aborted || delivery.isCancelled) throw new StopRetrying(handedBack);
     }

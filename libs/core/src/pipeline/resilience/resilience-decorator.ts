@@ -10,6 +10,7 @@ import { outcomeSetBeforeThrow } from '../context/outcome-set-before-throw.js';
 import type { PipelineStep } from '../pipeline-step.js';
 import type { Preparation } from '../preparation/preparation.js';
 import { RecordCall } from '../record-call.js';
+import type { RoutesFailures } from '../routing/failure-routing-step.js';
 import { failedWith } from '../to-error.js';
 import { BreakerCall, callResultOf } from './breaker-call.js';
 import { StopRetrying } from './stop-retrying.js';
@@ -29,6 +30,8 @@ export interface ResilienceOptions {
   /** Prepares the record again before another call. */
   readonly preparation: Pick<Preparation, 'prepare'>;
   readonly runtime: Runtime;
+  /** Is told of each failed call after which the handler is called again. */
+  readonly failures?: Pick<RoutesFailures, 'onCallFailed'> | undefined;
 }
 
 /** A call that may be made, because the breaker has admitted it or the binding has none. */
@@ -60,8 +63,10 @@ export class ResilienceDecorator implements PipelineStep {
   readonly #retry: RetryConfig;
   readonly #sliceRetry: RetryConfig;
   readonly #preparation: Pick<Preparation, 'prepare'>;
+  readonly #failures: ResilienceOptions['failures'];
 
-  constructor({ binding, breaker, retry, preparation, runtime }: ResilienceOptions) {
+  constructor({ binding, breaker, retry, preparation, runtime, failures }: ResilienceOptions) {
+    this.#failures = failures;
     this.#binding = binding;
     this.#breaker = breaker;
     this.#runtime = runtime;
@@ -149,12 +154,13 @@ export class ResilienceDecorator implements PipelineStep {
     { permit, startedAt }: AdmittedCall,
   ): Promise<Outcome> {
     const { delivery, received } = firstCall;
-    const retry = new DeliveryRetry(this.#retry, delivery, this.#runtime);
+    const retry = new DeliveryRetry(this.#retry, delivery, this.#runtime, this.#failures);
     const policy = this.#breaker
       ? wrap(new BreakerCall(this.#breaker, permit, startedAt, this.#runtime), retry)
       : wrap(retry);
     const call = ({ attempt, signal }: IRetryContext): Promise<Outcome> => {
       if (attempt === 1) throw toStopRetrying(firstError, firstCall);
+      firstCall.failedCalls = attempt - 1;
       return this.#callAgain(new RecordCall(delivery, attempt, received), signal);
     };
     try {

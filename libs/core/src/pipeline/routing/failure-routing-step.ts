@@ -1,7 +1,8 @@
 import type { BrokerRecord } from '@nest-event-bus/broker';
-import type { DeliveryHistory } from '../../model/outcomes/delivery-history.js';
+import type { CallAgain } from '../../model/events/event-bus-events.js';
+import { FIRST_DELIVERY, type DeliveryHistory } from '../../model/outcomes/delivery-history.js';
 import type { Delivery } from '../../model/outcomes/delivery.js';
-import type { FailedOutcome } from '../../model/outcomes/failed-outcome.js';
+import type { FailedOutcome, Failure } from '../../model/outcomes/failed-outcome.js';
 import {
   handedBack,
   isFinal,
@@ -19,6 +20,12 @@ import type { RecordCall } from '../record-call.js';
 export interface RoutesFailures {
   /** Returns a promise only if the record is written to a topic. Never throws or rejects. */
   route(delivery: Delivery, failed: FailedOutcome): Outcome | Promise<Outcome>;
+  /** Tells that a call has failed after which the handler is called again. Never throws. */
+  onCallFailed?(delivery: Delivery, failed: Failure, again: CallAgain): void;
+  /** Tells that a record has succeeded, if it had failed before. Never throws. */
+  onSucceeded?(delivery: Delivery, failedCalls: number): void;
+  /** Tells that a record was discarded without a failure. Never throws. */
+  onDiscarded?(delivery: Delivery, reason: string): void;
   /**
    * Applies an operator's decision, or repeats a write that failed. Returns undefined if the
    * handler has to be called.
@@ -42,20 +49,22 @@ export interface FailureRouting {
 /** Routes a record that failed for good, before the record counts as done. */
 export class FailureRoutingStep implements PipelineStep<SliceOutcome> {
   readonly #router: RoutesFailures;
+  readonly #isRetryTopic: boolean;
 
   constructor(
     private readonly next: PipelineStep,
-    { router }: Pick<FailureRouting, 'router'>,
+    { router, retryTopic }: FailureRouting,
     /** True if records may be handled while an earlier one is being written to another topic. */
     private readonly mayHandleAhead = false,
   ) {
     this.#router = router;
+    this.#isRetryTopic = retryTopic !== undefined;
   }
 
   process(call: RecordCall): Outcome | Promise<Outcome> {
     return needsNoCall(call.delivery.history)
       ? this.#withoutHandler(call)
-      : andThen(this.next.process(call), this.#routeFailure, call);
+      : andThen(this.next.process(call), this.#conclude, call);
   }
 
   /**
@@ -69,8 +78,8 @@ export class FailureRoutingStep implements PipelineStep<SliceOutcome> {
     const handled = await this.next.processSlice(segment);
     // Records that were handled after a failed one keep their outcome, whatever the destination of
     // the failed one is. The writes to one topic are sent in the order of the records.
-    const routed = handled.map((outcome, index) => this.#routeFailure(outcome, segment[index]!));
-    const outcomes = this.mayHandleAhead ? routed : await settledOutcomes(routed);
+    const concluded = handled.map((outcome, index) => this.#conclude(outcome, segment[index]!));
+    const outcomes = this.mayHandleAhead ? concluded : await settledOutcomes(concluded);
     return outcomes.slice(0, endOf(handled, outcomes));
   }
 
@@ -82,11 +91,26 @@ export class FailureRoutingStep implements PipelineStep<SliceOutcome> {
     return this.#router.routeWithoutCall(delivery) ?? handedBack;
   }
 
-  readonly #routeFailure = (
-    outcome: Outcome,
-    { delivery }: RecordCall,
-  ): Outcome | Promise<Outcome> =>
-    outcome.kind === 'failed' ? this.#router.route(delivery, outcome) : outcome;
+  /** Routes a failure. Other outcomes are returned unchanged. */
+  readonly #conclude = (outcome: Outcome, call: RecordCall): Outcome | Promise<Outcome> => {
+    if (outcome.kind === 'failed') return this.#router.route(call.delivery, outcome);
+    this.#tell(outcome, call);
+    return outcome;
+  };
+
+  /** Tells of a success after failures, and of a record that was discarded. */
+  #tell(outcome: Outcome, call: RecordCall): void {
+    if (outcome.kind === 'succeeded') {
+      if (this.#mayHaveFailed(call)) this.#router.onSucceeded?.(call.delivery, call.failedCalls);
+    } else if (outcome.kind === 'discarded') {
+      this.#router.onDiscarded?.(call.delivery, outcome.reason);
+    }
+  }
+
+  /** Is false for nearly every record, so that nothing is done for it. */
+  #mayHaveFailed({ failedCalls, delivery }: RecordCall): boolean {
+    return this.#isRetryTopic || failedCalls > 0 || delivery.history !== FIRST_DELIVERY;
+  }
 }
 
 /** Returns whether the router handles the delivery without a handler call. */
