@@ -81,6 +81,11 @@ export {
   type HandlerDecorator,
 } from './discovery/decorators/event-handler.js';
 export { DltAlert, DltHandler, type DeadLettersOf } from './discovery/decorators/dlt-decorators.js';
+export {
+  OnEventBus,
+  type EventListenerDecorator,
+  type EventListenerOptions,
+} from './discovery/decorators/on-event-bus.js';
 export { HandlesEvents, type HandlesEventsOptions } from './discovery/decorators/handles-events.js';
 export type {
   AnyBindingName,

@@ -15,6 +15,10 @@ import { ShutdownCoordinator } from '../containers/shutdown/shutdown-coordinator
 import { startBindings, type StartupReport } from '../containers/lifecycle/start-bindings.js';
 import { handlersOf } from '../discovery/exploring/match-handlers.js';
 import type { HandlerDefinition } from '../discovery/exploring/handler-definition.js';
+import {
+  isMeant,
+  type EventListenerDefinition,
+} from '../discovery/exploring/event-listener-definition.js';
 import { createConsumingSession } from '../consuming/session/supervised-session.js';
 import { BufferLimit } from '../consuming/lanes/buffer-limit.js';
 import { EventHub } from '../events/event-hub.js';
@@ -140,6 +144,15 @@ export class EventBusKernel {
   /** Resolved options; undefined until the application is initialised. */
   get options(): ResolvedOptions | undefined {
     return this.#settings.options;
+  }
+
+  /** Calls these methods of the application with the events that they want. */
+  listen(listeners: readonly EventListenerDefinition[]): void {
+    for (const { names, origin, handle, ...selection } of listeners)
+      this.hub.subscribe(names, {
+        origin,
+        handle: (event) => (isMeant(selection, event) ? handle(event) : undefined),
+      });
   }
 
   /** Loads the packages that the formats of the bindings need. Rejects if a package is missing. */

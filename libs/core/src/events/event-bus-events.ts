@@ -17,7 +17,11 @@ export class EventBusEvents {
   readonly #hub: EventHub;
   readonly #problems: ListenerProblems;
 
-  constructor(hub: EventHub, runtime: Pick<Runtime, 'monotonic' | 'setTimer'>, logger: DriverLogger) {
+  constructor(
+    hub: EventHub,
+    runtime: Pick<Runtime, 'monotonic' | 'setTimer'>,
+    logger: DriverLogger,
+  ) {
     this.#hub = hub;
     this.#problems = new ListenerProblems('a subscriber of EventBusEvents', runtime, logger);
     this.all$ = this.on(...EVENT_BUS_EVENT_NAMES);

@@ -72,6 +72,7 @@ export class EventBusBootstrap
     const { options, parts } = this.#resolveOptions(discovered);
     const { dltHandlers, dltAlerts } = discovered;
     await this.kernel.prepare(options);
+    this.kernel.listen(discovered.eventListeners);
     const failures = { classifier: parts.classifier, dltHandlers, dltAlerts };
     this.kernel.assemble(options, discovered.handlers, failures, parts.errorHandling);
     if (options.enabled === 'enabled') this.#drainBefore(discovered);

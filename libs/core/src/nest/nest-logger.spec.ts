@@ -32,8 +32,10 @@ describe('NestLogger', () => {
     const lines: unknown[] = [];
     const collect = (message: unknown): void => void lines.push(message);
     Logger.overrideLogger({ log: collect, error: collect, warn: collect });
-    const stack = 'TypeError: no\n    at handle';
+    const stack = 'TypeError: no\n[Nest] forged\u001b[2K\n    at handle';
     new NestLogger().error('told', { partition: 1, stack });
-    expect(lines).toEqual([`told {"partition":1}\n${stack}`]);
+    expect(lines).toEqual([
+      'told {"partition":1}\n    TypeError: no\n    [Nest] forged\\u001b[2K\n    at handle',
+    ]);
   });
 });

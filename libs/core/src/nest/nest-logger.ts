@@ -39,7 +39,7 @@ export class NestLogger implements DriverLogger {
 
   #write(level: Level, message: string, context: Context | undefined): void {
     try {
-      this.#logger[level](withoutControls(withContext(message, context)));
+      this.#logger[level](withContext(message, context));
     } catch {
       // The log transport may be closed already, so this failure is not logged either.
       return;
@@ -49,10 +49,16 @@ export class NestLogger implements DriverLogger {
 
 /** Adds the context as JSON, and the stack of an error below, where it can be read. */
 function withContext(message: string, context: Context | undefined): string {
-  if (!context || Object.keys(context).length === 0) return message;
+  if (!context || Object.keys(context).length === 0) return withoutControls(message);
   const { stack, ...rest } = context;
-  if (typeof stack !== 'string') return `${message} ${asJson(context)}`;
-  return `${message} ${asJson(rest)}\n${stack}`;
+  if (typeof stack !== 'string') return withoutControls(`${message} ${asJson(context)}`);
+  return `${withoutControls(`${message} ${asJson(rest)}`)}${indented(stack)}`;
+}
+
+/** Indents each line of a stack, so that no line of a message in it looks like a log line. */
+function indented(stack: string): string {
+  const lines = stack.split('\n').map((line) => `\n    ${withoutControls(line.trim())}`);
+  return lines.join('');
 }
 
 function asJson(context: Context): string {

@@ -1,6 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { DiscoveryService, MetadataScanner, ModuleRef } from '@nestjs/core';
 import type { DltHandlerDefinition } from './dlt-handler-definition.js';
+import type { EventListenerDefinition } from './event-listener-definition.js';
 import { handlerConflicts } from './handler-conflicts.js';
 import type { HandlerDefinition } from './handler-definition.js';
 import { findHosts, type HandlerHost } from './handler-host.js';
@@ -21,6 +22,7 @@ export interface Discovered {
   readonly handlers: readonly HandlerDefinition[];
   readonly dltHandlers: readonly DltHandlerDefinition[];
   readonly dltAlerts: readonly DltHandlerDefinition[];
+  readonly eventListeners: readonly EventListenerDefinition[];
   /** Hosts that are singletons. Hosts that are created for each record are left out. */
   readonly hosts: readonly DiscoveredHost[];
   /** Ids of all hosts in Nest's container. */
@@ -59,6 +61,7 @@ export class HandlerExplorer {
       handlers,
       dltHandlers,
       dltAlerts: inspections.flatMap((inspection) => inspection.dltAlerts),
+      eventListeners: inspections.flatMap((inspection) => inspection.eventListeners),
       hosts: inspections.flatMap(({ host }) =>
         host.kind === 'static' ? [{ instance: host.instance, module: host.module }] : [],
       ),

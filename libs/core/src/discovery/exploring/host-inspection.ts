@@ -8,6 +8,11 @@ import {
   type DltDeclaration,
   type DltRole,
 } from '../decorators/dlt-decorators.js';
+import {
+  eventListenerDeclarations,
+  type EventListenerDeclaration,
+} from '../decorators/on-event-bus.js';
+import type { EventBusEvent } from '../../model/events/event-bus-events.js';
 import { missingEnhancers, scopedGlobals } from '../calling/declared-enhancers.js';
 import type { EnhancerScope } from '../calling/enhancer-scope.js';
 import type { EventHandlerOptions } from '../decorators/handler-options.js';
@@ -15,6 +20,10 @@ import { handlerCall, type HandlerCall } from '../calling/handler-call.js';
 import { handlerDeclarations } from '../decorators/handler-declaration.js';
 import type { HandlerDefinition } from './handler-definition.js';
 import type { DltHandlerDefinition } from './dlt-handler-definition.js';
+import {
+  eventListenerProblems,
+  type EventListenerDefinition,
+} from './event-listener-definition.js';
 import { describeHandler, type HandlerDescription } from '../calling/handler-functions.js';
 import type { HandlerHost } from './handler-host.js';
 import { eventTypeHandlerDeclarations } from '../decorators/handles-events.js';
@@ -33,6 +42,7 @@ export class HostInspection {
   readonly handlers: HandlerDefinition[] = [];
   readonly dltHandlers: DltHandlerDefinition[] = [];
   readonly dltAlerts: DltHandlerDefinition[] = [];
+  readonly eventListeners: EventListenerDefinition[] = [];
   readonly problems: string[] = [];
   readonly #dltCalls = new Map<string, DltHandlerDefinition['invoke']>();
 
@@ -47,8 +57,9 @@ export class HostInspection {
   }
 
   get isEmpty(): boolean {
-    const { handlers, dltHandlers, dltAlerts, problems } = this;
-    return [handlers, dltHandlers, dltAlerts, problems].every(({ length }) => length === 0);
+    const { handlers, dltHandlers, dltAlerts, eventListeners, problems } = this;
+    const found = [handlers, dltHandlers, dltAlerts, eventListeners, problems];
+    return found.every(({ length }) => length === 0);
   }
 
   #inspectMethod(method: string): void {
@@ -59,6 +70,8 @@ export class HostInspection {
     for (const role of ['handler', 'alert'] as const) {
       this.#addDlt(role, method, dltDeclarationsOfMethod(role, carrier));
     }
+    for (const declaration of eventListenerDeclarations(carrier))
+      this.#addEventListener(method, declaration);
   }
 
   #inspectClass(): void {
@@ -146,6 +159,22 @@ export class HostInspection {
       this.#dltCalls.set(method, invoke);
       target.push({ ...declaration, origin, invoke });
     }
+  }
+
+  #addEventListener(method: string, declaration: EventListenerDeclaration): void {
+    const { host } = this;
+    const origin = this.#origin(method);
+    const problems = eventListenerProblems(declaration);
+    this.problems.push(...problems.map((problem) => `${origin}: ${problem}`));
+    if (problems.length > 0) return;
+    if (host.kind === 'scoped') {
+      this.problems.push(
+        `${origin}: a listener for events has no request, so its class must be a singleton. Move the method to one.`,
+      );
+      return;
+    }
+    const handle = (event: EventBusEvent): unknown => callMethod(host.instance, method, event);
+    this.eventListeners.push({ ...declaration, origin, handle });
   }
 
   /**
