@@ -220,7 +220,7 @@ describeWithKafka('Lanes on a real broker', ({ brokers }) => {
     first.kill();
     await first.ended;
     const { offset = 0, metadata = null } = (await commit()) ?? {};
-    const runs = decodeMetadata(offset, metadata)?.ranges ?? [];
+    const runs = decodeMetadata({ partition: 0, offset }, metadata)?.ranges ?? [];
     const isRecorded = (each: number): boolean =>
       each < offset || runs.some(({ from, to }) => from <= each && each < to);
     expect(offset).toBe(7);

@@ -162,7 +162,7 @@ export class DeliveryAudit {
     for (const { partition: other, uncommitted: unsaved } of this.assignments)
       for (const each of other === partition ? unsaved : [])
         if (each < offset) unsaved.delete(each);
-    for (const { from, to } of decodeMetadata(offset, metadata)?.ranges ?? [])
+    for (const { from, to } of decodeMetadata({ partition, offset }, metadata)?.ranges ?? [])
       for (let each = from; each < to; each++)
         if (!records[each]?.isDone) this.#report(`a commit says that ${partition}/${each} is done`);
   }

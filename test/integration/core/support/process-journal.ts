@@ -125,7 +125,7 @@ export class AcknowledgedCommits {
   constructor(all: Iterable<readonly [number, StoredOffset]> = []) {
     this.all = new Map(all);
     for (const [partition, { offset, metadata }] of this.all)
-      for (const { from, to } of decodeMetadata(offset, metadata)?.ranges ?? [])
+      for (const { from, to } of decodeMetadata({ partition, offset }, metadata)?.ranges ?? [])
         for (let each = from; each < to; each++) this.#beyond.add(`${partition}/${each}`);
   }
 

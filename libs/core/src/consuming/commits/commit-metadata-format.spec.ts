@@ -21,6 +21,7 @@ const ranges = fc
   });
 
 const metadata = fc.record({
+  partition: fc.nat(),
   offset: fc.integer({ min: 0, max: 2 ** 44 }),
   leaderEpoch: fc.integer({ min: -1, max: 2 ** 31 - 1 }),
   lastEpoch: fc.integer({ min: -1, max: 2 ** 31 - 1 }),
@@ -28,30 +29,53 @@ const metadata = fc.record({
   ranges,
 });
 
+const AT = { partition: 2, offset: 5 };
+
 describe('encodeMetadata and decodeMetadata', () => {
   it('keep, for every record from the offset on, whether it is completed', () => {
     fc.assert(
-      fc.property(metadata, ({ offset, ranges: of, ...rest }) => {
+      fc.property(metadata, ({ partition, offset, ranges: of, ...rest }) => {
         const written: CompletedRanges = { ...rest, ranges: of(offset) };
-        const encoded = encodeMetadata(offset, written, 100_000);
+        const encoded = encodeMetadata({ partition, offset }, written, 100_000);
         expect(encoded?.isComplete).toBe(true);
-        expect(decodeMetadata(offset, encoded?.text ?? null)).toEqual(written);
+        expect(decodeMetadata({ partition, offset }, encoded?.text ?? null)).toEqual(written);
+      }),
+    );
+  });
+
+  it('give nothing for another commit, whatever its partition and offset', () => {
+    const other = fc.oneof(
+      fc.constant(['offset', 1] as const),
+      fc.constant(['offset', -1] as const),
+      fc.constant(['partition', 1] as const),
+      fc.tuple(fc.constantFrom('offset', 'partition'), fc.integer({ min: 1, max: 2 ** 20 })),
+    );
+    fc.assert(
+      fc.property(metadata, other, ({ partition, offset, ranges: of, ...rest }, [field, by]) => {
+        const at = { partition, offset };
+        const encoded = encodeMetadata(at, { ...rest, ranges: of(offset) }, 100_000);
+        const elsewhere = { ...at, [field]: at[field] + by };
+        expect(decodeMetadata(elsewhere, encoded!.text)).toBeUndefined();
       }),
     );
   });
 
   it('never exceed the maximal length: later ranges are omitted', () => {
     fc.assert(
-      fc.property(metadata, fc.nat(400), ({ offset, ranges: of, ...rest }, maxLength) => {
-        const written: CompletedRanges = { ...rest, ranges: of(offset) };
-        const encoded = encodeMetadata(offset, written, maxLength);
-        if (!encoded) return;
-        expect(encoded.text.length).toBeLessThanOrEqual(maxLength);
-        const read = decodeMetadata(offset, encoded.text)?.ranges ?? [];
-        expect(read.length > 0 && read.length <= written.ranges.length).toBe(true);
-        expect(read).toEqual(written.ranges.slice(0, read.length));
-        expect(encoded.isComplete).toBe(read.length === written.ranges.length);
-      }),
+      fc.property(
+        metadata,
+        fc.nat(400),
+        ({ partition, offset, ranges: of, ...rest }, maxLength) => {
+          const written: CompletedRanges = { ...rest, ranges: of(offset) };
+          const encoded = encodeMetadata({ partition, offset }, written, maxLength);
+          if (!encoded) return;
+          expect(encoded.text.length).toBeLessThanOrEqual(maxLength);
+          const read = decodeMetadata({ partition, offset }, encoded.text)?.ranges ?? [];
+          expect(read.length > 0 && read.length <= written.ranges.length).toBe(true);
+          expect(read).toEqual(written.ranges.slice(0, read.length));
+          expect(encoded.isComplete).toBe(read.length === written.ranges.length);
+        },
+      ),
     );
   });
 
@@ -61,7 +85,7 @@ describe('encodeMetadata and decodeMetadata', () => {
       to: 2 * index + 2,
     }));
     const encoded = encodeMetadata(
-      0,
+      { partition: 0, offset: 0 },
       { leaderEpoch: 7, lastEpoch: 7, topicId: null, ranges: every },
       4_096,
     );
@@ -71,33 +95,35 @@ describe('encodeMetadata and decodeMetadata', () => {
 
   it('write no metadata if no record is completed beyond the offset, or if no range fits', () => {
     const empty = { leaderEpoch: 1, lastEpoch: 1, topicId: 'id', ranges: [] };
-    expect(encodeMetadata(5, empty, 4_096)).toBeUndefined();
+    expect(encodeMetadata(AT, empty, 4_096)).toBeUndefined();
     const one = { ...empty, ranges: [{ from: 6, to: 7 }] };
-    expect(encodeMetadata(5, one, 12)).toBeUndefined();
-    expect(encodeMetadata(5, one, 0)).toBeUndefined();
+    expect(encodeMetadata(AT, one, 12)).toBeUndefined();
+    expect(encodeMetadata(AT, one, 0)).toBeUndefined();
   });
 
   it.each([
     ['none', null],
     ['an empty one', ''],
     ["somebody else's", 'committed by my-tool'],
-    ['a newer version', 'eb2 3/3 id BB'],
-    ['an older version', 'eb0 3/3 id BB'],
-    ['a text that ends within a number', 'eb1 3/3 id Bg'],
-    ['a text that ends within a range', 'eb1 3/3 id BBB'],
-    ['an empty range', 'eb1 3/3 id BA'],
-    ['a text without the last epoch', 'eb1 3 id BB'],
-    ['a digit that is not in the alphabet', 'eb1 3/3 id B+'],
-    ['an offset beyond 2^53', `eb1 3/3 id B${'_'.repeat(12)}B`],
+    ['a newer version', 'eb3 2@5 3/3 id BB'],
+    ['the first version', 'eb1 3/3 id BB'],
+    ['the metadata of another offset', 'eb2 2@4 3/3 id BB'],
+    ['the metadata of another partition', 'eb2 1@5 3/3 id BB'],
+    ['a text that ends within a number', 'eb2 2@5 3/3 id Bg'],
+    ['a text that ends within a range', 'eb2 2@5 3/3 id BBB'],
+    ['an empty range', 'eb2 2@5 3/3 id BA'],
+    ['a text without the last epoch', 'eb2 2@5 3 id BB'],
+    ['a digit that is not in the alphabet', 'eb2 2@5 3/3 id B+'],
+    ['an offset beyond 2^53', `eb2 2@5 3/3 id B${'_'.repeat(12)}B`],
   ])(
     'decodeMetadata() returns undefined for text that this version did not write: %s',
     (_, text) => {
-      expect(decodeMetadata(5, text)).toBeUndefined();
+      expect(decodeMetadata(AT, text)).toBeUndefined();
     },
   );
 
-  it('decodeMetadata() reads the metadata that the first version wrote', () => {
-    expect(decodeMetadata(5, 'eb1 3/4 bXktdG9waWM BBCgB')).toEqual({
+  it('decodeMetadata() reads the metadata that an earlier release wrote in this version', () => {
+    expect(decodeMetadata(AT, 'eb2 2@5 3/4 bXktdG9waWM BBCgB')).toEqual({
       leaderEpoch: 3,
       lastEpoch: 4,
       topicId: 'bXktdG9waWM',

@@ -20,8 +20,17 @@ export interface EncodedMetadata {
   readonly isComplete: boolean;
 }
 
-/** Prefix `eb` and the version of the format. A reader of another version ignores the metadata. */
-const VERSION = 'eb1';
+/** The commit to which metadata belongs. The ranges are relative to its offset. */
+export interface CommitPosition {
+  readonly partition: number;
+  readonly offset: number;
+}
+
+/**
+ * Prefix `eb` and the version of the format. A reader of another version ignores the metadata. The
+ * first version did not name its commit: copied to another offset, it would hide records.
+ */
+const VERSION = 'eb2';
 const DIGITS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
 /** Bits of a number in one digit. The sixth bit of the digit says whether more digits follow. */
 const BITS = 5;
@@ -29,11 +38,11 @@ const MORE = 1 << BITS;
 
 /** Encodes as many ranges as fit, beginning with the first. Returns undefined if none fits. */
 export function encodeMetadata(
-  offset: number,
+  { partition, offset }: CommitPosition,
   { leaderEpoch, lastEpoch, topicId, ranges }: CompletedRanges,
   maxLength: number,
 ): EncodedMetadata | undefined {
-  let text = `${VERSION} ${leaderEpoch}/${lastEpoch} ${topicId ?? ''} `;
+  let text = `${VERSION} ${partition}@${offset} ${leaderEpoch}/${lastEpoch} ${topicId ?? ''} `;
   let end = offset;
   for (const { from, to } of ranges) {
     const run = numberText(from - end) + numberText(to - from);
@@ -45,11 +54,20 @@ export function encodeMetadata(
   return end === offset ? undefined : { text, isComplete: true };
 }
 
-/** Returns undefined for text that `encodeMetadata` of this version has not written. */
-export function decodeMetadata(offset: number, text: string | null): CompletedRanges | undefined {
-  const match = /^eb1 (-1|\d{1,10})\/(-1|\d{1,10}) (\S{0,100}) ([\w-]+)$/.exec(text ?? '');
+const FORMAT = /^eb2 (\d{1,10}@\d{1,16}) (-1|\d{1,10})\/(-1|\d{1,10}) (\S{0,100}) ([\w-]+)$/;
+
+/**
+ * Returns undefined for text that `encodeMetadata` of this version has not written for this commit.
+ * Tools and mirrors may set an offset with the text of another commit.
+ */
+export function decodeMetadata(
+  { partition, offset }: CommitPosition,
+  text: string | null,
+): CompletedRanges | undefined {
+  const match = FORMAT.exec(text ?? '');
   if (!match) return undefined;
-  const [, leaderEpoch, lastEpoch, topicId = '', digits = ''] = match;
+  const [, position, leaderEpoch, lastEpoch, topicId = '', digits = ''] = match;
+  if (position !== `${partition}@${offset}`) return undefined;
   const ranges = rangesOf(offset, digits);
   if (!ranges) return undefined;
   return {

@@ -15,10 +15,13 @@ export interface VerifiedRanges {
  * checked.
  */
 export function committedRanges({
+  partition,
   position,
   committed,
 }: AssignedPartition): CompletedRanges | undefined {
-  return committed?.offset === position ? decodeMetadata(position, committed.metadata) : undefined;
+  return committed?.offset === position
+    ? decodeMetadata({ partition, offset: position }, committed.metadata)
+    : undefined;
 }
 
 /**

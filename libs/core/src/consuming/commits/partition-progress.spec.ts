@@ -57,11 +57,11 @@ describe('PartitionProgress.commitPoint', () => {
   it('returns the watermark again if only the completed ranges beyond it changed', () => {
     const progress = withGap();
     const first = progress.commitPoint();
-    expect(first).toMatchObject({ offset: 0, metadata: 'eb1 0/0 one CB' });
+    expect(first).toMatchObject({ offset: 0, metadata: 'eb2 0@0 0/0 one CB' });
     if (first) progress.confirm(first);
     expect(progress.commitPoint()).toBeUndefined();
     progress.tracker.complete(4);
-    expect(progress.commitPoint()).toMatchObject({ offset: 0, metadata: 'eb1 0/0 one CBBB' });
+    expect(progress.commitPoint()).toMatchObject({ offset: 0, metadata: 'eb2 0@0 0/0 one CBBB' });
     for (const offset of [0, 1, 3]) progress.tracker.complete(offset);
     expect(progress.commitPoint()).toEqual({ topic: 't', partition: 0, offset: 5, leaderEpoch: 0 });
   });
@@ -74,7 +74,7 @@ describe('PartitionProgress.commitPoint', () => {
 
   it('reports that the metadata is full, and omits metadata without a budget', () => {
     const budget = new MetadataBudget();
-    const progress = withGap({ budget, topicId: 'i'.repeat(90) });
+    const progress = withGap({ budget, topicId: 'i'.repeat(86) });
     progress.tracker.complete(4);
     expect([progress.commitPoint()?.metadata?.length, progress.isMetadataFull]).toEqual([
       103,
@@ -101,7 +101,7 @@ describe('PartitionProgress.commitPoint', () => {
 });
 
 describe('commit metadata of an earlier owner', () => {
-  const metadata = 'eb1 0/0 one CB';
+  const metadata = 'eb2 0@0 0/0 one CB';
 
   it('keeps records that it lists as completed away from the handler', () => {
     const progress = progressWith({ metadata });
@@ -109,7 +109,7 @@ describe('commit metadata of an earlier owner', () => {
     expect(receive(progress, 0, 1, 2, 3)).toEqual([0, 1, 3]);
     expect(progress.commitPoint()).toBeUndefined();
     progress.tracker.complete(0);
-    expect(progress.commitPoint()).toMatchObject({ offset: 1, metadata: 'eb1 0/0 one BB' });
+    expect(progress.commitPoint()).toMatchObject({ offset: 1, metadata: 'eb2 0@1 0/0 one BB' });
   });
 
   it.each<[string, Given, readonly BrokerRecord[]]>([
@@ -122,15 +122,17 @@ describe('commit metadata of an earlier owner', () => {
     ],
     [
       'the record at its offset was written in an earlier leader epoch',
-      { metadata: 'eb1 3/3 one CB' },
+      { metadata: 'eb2 0@0 3/3 one CB' },
       recordsOf(0, 1, 2),
     ],
     ['the record at its offset does not exist any more', {}, recordsOf(1, 2)],
-    ['it has another version', { metadata: 'eb2 0/0 one CB' }, recordsOf(0, 1, 2)],
+    ['it has another version', { metadata: 'eb1 0/0 one CB' }, recordsOf(0, 1, 2)],
+    ['it names another offset', { metadata: 'eb2 0@1 0/0 one CB' }, recordsOf(0, 1, 2)],
+    ['it names another partition', { metadata: 'eb2 1@0 0/0 one CB' }, recordsOf(0, 1, 2)],
   ])('is discarded if %s, and removed by the next commit', (_, given, records) => {
     const progress = progressWith({ metadata, ...given });
     expect(records.filter((record) => progress.receive(record))).toHaveLength(records.length);
-    const isOurs = !given.metadata?.startsWith('eb2');
+    const isOurs = given.metadata?.startsWith('eb2 0@0') !== false;
     expect(progress.commitPoint()).toEqual(
       isOurs ? { topic: 't', partition: 0, offset: expect.any(Number), leaderEpoch: 0 } : undefined,
     );
@@ -143,26 +145,26 @@ describe('commit metadata of an earlier owner', () => {
     const progress = progressWith();
     for (const record of inEpochs(0, 0, 2, 3)) progress.receive(record);
     progress.tracker.complete(2);
-    expect(progress.commitPoint()).toMatchObject({ offset: 0, metadata: 'eb1 0/2 one CB' });
+    expect(progress.commitPoint()).toMatchObject({ offset: 0, metadata: 'eb2 0@0 0/2 one CB' });
   });
 
   it('keeps the last epoch of the earlier owner until records beyond the offset are read', () => {
-    const progress = progressWith({ metadata: 'eb1 0/3 one CB' });
+    const progress = progressWith({ metadata: 'eb2 0@0 0/3 one CB' });
     for (const record of inEpochs(0, 0)) progress.receive(record);
     progress.tracker.complete(0);
-    expect(progress.commitPoint()).toMatchObject({ offset: 1, metadata: 'eb1 0/3 one BB' });
+    expect(progress.commitPoint()).toMatchObject({ offset: 1, metadata: 'eb2 0@1 0/3 one BB' });
   });
 
   it.each<[string, string, readonly number[], readonly number[]]>([
-    ['the leader moved', 'eb1 0/3 one CBBB', [0, 1, 3, 3, 3, 4], [0, 1, 3, 5]],
-    ['the log was truncated before them', 'eb1 0/3 one CBBB', [0, 4, 4, 4, 4], [0, 1, 2, 3, 4]],
+    ['the leader moved', 'eb2 0@0 0/3 one CBBB', [0, 1, 3, 3, 3, 4], [0, 1, 3, 5]],
+    ['the log was truncated before them', 'eb2 0@0 0/3 one CBBB', [0, 4, 4, 4, 4], [0, 1, 2, 3, 4]],
     [
       'the log was truncated at the next record',
-      'eb1 0/3 one BD',
+      'eb2 0@0 0/3 one BD',
       [0, 4, 4, 4, 4],
       [0, 1, 2, 3, 4],
     ],
-    ['the log was truncated between them', 'eb1 0/3 one CBBB', [0, 0, 3, 4, 4], [0, 1, 3, 4]],
+    ['the log was truncated between them', 'eb2 0@0 0/3 one CBBB', [0, 0, 3, 4, 4], [0, 1, 3, 4]],
   ])(
     'applies only to records that the log had when it was written: %s',
     (_, said, epochs, expected) => {
@@ -244,6 +246,7 @@ describe('metadata passed from one owner to the next', () => {
 
 function recordedIn(committed: AssignedPartition['committed']): (offset: number) => boolean {
   const start = committed?.offset ?? 0;
-  const ranges = decodeMetadata(start, committed?.metadata ?? null)?.ranges ?? [];
+  const ranges =
+    decodeMetadata({ partition: 0, offset: start }, committed?.metadata ?? null)?.ranges ?? [];
   return (offset) => offset < start || ranges.some(({ from, to }) => from <= offset && offset < to);
 }

@@ -107,6 +107,7 @@ export class PartitionProgress {
     if (this.#unverifiedMetadata && watermark === this.committed) return this.#metadata;
     this.#unverifiedMetadata = undefined;
     const { topicId, budget } = this.parts;
+    const { partition } = this.assigned;
     const ranges = this.tracker.completedBeyondGap();
     this.isMetadataFull = false;
     if (ranges.length === 0) return null;
@@ -116,7 +117,7 @@ export class PartitionProgress {
       topicId,
       ranges,
     };
-    const encoded = encodeMetadata(watermark, completed, budget.units);
+    const encoded = encodeMetadata({ partition, offset: watermark }, completed, budget.units);
     this.isMetadataFull = budget.units > 0 && !encoded?.isComplete;
     return encoded?.text ?? null;
   }

@@ -52,7 +52,7 @@ describe("records with processing.by 'key'", () => {
     await keys.testBed.runtime.advance(100);
     expect(await keys.testBed.commitOf()).toMatchObject({
       offset: 0,
-      metadata: expect.stringMatching(/^eb1 /),
+      metadata: expect.stringMatching(/^eb2 0@/),
     });
     await keys.end(0);
     await keys.testBed.untilCommitted(2);

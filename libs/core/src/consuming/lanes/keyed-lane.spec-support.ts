@@ -61,7 +61,7 @@ export class Keys {
    */
   async doneBeyondGap(): Promise<readonly number[]> {
     const { offset = 0, metadata = null } = (await this.testBed.commitOf()) ?? {};
-    const runs = decodeMetadata(offset, metadata)?.ranges ?? [];
+    const runs = decodeMetadata({ partition: 0, offset }, metadata)?.ranges ?? [];
     return runs.flatMap(({ from, to }) => upTo(to - from, from));
   }
 

@@ -9,7 +9,7 @@ import type {
 import { memory } from '@nest-event-bus/broker/memory';
 import { sleep } from '@nest-event-bus/broker/runtime';
 import type { Delivery } from '../../model/outcomes/delivery.js';
-import { decodeMetadata } from '../commits/commit-metadata-format.js';
+import { decodeMetadata, type CommitPosition } from '../commits/commit-metadata-format.js';
 import type { Processing } from './consuming-session.js';
 import { isFinal, type Outcome, succeeded } from '../../model/outcomes/outcome.js';
 import type { BufferLimit } from '../lanes/buffer-limit.js';
@@ -40,9 +40,10 @@ class AssignmentRecord {
   /** The first unfinished record. */
   low: number;
 
-  constructor({ position, committed }: AssignedPartition) {
+  constructor({ partition, position, committed }: AssignedPartition) {
     this.low = position;
-    for (const each of beyond(position, committed?.metadata ?? null)) this.finish(each);
+    for (const each of beyond({ partition, offset: position }, committed?.metadata ?? null))
+      this.finish(each);
   }
 
   finish(offset: number): void {
@@ -58,7 +59,7 @@ class AssignmentRecord {
   /** Returns what is wrong with a commit. */
   complaintAbout({ partition, offset, metadata = null }: OffsetCommit): string | undefined {
     if (offset > this.low) return `commit ${partition}:${offset} passes ${this.low}`;
-    const wrong = beyond(offset, metadata).find((each) => !this.isDone(each));
+    const wrong = beyond({ partition, offset }, metadata).find((each) => !this.isDone(each));
     return wrong === undefined ? undefined : `commit ${partition}:${offset} says ${wrong} is done`;
   }
 }
@@ -72,9 +73,9 @@ class Recorded {
     return offset < this.#committed || this.#offsets.has(offset);
   }
 
-  add({ offset, metadata = null }: OffsetCommit): void {
+  add({ partition, offset, metadata = null }: OffsetCommit): void {
     this.#committed = Math.max(this.#committed, offset);
-    for (const each of beyond(offset, metadata)) this.#offsets.add(each);
+    for (const each of beyond({ partition, offset }, metadata)) this.#offsets.add(each);
   }
 
   get missing(): number {
@@ -82,8 +83,8 @@ class Recorded {
   }
 }
 
-function beyond(offset: number, metadata: string | null): readonly number[] {
-  const runs = decodeMetadata(offset, metadata)?.ranges ?? [];
+function beyond(at: CommitPosition, metadata: string | null): readonly number[] {
+  const runs = decodeMetadata(at, metadata)?.ranges ?? [];
   return runs.flatMap(({ from, to }) => upTo(to - from, from));
 }
 
