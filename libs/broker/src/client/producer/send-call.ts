@@ -27,11 +27,17 @@ export interface SendTiming {
 /** A call of `send`: the outcomes of its records, and the promise for all of them. */
 export class SendCall {
   readonly promise: Promise<readonly WrittenRecord[]>;
+  /** Monotonic time at which the call fails. */
+  readonly deadlineAt: number;
+  /**
+   * The reason with which the caller aborted. Records in flight still get their outcome, but no
+   * record is sent again.
+   */
+  abandoned: Error | undefined;
   readonly #written: WrittenRecord[];
   readonly #holders: RecordHolder[] = [];
   #failures: Map<number, FailedOutcome> | undefined;
   #openRecords: number;
-  #abandoned: Error | undefined;
   #resolve: (written: readonly WrittenRecord[]) => void = () => undefined;
   #reject: (error: BrokerError) => void = () => undefined;
 
@@ -40,6 +46,7 @@ export class SendCall {
     readonly timing: SendTiming,
     private readonly onSettled: (call: SendCall) => void,
   ) {
+    this.deadlineAt = timing.startedAt + timing.timeoutMs;
     this.#openRecords = records.length;
     this.#written = new Array<WrittenRecord>(records.length);
     this.promise = new Promise((resolve, reject) => {
@@ -50,18 +57,6 @@ export class SendCall {
 
   get isSettled(): boolean {
     return this.#openRecords === 0;
-  }
-
-  get deadlineAt(): number {
-    return this.timing.startedAt + this.timing.timeoutMs;
-  }
-
-  /**
-   * The reason with which the caller aborted. Records in flight still get their outcome, but no
-   * record is sent again.
-   */
-  get abandoned(): Error | undefined {
-    return this.#abandoned;
   }
 
   timestampOf(record: OutgoingRecord): number {
@@ -103,7 +98,7 @@ export class SendCall {
    * flight may still be written.
    */
   abandon(reason: Error): void {
-    this.#abandoned = reason;
+    this.abandoned = reason;
     for (const holding of this.#holders) if (!holding.isInFlight) holding.abandon(reason);
   }
 

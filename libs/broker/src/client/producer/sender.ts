@@ -118,8 +118,8 @@ export class Sender {
     } catch (error) {
       if (!this.#isStopped) this.#requestFailed(this.#encodedQueues(attempt), error as Error);
     } finally {
-      attempt.finish();
-      leader.requestDone();
+      attempt.isFinished = true;
+      leader.inFlight--;
     }
     if (this.#isStopped) return;
     this.events.onSettled();
@@ -131,9 +131,10 @@ export class Sender {
    * because the next attempt would fail as well. No part of such a batch was sent.
    */
   #encodedQueues(attempt: ProduceAttempt): readonly PartitionQueue[] {
+    if (attempt.unencodable.size === 0) return attempt.queues;
     return attempt.queues.filter((queue) => {
       const { head } = queue;
-      const error = head && attempt.encodingErrorOf(head);
+      const error = head && attempt.unencodable.get(head);
       if (!error) return true;
       this.#logDefect(error);
       this.#apply(queue, head, resultOfFailure(error, true, false));

@@ -29,12 +29,15 @@ const SHORT_BYTES = 16;
  * the header. A writer builds one batch only. `finish` returns the writer's own buffer, not a copy.
  */
 export class RecordBatchWriter {
+  /** The number of records. Only the writer sets it, as the other fields. */
+  count = 0;
+  /** The current size of the batch, before compression. */
+  sizeInBytes: number = BATCH.records;
+  /** The largest timestamp of the records; -1 if there are no records. */
+  maxTimestamp = -1;
   private bytes: Buffer;
-  private at: number = BATCH.records;
-  private appended = 0;
   private lastDelta = -1;
   private baseTimestamp = -1;
-  private latestTimestamp = -1;
 
   /**
    * Creates a writer. `capacity` should be near the expected size of the batch, so that the buffer
@@ -44,29 +47,20 @@ export class RecordBatchWriter {
     this.bytes = Buffer.allocUnsafeSlow(Math.max(capacity, BATCH.records));
   }
 
-  get count(): number {
-    return this.appended;
-  }
-
-  /** The current size of the batch, before compression. */
-  get sizeInBytes(): number {
-    return this.at;
-  }
-
-  /** The largest timestamp of the records; -1 if there are no records. */
-  get maxTimestamp(): number {
-    return this.latestTimestamp;
-  }
-
   /**
    * Adds a record and returns its size in bytes. The offset delta may skip ahead, as after
    * compaction. If the record cannot be written, `append` throws and the batch keeps its state.
+   * `bound` is the `maxSizeOfRecord`, from a caller that knows it.
    */
-  append(record: RecordContent, timestamp: number, offsetDelta = this.lastDelta + 1): number {
-    const bound = maxSizeOfRecord(record);
-    if (this.at + bound > this.bytes.length) this.grow(bound);
-    const start = this.at;
-    const base = this.appended === 0 ? timestamp : this.baseTimestamp;
+  append(
+    record: RecordContent,
+    timestamp: number,
+    offsetDelta = this.lastDelta + 1,
+    bound = maxSizeOfRecord(record),
+  ): number {
+    if (this.sizeInBytes + bound > this.bytes.length) this.grow(bound);
+    const start = this.sizeInBytes;
+    const base = this.count === 0 ? timestamp : this.baseTimestamp;
     requireTime(timestamp, timestamp - base);
     // The length field precedes the record, but its value is known only after the record is
     // written. The size of the field is estimated from the upper bound of the record size.
@@ -76,12 +70,11 @@ export class RecordBatchWriter {
     const prefix = sizeOfVarint(length);
     if (prefix !== guess) this.bytes.copyWithin(start + prefix, start + guess, end);
     writeVarint(this.bytes, start, length);
-    this.at = start + prefix + length;
+    this.sizeInBytes = start + prefix + length;
     this.baseTimestamp = base;
-    this.latestTimestamp =
-      this.appended === 0 ? timestamp : Math.max(this.latestTimestamp, timestamp);
+    this.maxTimestamp = this.count === 0 ? timestamp : Math.max(this.maxTimestamp, timestamp);
     this.lastDelta = offsetDelta;
-    this.appended++;
+    this.count++;
     return prefix + length;
   }
 
@@ -99,21 +92,21 @@ export class RecordBatchWriter {
       BATCH.lastOffsetDelta,
     );
     writeSafeInt64(batch, BATCH.baseTimestamp, this.baseTimestamp);
-    writeSafeInt64(batch, BATCH.maxTimestamp, this.latestTimestamp);
+    writeSafeInt64(batch, BATCH.maxTimestamp, this.maxTimestamp);
     batch.writeBigInt64BE(options.producerId ?? -1n, BATCH.producerId);
     batch.writeInt16BE(options.producerEpoch ?? -1, BATCH.producerEpoch);
     batch.writeInt32BE(options.baseSequence ?? -1, BATCH.baseSequence);
-    batch.writeInt32BE(this.appended, BATCH.count);
+    batch.writeInt32BE(this.count, BATCH.count);
     sealBatch(batch);
     return batch;
   }
 
   private uncompressed(): Buffer {
-    return this.bytes.subarray(0, this.at);
+    return this.bytes.subarray(0, this.sizeInBytes);
   }
 
   private compressed(codec: RecordCodec): Buffer {
-    const block = codec.compress(this.bytes.subarray(BATCH.records, this.at));
+    const block = codec.compress(this.bytes.subarray(BATCH.records, this.sizeInBytes));
     const batch = Buffer.allocUnsafeSlow(BATCH.records + block.length);
     batch.set(block, BATCH.records);
     return batch;
@@ -144,8 +137,10 @@ export class RecordBatchWriter {
   }
 
   private grow(bytes: number): void {
-    const larger = Buffer.allocUnsafeSlow(Math.max(this.bytes.length * 2, this.at + bytes));
-    larger.set(this.bytes.subarray(0, this.at));
+    const larger = Buffer.allocUnsafeSlow(
+      Math.max(this.bytes.length * 2, this.sizeInBytes + bytes),
+    );
+    larger.set(this.bytes.subarray(0, this.sizeInBytes));
     this.bytes = larger;
   }
 }

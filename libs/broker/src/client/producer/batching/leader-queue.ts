@@ -15,8 +15,9 @@ const MAX_IN_FLIGHT_REQUESTS = 5;
  * batches grow while the leader is busy, and a single record is never delayed.
  */
 export class LeaderQueue {
+  /** The requests to this leader that are not answered yet. */
+  inFlight = 0;
   readonly #partitions = new Set<PartitionQueue>();
-  #inFlight = 0;
   #lingerTimer: Timer | undefined;
 
   constructor(
@@ -31,19 +32,14 @@ export class LeaderQueue {
     this.#partitions.add(queue);
   }
 
-  /** Called when a request to this leader was answered or has failed. */
-  requestDone(): void {
-    this.#inFlight--;
-  }
-
   pump(): void {
     this.#lingerTimer?.cancel();
     this.#lingerTimer = undefined;
-    while (this.#partitions.size > 0 && this.#inFlight < MAX_IN_FLIGHT_REQUESTS) {
+    while (this.#partitions.size > 0 && this.inFlight < MAX_IN_FLIGHT_REQUESTS) {
       if (!this.#isDue()) return this.#waitForLinger();
       const queues = this.#collect();
       if (queues.length === 0) return;
-      this.#inFlight++;
+      this.inFlight++;
       this.sendRequest(this, queues);
     }
   }
@@ -54,7 +50,7 @@ export class LeaderQueue {
   }
 
   #isDue(): boolean {
-    if (this.#inFlight === 0 || this.skipsLinger()) return true;
+    if (this.inFlight === 0 || this.skipsLinger()) return true;
     const { batchBytes, lingerMs } = this.context.options;
     const lingerStart = this.context.cluster.runtime.monotonic() - lingerMs;
     // A single full batch or retry is enough to send now, because the other partitions share its

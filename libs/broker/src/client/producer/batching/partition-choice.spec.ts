@@ -24,7 +24,7 @@ describe('StickyPartitioner', () => {
     const choice = new StickyPartitioner(new VirtualRuntime(), 100);
     const chosen = Array.from({ length: 40 }, () => {
       const partition = choice.partition(3, all);
-      choice.add(30);
+      choice.bytes += 30;
       return partition;
     });
     for (let at = 0; at < 40; at++) {

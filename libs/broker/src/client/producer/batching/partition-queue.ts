@@ -2,7 +2,6 @@ import type { OutgoingRecord } from '../../../port/record.js';
 import { RecordTooLargeError } from '../../../port/errors.js';
 import { BATCH_OVERHEAD, maxSizeOfRecord, sizeOfRecord } from '../../../records/index.js';
 import { Backoff } from '../../../runtime/index.js';
-import type { MemoryBudget } from './memory-budget.js';
 import { PartitionSequence } from '../idempotence/partition-sequence.js';
 import { PendingBatch } from './pending-batch.js';
 import type { SendCall } from '../send-call.js';
@@ -29,6 +28,25 @@ const LONGEST_TIMESTAMP_DELTA = 2 ** 50;
 const LONGEST_OFFSET_DELTA = 2 ** 31 - 1;
 const SMALLEST_CAPACITY = 4_096;
 
+/** Limits the bytes of all records that are encoded but have no outcome yet. */
+export class MemoryBudget {
+  used = 0;
+
+  constructor(
+    private readonly limit: number,
+    private readonly onReleased: () => void,
+  ) {}
+
+  has(bytes: number): boolean {
+    return this.used + bytes <= this.limit;
+  }
+
+  release(bytes: number): void {
+    this.used -= bytes;
+    this.onReleased();
+  }
+}
+
 /**
  * The batches of one partition, in the order in which they are written. Records are appended to the
  * last batch.
@@ -45,6 +63,8 @@ export class PartitionQueue {
   #typicalBytes = SMALLEST_CAPACITY;
   /** The limit of a batch, which shrinks when the broker refuses a batch as too large. */
   #largestBatch: number;
+  /** The limit of a record, in any batch. */
+  readonly #largestRecord: number;
 
   constructor(
     readonly topic: string,
@@ -54,7 +74,9 @@ export class PartitionQueue {
   ) {
     this.backoff = new Backoff(context.cluster.runtime, RETRY_BACKOFF);
     this.sequence = context.options.idempotent ? new PartitionSequence() : undefined;
-    this.#largestBatch = context.options.maxRequestBytes - REQUEST_OVERHEAD;
+    const { maxRequestBytes, bufferBytes } = context.options;
+    this.#largestBatch = maxRequestBytes - REQUEST_OVERHEAD;
+    this.#largestRecord = Math.min(this.#largestBatch - BATCH_OVERHEAD, bufferBytes);
   }
 
   get head(): PendingBatch | undefined {
@@ -85,12 +107,12 @@ export class PartitionQueue {
       last?.isOpen === true &&
       last.sizeInBytes + bound <= this.#largestBatch &&
       this.memory.has(bound);
-    const batch = fits ? last : this.#batchFor(call, record, last);
+    const batch = fits ? last : this.#batchFor(record, bound, last);
     if (batch === undefined) return 0;
-    const bytes = batch.append(call, index, record);
+    const bytes = batch.append(call, index, record, bound);
     // A new batch is added to the queue only now, so that a failed encoding leaves no empty batch.
     if (batch !== last) this.#batches.push(batch);
-    this.memory.take(bytes);
+    this.memory.used += bytes;
     return bytes;
   }
 
@@ -170,7 +192,7 @@ export class PartitionQueue {
     this.#retireSequenceNumber();
     this.#removeHead();
     const filled = successors.filter(({ count }) => count > 0);
-    for (const batch of filled) this.memory.take(batch.sizeInBytes - BATCH_OVERHEAD);
+    for (const batch of filled) this.memory.used += batch.sizeInBytes - BATCH_OVERHEAD;
     this.#batches.unshift(...filled);
   }
 
@@ -204,13 +226,21 @@ export class PartitionQueue {
     return successor;
   }
 
+  /**
+   * Returns the batch for a record that may not fit into the last one. The exact size, which is
+   * slow to compute, is only needed if the upper bound exceeds a limit.
+   */
   #batchFor(
-    call: SendCall,
     record: OutgoingRecord,
+    bound: number,
     last: PendingBatch | undefined,
   ): PendingBatch | undefined {
-    const size = sizeOfRecord(record, LONGEST_TIMESTAMP_DELTA, LONGEST_OFFSET_DELTA);
-    this.#refuseIfTooLarge(size, record);
+    const isBoundEnough =
+      last?.isOpen !== true && bound <= this.#largestRecord && this.memory.has(bound);
+    const size = isBoundEnough
+      ? bound
+      : sizeOfRecord(record, LONGEST_TIMESTAMP_DELTA, LONGEST_OFFSET_DELTA);
+    if (size > this.#largestRecord) throw this.#tooLargeError(size, record);
     if (!this.memory.has(size)) return undefined;
     if (last?.isOpen === true && last.sizeInBytes + size <= this.#largestBatch) return last;
     return new PendingBatch(
@@ -221,13 +251,11 @@ export class PartitionQueue {
     );
   }
 
-  #refuseIfTooLarge(size: number, record: OutgoingRecord): void {
+  #tooLargeError(size: number, record: OutgoingRecord): RecordTooLargeError {
     const { maxRequestBytes, bufferBytes } = this.context.options;
-    const limit = Math.min(maxRequestBytes - REQUEST_OVERHEAD - BATCH_OVERHEAD, bufferBytes);
-    if (size <= limit) return;
     const option = bufferBytes < maxRequestBytes ? 'bufferBytes' : 'maxRequestBytes';
-    throw new RecordTooLargeError(
-      `A record for "${record.topic}" takes ${size} bytes; the producer's ${option} leaves room for ${limit}. Send less in one record, or raise ${option} (and the topic's max.message.bytes).`,
+    return new RecordTooLargeError(
+      `A record for "${record.topic}" takes ${size} bytes; the producer's ${option} leaves room for ${this.#largestRecord}. Send less in one record, or raise ${option} (and the topic's max.message.bytes).`,
     );
   }
 }

@@ -15,7 +15,8 @@ import type { RecordHolder, SendCall } from '../send-call.js';
 /** The consecutive records of one call in a batch. */
 export class CallRecords implements RecordHolder {
   readonly indexes: number[] = [];
-  #isOpen = true;
+  /** True until the records have an outcome or are in another batch. */
+  isOpen = true;
 
   constructor(
     readonly call: SendCall,
@@ -24,16 +25,13 @@ export class CallRecords implements RecordHolder {
     call.addHolder(this);
   }
 
-  get isOpen(): boolean {
-    return this.#isOpen;
-  }
-
   get isInFlight(): boolean {
     return this.batch.stage === 'in-flight';
   }
 
   written(baseOffset: number, appendTime: number): void {
-    if (!this.#close()) return;
+    if (!this.isOpen) return;
+    this.isOpen = false;
     const { indexes, call } = this;
     const { partition } = this.batch;
     for (let at = 0; at < indexes.length; at++) {
@@ -43,7 +41,8 @@ export class CallRecords implements RecordHolder {
   }
 
   failed(state: FailedState, error: Error): void {
-    if (!this.#close()) return;
+    if (!this.isOpen) return;
+    this.isOpen = false;
     for (const index of this.indexes) this.call.failed(index, state, error);
   }
 
@@ -57,12 +56,8 @@ export class CallRecords implements RecordHolder {
    * an outcome.
    */
   release(): boolean {
-    return this.#close();
-  }
-
-  #close(): boolean {
-    const wasOpen = this.#isOpen;
-    this.#isOpen = false;
+    const wasOpen = this.isOpen;
+    this.isOpen = false;
     return wasOpen;
   }
 }
@@ -129,10 +124,10 @@ export class PendingBatch {
 
   /**
    * Returns the number of appended bytes. Throws, and changes nothing, if the record cannot be
-   * encoded.
+   * encoded. `bound` is the `maxSizeOfRecord`.
    */
-  append(call: SendCall, index: number, record: OutgoingRecord): number {
-    const bytes = this.#writer.append(record, call.timestampOf(record));
+  append(call: SendCall, index: number, record: OutgoingRecord, bound: number): number {
+    const bytes = this.#writer.append(record, call.timestampOf(record), undefined, bound);
     this.#assignToCall(call, index);
     return bytes;
   }

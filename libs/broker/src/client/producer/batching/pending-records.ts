@@ -1,4 +1,3 @@
-import type { OutgoingRecord } from '../../../port/record.js';
 import type { RecordHolder, SendCall } from '../send-call.js';
 
 /** The reason why records are not encoded yet: no memory, or no metadata of their topic. */
@@ -25,16 +24,12 @@ export class PendingRecords implements RecordHolder {
   }
 
   get isEmpty(): boolean {
-    return this.#next >= this.#length;
+    return this.#next >= (this.indexes ?? this.call.records).length;
   }
 
   /** The index of the next record in the call. */
   get index(): number {
     return this.indexes === undefined ? this.#next : (this.indexes[this.#next] as number);
-  }
-
-  get record(): OutgoingRecord {
-    return this.call.records[this.index] as OutgoingRecord;
   }
 
   add(index: number): void {
@@ -54,9 +49,5 @@ export class PendingRecords implements RecordHolder {
       this.advance();
       this.call.failed(index, 'not-written', error);
     }
-  }
-
-  get #length(): number {
-    return this.indexes === undefined ? this.call.records.length : this.indexes.length;
   }
 }

@@ -11,8 +11,7 @@ import { describeCode, errorOfCode } from '../../../wire/index.js';
 import { METADATA_MAX_AGE_MS } from '../../../wire/cluster/metadata.js';
 import { PendingRecords, type Blocker } from './pending-records.js';
 import { partitionOfKey } from '../../../records/index.js';
-import type { MemoryBudget } from './memory-budget.js';
-import { PartitionQueue } from './partition-queue.js';
+import { PartitionQueue, type MemoryBudget } from './partition-queue.js';
 import type { SendCall } from '../send-call.js';
 import { RETRY_BACKOFF, type SenderContext } from '../sender-context.js';
 import { StickyPartitioner } from './sticky-partitioner.js';
@@ -21,8 +20,8 @@ const UNKNOWN_TOPIC_OR_PARTITION = 3;
 
 /** A topic with the queues of its partitions, and with the records that wait for its metadata. */
 export class ProducerTopic implements Blocker {
+  readonly sticky: StickyPartitioner;
   readonly #queues: (PartitionQueue | undefined)[] = [];
-  readonly #sticky: StickyPartitioner;
   readonly #backoff: Backoff;
   #partitionCount = 0;
   #pending: PendingRecords[] = [];
@@ -40,12 +39,8 @@ export class ProducerTopic implements Blocker {
     private readonly onReady: (pending: readonly PendingRecords[]) => void,
   ) {
     const { runtime } = context.cluster;
-    this.#sticky = new StickyPartitioner(runtime, context.options.batchBytes);
+    this.sticky = new StickyPartitioner(runtime, context.options.batchBytes);
     this.#backoff = new Backoff(runtime, RETRY_BACKOFF);
-  }
-
-  get isKnown(): boolean {
-    return this.#partitionCount > 0;
   }
 
   /**
@@ -55,7 +50,7 @@ export class ProducerTopic implements Blocker {
     const known = this.context.cluster.metadata.topic(this.name);
     this.#partitionCount = known?.code === 0 ? known.partitions.length : 0;
     const now = this.context.cluster.runtime.monotonic();
-    if (now < this.#freshUntil || !this.isKnown) return;
+    if (now < this.#freshUntil || this.#partitionCount === 0) return;
     this.#freshUntil = now + METADATA_MAX_AGE_MS;
     // Refreshes the metadata regularly, because partitions may be added to a topic, and keys then
     // belong to other partitions.
@@ -69,20 +64,12 @@ export class ProducerTopic implements Blocker {
    * does not exist.
    */
   queueFor(call: SendCall, record: OutgoingRecord): PartitionQueue | undefined {
-    if (!this.isKnown) return undefined;
+    if (this.#partitionCount === 0) return undefined;
     const { partition, key } = record;
     if (partition !== undefined) return this.#queueOfPartition(call, partition);
     if (key !== undefined && key !== null)
       return this.#queue(partitionOfKey(key, this.#partitionCount));
-    return this.#queue(this.#sticky.partition(this.#partitionCount, this.#canSendTo));
-  }
-
-  /**
-   * Counts the bytes of records without a key, so that the partitioner switches to another
-   * partition after a full batch.
-   */
-  countStickyBytes(bytes: number): void {
-    this.#sticky.add(bytes);
+    return this.#queue(this.sticky.partition(this.#partitionCount, this.#canSendTo));
   }
 
   /** Keeps the record until the metadata of the topic arrive. */
@@ -138,8 +125,11 @@ export class ProducerTopic implements Blocker {
     this.#lastError = error;
     this.syncWithMetadata();
     this.#isLoading = false;
-    if (error === undefined) this.#release();
-    else this.#retryOrFail(error);
+    if (error !== undefined) return this.#retryOrFail(error);
+    this.#backoff.reset();
+    const pending = this.#pending;
+    this.#pending = [];
+    this.onReady(pending);
   }
 
   async #refresh(askedAt: number): Promise<Error | undefined> {
@@ -150,14 +140,6 @@ export class ProducerTopic implements Blocker {
     }
     this.#loadedAt = askedAt;
     return this.#topicError();
-  }
-
-  #release(): void {
-    const pending = this.#pending;
-    this.#pending = [];
-    this.#backoff.reset();
-    this.#lastError = undefined;
-    this.onReady(pending);
   }
 
   #retryOrFail(error: Error): void {

@@ -1,7 +1,7 @@
 import { BufferFullError } from '../../../port/errors.js';
+import type { OutgoingRecord } from '../../../port/record.js';
 import { PendingRecords, type Blocker } from './pending-records.js';
-import type { MemoryBudget } from './memory-budget.js';
-import type { PartitionQueue } from './partition-queue.js';
+import type { MemoryBudget, PartitionQueue } from './partition-queue.js';
 import type { SendCall } from '../send-call.js';
 import type { SenderContext } from '../sender-context.js';
 import { ProducerTopic } from './producer-topic.js';
@@ -44,17 +44,12 @@ export class RecordAccumulator implements Blocker {
 
   add(call: SendCall): void {
     this.#pending.push(new PendingRecords(call, this));
-    if (this.#pending.length === 1) this.#encodePending();
+    if (this.#pending.length === 1) this.encodePending();
   }
 
   startTurn(): void {
     this.#bytesLeftInTurn = this.context.options.maxRequestBytes;
-    this.#encodePending();
-  }
-
-  /** Continues to encode after memory was released. */
-  resume(): void {
-    if (this.#pending.length > 0) this.#encodePending();
+    this.encodePending();
   }
 
   timeoutError(call: SendCall): Error {
@@ -69,7 +64,9 @@ export class RecordAccumulator implements Blocker {
     this.#pending = [];
   }
 
-  #encodePending(): void {
+  /** Encodes the records that wait, as far as memory and the limit of this turn allow. */
+  encodePending(): void {
+    if (this.#pending.length === 0) return;
     this.#lastTopic = undefined;
     let done = 0;
     for (const records of this.#pending) {
@@ -96,7 +93,8 @@ export class RecordAccumulator implements Blocker {
    * false if no memory is available.
    */
   #encodeNext(records: PendingRecords): boolean {
-    const { call, index, record } = records;
+    const { call, index } = records;
+    const record = call.records[index] as OutgoingRecord;
     try {
       const topic = this.#topic(record.topic);
       const queue = topic.queueFor(call, record);
@@ -106,7 +104,7 @@ export class RecordAccumulator implements Blocker {
         if (bytes === 0) return false;
         this.#bytesLeftInTurn -= bytes;
         if (record.partition === undefined && (record.key ?? null) === null)
-          topic.countStickyBytes(bytes);
+          topic.sticky.bytes += bytes;
         this.events.onQueueFilled(queue);
       }
       records.advance();
@@ -121,9 +119,7 @@ export class RecordAccumulator implements Blocker {
     if (this.#lastTopic?.name === name) return this.#lastTopic;
     let topic = this.#topics.get(name);
     if (topic === undefined) {
-      topic = new ProducerTopic(name, this.context, this.memory, (pending) =>
-        this.#resumeTopic(pending),
-      );
+      topic = new ProducerTopic(name, this.context, this.memory, this.#resumeTopic);
       this.#topics.set(name, topic);
     }
     topic.syncWithMetadata();
@@ -132,9 +128,9 @@ export class RecordAccumulator implements Blocker {
   }
 
   /** Encodes records that waited for their topic before those of later calls, to keep the order. */
-  #resumeTopic(pending: readonly PendingRecords[]): void {
+  readonly #resumeTopic = (pending: readonly PendingRecords[]): void => {
     for (const records of pending) records.blocker = this;
     this.#pending = [...pending, ...this.#pending];
-    this.#encodePending();
-  }
+    this.encodePending();
+  };
 }

@@ -1,10 +1,9 @@
 import type { ClosedError } from '../../../port/errors.js';
 import type { OutgoingRecord, WrittenRecord } from '../../../port/record.js';
 import { Deferred, type Timer } from '../../../runtime/index.js';
-import { AbortWatch } from '../abort-watch.js';
-import { Deadlines } from './deadlines.js';
+import { CallWatch } from './call-watch.js';
 import { RecordAccumulator } from './record-accumulator.js';
-import { MemoryBudget } from './memory-budget.js';
+import { MemoryBudget } from './partition-queue.js';
 import { SendCall } from '../send-call.js';
 import { Sender } from '../sender.js';
 import type { PartitionRegistrarFactory, SenderContext } from '../sender-context.js';
@@ -15,8 +14,7 @@ import type { PartitionRegistrarFactory, SenderContext } from '../sender-context
  */
 export class SendPipeline {
   readonly #context: SenderContext;
-  readonly #deadlines: Deadlines;
-  readonly #abortWatch: AbortWatch;
+  readonly #watch: CallWatch;
   readonly #accumulator: RecordAccumulator;
   readonly #sender: Sender;
   #isPumpScheduled = false;
@@ -37,26 +35,23 @@ export class SendPipeline {
         context.onClusterClosed(error);
       },
     };
-    const { runtime } = context.cluster;
-    const memory = new MemoryBudget(context.options.bufferBytes, () => this.#schedulePump());
-    this.#deadlines = new Deadlines(runtime);
-    this.#abortWatch = new AbortWatch(() => this.#schedulePump());
-    const events = {
-      onSettled: () => this.#accumulator.resume(),
+    const memory = new MemoryBudget(context.options.bufferBytes, this.#schedulePump);
+    this.#watch = new CallWatch(context.cluster.runtime, this.#schedulePump);
+    this.#sender = new Sender(this.#context, channel, createRegistrar, {
+      onSettled: () => this.#accumulator.encodePending(),
       skipsLinger: () => this.#skipsLinger || this.#accumulator.isBlocked,
-    };
-    this.#sender = new Sender(this.#context, channel, createRegistrar, events);
+    });
     this.#accumulator = new RecordAccumulator(this.#context, memory, {
       onQueueFilled: (queue) => {
         this.#sender.enqueueIfIdle(queue);
         this.#schedulePump();
       },
-      onTurnUsedUp: () => this.#schedulePump(),
+      onTurnUsedUp: this.#schedulePump,
     });
   }
 
   get isEmpty(): boolean {
-    return this.#deadlines.calls.size === 0;
+    return this.#watch.calls.size === 0;
   }
 
   send(
@@ -64,9 +59,14 @@ export class SendPipeline {
     timeoutMs: number,
     signal: AbortSignal | undefined,
   ): Promise<readonly WrittenRecord[]> {
-    const call = this.#createCall(records, timeoutMs, signal);
+    const { runtime } = this.#context.cluster;
+    const timing = { sentAt: runtime.now(), startedAt: runtime.monotonic(), timeoutMs };
+    const call = new SendCall(records, timing, () => {
+      this.#watch.delete(call, signal);
+      if (this.isEmpty) this.#drained?.resolve();
+    });
     this.#accumulator.add(call);
-    if (signal) this.#abortWatch.add(signal, call);
+    this.#watch.add(call, signal);
     return call.promise;
   }
 
@@ -96,31 +96,15 @@ export class SendPipeline {
     this.#isClosed = true;
     this.#sender.stop();
     this.#accumulator.stop();
-    for (const call of [...this.#deadlines.calls]) call.end(reason);
+    for (const call of [...this.#watch.calls]) call.end(reason);
     this.#context.cluster.closeChannel(this.channel, reason);
-  }
-
-  #createCall(
-    records: readonly OutgoingRecord[],
-    timeoutMs: number,
-    signal: AbortSignal | undefined,
-  ): SendCall {
-    const { runtime } = this.#context.cluster;
-    const timing = { sentAt: runtime.now(), startedAt: runtime.monotonic(), timeoutMs };
-    const call = new SendCall(records, timing, () => {
-      if (signal) this.#abortWatch.delete(signal, call);
-      this.#deadlines.delete(call);
-      if (this.isEmpty) this.#drained?.resolve();
-    });
-    this.#deadlines.add(call);
-    return call;
   }
 
   /**
    * Runs after all other work of this turn of the event loop, so that all sends of the turn share a
    * request.
    */
-  #schedulePump(): void {
+  readonly #schedulePump = (): void => {
     if (this.#isPumpScheduled) return;
     this.#isPumpScheduled = true;
     this.#context.cluster.runtime.defer(() => {
@@ -129,5 +113,5 @@ export class SendPipeline {
       this.#sender.pump();
       this.#accumulator.startTurn();
     });
-  }
+  };
 }

@@ -6,8 +6,9 @@ import type { Runtime } from '../../../runtime/index.js';
  * its partition.
  */
 export class StickyPartitioner {
+  /** The bytes of the records without a key since the choice. A full batch ends the choice. */
+  bytes = 0;
   #current = -1;
-  #bytes = 0;
 
   constructor(
     private readonly runtime: Runtime,
@@ -19,13 +20,9 @@ export class StickyPartitioner {
    * at the moment.
    */
   partition(count: number, isGood: (partition: number) => boolean): number {
-    const isSpent = this.#current < 0 || this.#current >= count || this.#bytes >= this.batchBytes;
+    const isSpent = this.#current < 0 || this.#current >= count || this.bytes >= this.batchBytes;
     if (isSpent || !isGood(this.#current)) this.#choose(count, isGood);
     return this.#current;
-  }
-
-  add(bytes: number): void {
-    this.#bytes += bytes;
   }
 
   /**
@@ -38,6 +35,6 @@ export class StickyPartitioner {
     const others = possible.filter((partition) => partition !== this.#current);
     const pool = others.length > 0 ? others : possible;
     this.#current = pool[Math.floor(this.runtime.random() * pool.length)] ?? 0;
-    this.#bytes = 0;
+    this.bytes = 0;
   }
 }

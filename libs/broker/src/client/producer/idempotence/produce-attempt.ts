@@ -17,8 +17,10 @@ type Response = readonly ProducedPartition[];
  * aborted until then are left out. Records that are sent may be written.
  */
 export class ProduceAttempt {
-  readonly #unencodable = new Map<PendingBatch, Error>();
-  #isFinished = false;
+  /** Batches that could not be encoded, such as by an exception of a codec. */
+  readonly unencodable = new Map<PendingBatch, Error>();
+  /** True once the attempt was answered or has failed. A later `encode` finds no records. */
+  isFinished = false;
 
   constructor(
     readonly queues: readonly PartitionQueue[],
@@ -33,18 +35,8 @@ export class ProduceAttempt {
     };
   }
 
-  /** Marks the attempt as answered or failed. A later call of `encode` finds no records. */
-  finish(): void {
-    this.#isFinished = true;
-  }
-
-  /** Returns the reason why the batch was not encoded, such as an exception of a codec. */
-  encodingErrorOf(batch: PendingBatch): Error | undefined {
-    return this.#unencodable.get(batch);
-  }
-
   #encode(version: number): Buffer | Promise<Buffer> {
-    const sealed = this.#isFinished ? [] : this.queues.flatMap((queue) => this.#seal(queue));
+    const sealed = this.isFinished ? [] : this.queues.flatMap((queue) => this.#seal(queue));
     if (sealed.length === 0)
       throw new ConnectionError('All records of the request were abandoned before it was sent.');
     const body = this.#requestWith(sealed).encode(version);
@@ -74,7 +66,7 @@ export class ProduceAttempt {
       const { topic, partition } = queue;
       return [{ topic, partition, batch: batch.seal(this.context.codec, stamp), pending: batch }];
     } catch (error) {
-      this.#unencodable.set(batch, error as Error);
+      this.unencodable.set(batch, error as Error);
       return [];
     }
   }
