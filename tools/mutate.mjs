@@ -12,7 +12,7 @@ import { chooseMutants } from './mutate/choose-mutants.mjs';
 import { judgementOf } from './mutate/judged-mutants.mjs';
 import { createMutantTree } from './mutate/mutant-tree.mjs';
 
-/** A number says how many specs have passed so far. @typedef {'killed' | number} Verdict */
+/** A number says how many specs have passed so far. @typedef {'killed' | 'timed out' | number} Verdict */
 /** @typedef {Record<number, readonly import('./mutate/mutant-tree.mjs').TimedSpec[]>} Specs */
 /** @typedef {{ specs?: Specs, verdicts: Record<number, Verdict> }} Results */
 
@@ -39,7 +39,10 @@ const endsAt = Date.now() + Number(values.minutes) * 60_000;
 const sample = { count: Number(values.count), seed: Number(values.seed) };
 const rooms = chooseMutants(root, positionals, sample);
 const results = readResults();
-const all = rooms.flatMap(({ mutants }) => mutants);
+/** In turns, so that a run that is stopped has tested some mutants of each room. */
+const all = Array.from({ length: sample.count }, (_, index) =>
+  rooms.flatMap(({ mutants }) => mutants[index] ?? []),
+).flat();
 if (!results.specs || all.some(({ id }) => isLeft(id, Infinity))) await testMutants();
 for (const room of rooms) report(room);
 
@@ -54,8 +57,9 @@ async function testMutants() {
         if (Date.now() > endsAt) return;
         const passed = Number(results.verdicts[id] ?? 0);
         const specs = specsOf(id).slice(passed, most);
-        const survives = specs.length === 0 || (await tree.survives(id, specs));
-        results.verdicts[id] = survives ? passed + specs.length : 'killed';
+        const run = specs.length === 0 ? 'passed' : await tree.test(id, specs);
+        if (run === 'passed') results.verdicts[id] = passed + specs.length;
+        else results.verdicts[id] = run === 'failed' ? 'killed' : 'timed out';
         saveResults();
       }
   } finally {
@@ -76,19 +80,20 @@ function specsOf(id) {
 function isLeft(id, most) {
   const verdict = results.verdicts[id];
   if (verdict === undefined) return true;
-  return verdict !== 'killed' && verdict < Math.min(most, specsOf(id).length);
+  return typeof verdict === 'number' && verdict < Math.min(most, specsOf(id).length);
 }
 
 /** @param {import('./mutate/choose-mutants.mjs').Room} room */
 function report({ name, total, mutants }) {
   const tested = mutants.filter(({ id }) => results.verdicts[id] !== undefined);
-  const survivors = tested.filter(({ id }) => results.verdicts[id] !== 'killed');
+  const survivors = tested.filter(({ id }) => typeof results.verdicts[id] === 'number');
+  const timedOut = tested.filter(({ id }) => results.verdicts[id] === 'timed out').length;
   const judged = survivors.filter((mutant) => judgementOf(mutant) !== undefined);
   const counted = tested.length - judged.length;
   const killed = tested.length - survivors.length;
   const score = counted === 0 ? 100 : Math.round((100 * killed) / counted);
   console.log(
-    `${name}: ${score} %: ${killed} of ${counted} mutants killed, ${judged.length} more change no promise (${tested.length} of ${mutants.length} chosen ones tested, ${total} in the folder)`,
+    `${name}: ${score} %: ${killed} of ${counted} mutants killed, ${timedOut} of them by a timeout; ${judged.length} more change no promise (${tested.length} of ${mutants.length} chosen ones tested, ${total} in the folder)`,
   );
   for (const mutant of survivors) {
     const { id, file, line, change } = mutant;

@@ -45,6 +45,12 @@ const until = async (isSo: () => boolean | Promise<boolean>): Promise<void> => {
     await new Promise((resolve) => setTimeout(resolve, 20));
 };
 
+const applications: { close(): Promise<void> }[] = [];
+
+afterEach(async () => {
+  for (const application of applications.splice(0)) await application.close();
+});
+
 async function startWith(provider: Provider) {
   const driver = memory();
   const admin = driver.admin();
@@ -60,6 +66,7 @@ async function startWith(provider: Provider) {
 
   const testing = await Test.createTestingModule({ imports: [AppModule] }).compile();
   const app = await testing.init();
+  applications.push(app);
   await app.get(EventPublisher).publish('orders', { id: 1 });
   return {
     app,
@@ -70,13 +77,12 @@ async function startWith(provider: Provider) {
 
 describe("With enhancers: 'all'", () => {
   it('a record is dead-lettered even if a global interceptor swallows its failure', async () => {
-    const { app, deadLetters } = await startWith({
+    const { deadLetters } = await startWith({
       provide: APP_INTERCEPTOR,
       useValue: recoveringInterceptor,
     });
     await until(async () => (await deadLetters()) === 1);
     expect(await deadLetters()).toBe(1);
-    await app.close();
   });
 
   it.each<[string, Provider]>([
@@ -89,8 +95,9 @@ describe("With enhancers: 'all'", () => {
     const { app, deadLetters, committed } = await startWith(provider);
     const health = () => app.get(EventBusConnector).health().bindings[0];
     await until(() => health()?.status === 'DEGRADED');
-    expect(health()?.reasons).toEqual(['eventbus-orders: orders-0 waits (backoff)']);
+    const reasons = health()?.reasons ?? [];
+    expect(reasons).toHaveLength(1);
+    expect(reasons[0]).toMatch(/^eventbus-orders: orders-0 waits \(backoff\)/);
     expect([await committed(), await deadLetters()]).toEqual([0, 0]);
-    await app.close();
   });
 });

@@ -110,8 +110,8 @@ export const KNOWN_MUTANTS = [
     name: 'records of a retry tier are due 50 ms early',
     spec: 'libs/core/src/failures/retry-topics/retry-topic-filter.spec.ts',
     file: `${CORE}/failures/retry-topics/due-times.ts`,
-    text: 'return this.#writeTimeOf(record) + delayMsOf(this.parts.tier, delivery);',
-    replacement: 'return this.#writeTimeOf(record) + delayMsOf(this.parts.tier, delivery) - 50;',
+    text: 'return this.#writeTimeOf(record, readAt) + delayMsOf(tier, delivery);',
+    replacement: 'return this.#writeTimeOf(record, readAt) + delayMsOf(tier, delivery) - 50;',
   },
   {
     name: 'getByTopic finds topics by their prefix',
@@ -132,8 +132,8 @@ export const KNOWN_MUTANTS = [
     name: 'a recreated retry topic is not read',
     spec: 'libs/core/test/failures/recreated-retry-topic.spec.ts',
     file: `${CORE}/containers/container-factory.ts`,
-    text: 'readsRecreatedTopics: tier > 0,',
-    replacement: 'readsRecreatedTopics: false,',
+    text: "onTopicRecreated: tier > 0 ? 'earliest' : binding.onTopicRecreated,",
+    replacement: 'onTopicRecreated: binding.onTopicRecreated,',
   },
   {
     name: 'the leader epoch of commit metadata is not checked',

@@ -7,10 +7,11 @@ import { switchedSource } from './switched-source.mjs';
 
 /** @typedef {import('./choose-mutants.mjs').PlacedMutant} PlacedMutant */
 /** @typedef {{ spec: string, tookMs: number }} TimedSpec */
+/** @typedef {'passed' | 'failed' | 'timed out'} TestRun */
 
 /** A mutant may loop for ever. A run that takes so many times as long as without a mutant is ended. */
-const PATIENCE = 5;
-const START_MS = 30_000;
+const PATIENCE = 10;
+const START_MS = 60_000;
 
 /**
  * Copies the tree, with all mutants in its sources.
@@ -28,11 +29,11 @@ export async function createMutantTree(root, mutants) {
     remove,
     reachingSpecs: () => reachingSpecs(path, mutants),
     /**
-     * Returns whether these specs pass with the mutant.
+     * Runs specs with the mutant.
      * @param {number} id
      * @param {readonly TimedSpec[]} specs
      */
-    survives(id, specs) {
+    test(id, specs) {
       const usualMs = specs.reduce((sum, { tookMs }) => sum + tookMs, 0);
       const files = specs.map(({ spec }) => spec);
       return runJest(path, [...files, '--runInBand', '--bail'], {
@@ -53,11 +54,11 @@ export async function createMutantTree(root, mutants) {
 async function reachingSpecs(tree, mutants) {
   const reachedFile = join(tree, 'reached.jsonl');
   const report = join(tree, 'jest-report.json');
-  const isGreen = await runJest(tree, ['--maxWorkers=1', '--json', `--outputFile=${report}`], {
+  const result = await runJest(tree, ['--maxWorkers=1', '--json', `--outputFile=${report}`], {
     environment: { REACHED_MUTANTS: reachedFile },
     longestMs: 1_800_000,
   });
-  if (!isGreen) throw new Error('The specs fail without a mutant. Run them first.');
+  if (result !== 'passed') throw new Error('The specs fail without a mutant. Run them first.');
   const tookMs = durations(report);
   const runs = readFileSync(reachedFile, 'utf8')
     .trim()
@@ -94,11 +95,11 @@ function durations(report) {
 }
 
 /**
- * Returns whether all tests passed in time.
+ * Runs specs.
  * @param {string} cwd
  * @param {readonly string[]} flags
  * @param {{ environment: NodeJS.ProcessEnv, longestMs: number }} options
- * @returns {Promise<boolean>}
+ * @returns {Promise<TestRun>}
  */
 function runJest(cwd, flags, { environment, longestMs }) {
   const jest = join(cwd, 'node_modules/jest/bin/jest.js');
@@ -113,6 +114,15 @@ function runJest(cwd, flags, { environment, longestMs }) {
       env: { ...process.env, ...environment },
     });
     child.on('error', reject);
-    child.on('close', (code) => resolve(code === 0));
+    child.on('close', (code) => resolve(resultOf(code)));
   });
+}
+
+/**
+ * @param {number | null} exitCode  null if the process was ended
+ * @returns {TestRun}
+ */
+function resultOf(exitCode) {
+  if (exitCode === null) return 'timed out';
+  return exitCode === 0 ? 'passed' : 'failed';
 }

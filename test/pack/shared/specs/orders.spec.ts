@@ -49,7 +49,11 @@ class OrderHandlers {
     EventBusModule.forRootAsync({
       useFactory: async () => {
         const driver = memory();
-        await driver.admin().createTopics([{ name: 'orders.events', partitions: 3 }]);
+        const failed = ['retry-1', 'retry-2', 'retry-3', 'DLT'].map(
+          (each) => `orders.events.${each}`,
+        );
+        const topics = ['orders.events', ...failed].map((name) => ({ name, partitions: 3 }));
+        await driver.admin().createTopics(topics);
         return { driver, bindings: { orders: { topic: 'orders.events', groupId: 'shop' } } };
       },
     }),
