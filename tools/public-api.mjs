@@ -8,15 +8,33 @@ import ts from 'typescript';
  * @returns {Map<string, string[]>}
  */
 export function readPublicApi(root) {
+  return new Map(
+    readEntryPoints(root).entryPoints.map(({ name, symbols }) => [
+      name,
+      symbols.map((symbol) => `${kindOf(symbol)} ${symbol.name}`).sort(),
+    ]),
+  );
+}
+
+/**
+ * Reads the entry points of all libraries, with the symbols that they export. A symbol that is
+ * exported again has its own name there, and the declarations of the original.
+ * @param {string} root of the repository
+ */
+export function readEntryPoints(root) {
   const entryPoints = findEntryPoints(root);
   const program = ts.createProgram(
     entryPoints.map(({ file }) => file),
     readOptions(root),
   );
   const checker = program.getTypeChecker();
-  return new Map(
-    entryPoints.map(({ name, file }) => [name, exportsOf(program.getSourceFile(file), checker)]),
-  );
+  return {
+    checker,
+    entryPoints: entryPoints.map(({ name, file }) => ({
+      name,
+      symbols: exportsOf(program.getSourceFile(file), checker),
+    })),
+  };
 }
 
 /** @param {string} root */
@@ -41,8 +59,9 @@ function exportsOf(file, checker) {
   if (!module) throw new Error(`An entry point of package.json has no source: ${file?.fileName}`);
   return checker
     .getExportsOfModule(module)
-    .map((symbol) => `${kindOf(symbol, checker)} ${symbol.name}`)
-    .sort();
+    .map((symbol) =>
+      symbol.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol,
+    );
 }
 
 /** @type {[ts.SymbolFlags, string][]} */
@@ -55,12 +74,8 @@ const kinds = [
   [ts.SymbolFlags.TypeAlias, 'type'],
 ];
 
-/**
- * @param {ts.Symbol} symbol
- * @param {ts.TypeChecker} checker
- */
-function kindOf(symbol, checker) {
-  const { flags } = symbol.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol;
+/** @param {ts.Symbol} symbol */
+function kindOf({ flags }) {
   return kinds.find(([flag]) => flags & flag)?.[1] ?? 'unknown';
 }
 

@@ -107,7 +107,19 @@ export const layers = {
     },
     terminus: { layers: ['model', 'containers'] },
     // Entry point with parts of the bus, for tests and tools.
-    internals: { layers: ['config', 'pipeline', 'failures', 'consuming', 'containers'] },
+    internals: {
+      layers: [
+        'model',
+        'problems',
+        'failures/faults',
+        'config',
+        'discovery',
+        'pipeline',
+        'failures',
+        'consuming',
+        'containers',
+      ],
+    },
     root: {
       layers: [
         'model',

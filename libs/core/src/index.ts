@@ -8,11 +8,15 @@ export type {
   EventBusModuleAsyncOptions,
   EventBusModuleOptions,
   EventBusOptionsFactory,
+  Visibility,
 } from './nest/module-options.js';
 export type { FeatureConsumer } from './nest/feature-consumer.js';
 
 export { CircuitBreakerProperties } from './config/properties/circuit-breaker-properties.js';
-export { ConfigurationValidator } from './config/validation/configuration-validator.js';
+export {
+  ConfigurationValidator,
+  type BindingOrigin,
+} from './config/validation/configuration-validator.js';
 export { EVENTBUS_DEFAULTS } from './config/defaults.js';
 export {
   DltProperties,
@@ -32,6 +36,7 @@ export {
   StartupProperties,
 } from './config/properties/event-bus-properties.js';
 export {
+  FormatProperties,
   RegistryCredentialsProperties,
   SchemaRegistryProperties,
   SchemaVersionProperties,
@@ -44,13 +49,29 @@ export {
   IdempotencyProperties,
   type HeaderKey,
   type IdempotencyKey,
+  type ResolvedIdempotencyKey,
   type KeyFunction,
 } from './config/properties/idempotency-properties.js';
 export { FailureLogProperties } from './config/properties/failure-log-properties.js';
 export { ExceptionRouteProperties } from './config/properties/exception-route-properties.js';
 export type { LoadedOptions, UnusedKey } from './config/reading/loaded-options.js';
 export type { PresetName } from './config/reading/preset-name.js';
-export type { ResolvedBinding, ResolvedTier } from './config/resolving/resolved-binding.js';
+export type {
+  Resolved,
+  ResolvedBinding,
+  ResolvedDlt,
+  ResolvedExceptionRoute,
+  ResolvedIdempotency,
+  ResolvedRetry,
+  ResolvedTier,
+  ResolvedTier0,
+  ResolvedTopics,
+  ResolvedTopicShape,
+} from './config/resolving/resolved-binding.js';
+export type {
+  ResolvedFormats,
+  ResolvedSchemaRegistry,
+} from './config/resolving/resolve-formats.js';
 export {
   RetryBudgetCalculator,
   type RetryBudget,
@@ -89,6 +110,7 @@ export {
 export { HandlesEvents, type HandlesEventsOptions } from './discovery/decorators/handles-events.js';
 export type {
   AnyBindingName,
+  AnyNameIn,
   BindingName,
   ByBinding,
   CheckedBindingRef,
@@ -96,6 +118,8 @@ export type {
   EventBusBindings,
   EventOf,
   NameCheck,
+  NameIn,
+  PayloadIn,
   PayloadOf,
 } from './model/states/event-bus-bindings.js';
 export type { EventHandlerOptions } from './discovery/decorators/handler-options.js';
@@ -106,6 +130,7 @@ export {
   Headers,
   Key,
   Payload,
+  type ParameterPipe,
 } from './discovery/decorators/parameters.js';
 export type { EventBusRequest } from './discovery/calling/host-request.js';
 export type {
@@ -126,13 +151,18 @@ export type {
   ContainerRegistration,
   LastCommand,
 } from './containers/container-registration.js';
-export { ContainerFactory, type ContainerParts } from './containers/container-factory.js';
+export {
+  ContainerFactory,
+  type ContainerParts,
+  type TierParts,
+} from './containers/container-factory.js';
 export {
   ContainerRegistry,
   type PublishedBinding,
   type RegistryChange,
+  type StateUpdate,
 } from './containers/container-registry.js';
-export type { ContainerStatus } from './containers/health/container-status.js';
+export type { ContainerDetails, ContainerStatus } from './containers/health/container-status.js';
 export {
   EventBusConnector,
   type RecordToDecide,
@@ -144,13 +174,18 @@ export type {
   HealthStatus,
 } from './containers/health/event-bus-health.js';
 export { LifecycleManager, type CommandNote } from './containers/lifecycle/lifecycle-manager.js';
+export type { ContainerDrain } from './containers/container-run.js';
 export type { MessageContainer } from './containers/message-container.js';
 export {
   ShutdownCoordinator,
   type BindingShutdown,
   type ShutdownReport,
 } from './containers/shutdown/shutdown-coordinator.js';
-export type { RecordCounts, PartitionPause } from './consuming/session/consuming-session.js';
+export type {
+  DrainReport,
+  PartitionPause,
+  RecordCounts,
+} from './consuming/session/consuming-session.js';
 export type { PauseReason } from './consuming/pauses/pause-reason.js';
 
 export {
@@ -173,6 +208,7 @@ export {
   sqlIdempotencyStore,
   type SqlIdempotencyStoreOptions,
 } from './pipeline/idempotency/sql-idempotency-store.js';
+export type { BloomFilterOptions } from './pipeline/idempotency/bloom-filter.js';
 export {
   withBloomFilter,
   type ListedIdempotencyStore,
@@ -197,6 +233,7 @@ export type {
   PartitionStopped,
   PartitionsAssigned,
   PartitionsRevoked,
+  BusEventBase,
   RecordDeadLettered,
   RecordDiscarded,
   RecordFailed,
@@ -240,7 +277,7 @@ export type {
   ListOptions,
 } from './redrive/letters/list-letters.js';
 export type { DeadLetterPosition } from './redrive/letters/read-letters.js';
-export type { LetterStatus } from './redrive/ledger/ledger-entry.js';
+export type { ActionEntry, LetterEntry, LetterStatus } from './redrive/ledger/ledger-entry.js';
 export type {
   CauseGroup,
   PlannedPartition,
@@ -275,7 +312,11 @@ export {
   type AbortCause,
 } from './errors/delivery-errors.js';
 export { CircuitBreakerOpenException } from './errors/circuit-errors.js';
-export { EventBusException, type ExceptionOptions } from './errors/event-bus-exception.js';
+export {
+  ApplicationException,
+  EventBusException,
+  type ExceptionOptions,
+} from './errors/event-bus-exception.js';
 export {
   EventBusDisabledException,
   EventBusNotReadyException,
@@ -387,3 +428,7 @@ export type {
 export type { RecordTransaction } from './model/records/record-transaction.js';
 export type { SerializedEvent, Serializer } from './model/extension-points/serializer.js';
 export type { TierFailureRecord } from './model/records/tier-history.js';
+export type { DecisionPlace } from './model/outcomes/decision.js';
+export type { OnTopicRecreated } from './model/states/on-topic-recreated.js';
+export type { BlockingRecord } from './model/states/half-open-blocker.js';
+export type { BindingEventSink, EventDetails } from './model/events/event-sink.js';

@@ -1,6 +1,8 @@
 import { InvalidOptionError } from '../port/errors.js';
 import type { BearerToken } from '../wire/index.js';
 
+export type { BearerToken };
+
 /** The name of a mechanism in lower or upper case, both of which kafkajs accepts. */
 type MechanismName<Name extends string> = Name | Uppercase<Name>;
 

@@ -7,6 +7,6 @@ export function kafkajs(options: KafkajsOptions): BrokerDriver {
   return new KafkaDriver(options);
 }
 
-export { PrefetchBudget } from '../client/consumer/fetching/prefetch-budget.js';
+export { PrefetchBudget, type BudgetShare } from '../client/consumer/fetching/prefetch-budget.js';
 export type { KafkajsOptions } from '../client/kafkajs-options.js';
-export type { SaslOptions } from '../client/sasl-mechanisms.js';
+export type { BearerToken, SaslOptions } from '../client/sasl-mechanisms.js';

@@ -69,7 +69,11 @@ export class MemoryBroker {
   readonly runtime: Runtime;
   /** Faults that a test can inject. */
   readonly faults: BrokerFaults;
-  /** The internal state of the cluster, for the drivers of this package. */
+  /**
+   * The state of the cluster, for the drivers of this package.
+   *
+   * @internal
+   */
   readonly cluster: MemoryCluster;
 
   constructor(options: MemoryBrokerOptions = {}) {

@@ -3,14 +3,14 @@ import type {
   CircuitState,
   CircuitTransition,
 } from '../../model/states/circuit-breaker.js';
-import type { RecordPosition } from '../../model/states/half-open-blocker.js';
+import type { BlockingRecord } from '../../model/states/half-open-blocker.js';
 import { HalfOpenBlockerDetector } from './half-open-blocker-detector.js';
 
 let logged: string[];
 let become: (to: CircuitState, calls?: number) => void;
 let detector: HalfOpenBlockerDetector;
 
-const placeOf = (offset: number): RecordPosition => ({ topic: 'orders', partition: 1, offset });
+const placeOf = (offset: number): BlockingRecord => ({ topic: 'orders', partition: 1, offset });
 const [gone, other] = [placeOf(7), placeOf(8)];
 
 beforeEach(() => {
@@ -32,7 +32,7 @@ beforeEach(() => {
 /**
  * Runs a half-open period in which these records fail. `calls` also counts calls that succeeded.
  */
-function cycle(failed: readonly RecordPosition[], calls = failed.length): void {
+function cycle(failed: readonly BlockingRecord[], calls = failed.length): void {
   become('HALF_OPEN');
   for (const record of failed.slice(0, -1)) detector.onRecordKept(record);
   become('OPEN', calls);

@@ -1,6 +1,6 @@
 import type { DriverLogger } from '@nest-event-bus/broker';
 import type { CircuitBreaker, CircuitTransition } from '../../model/states/circuit-breaker.js';
-import type { RecordPosition, HalfOpenBlocker } from '../../model/states/half-open-blocker.js';
+import type { BlockingRecord, HalfOpenBlocker } from '../../model/states/half-open-blocker.js';
 
 /**
  * Number of cycles after which a record is reported. Fewer cycles in a row may be chance, or the
@@ -14,7 +14,7 @@ interface Cycle {
    * The only record that has failed in the half-open calls so far; undefined if there are several
    * records, or none.
    */
-  record: RecordPosition | undefined;
+  record: BlockingRecord | undefined;
   failures: number;
   /**
    * Number of half-open calls after which the circuit opened again; undefined while it is half
@@ -32,7 +32,7 @@ interface Cycle {
  */
 export class HalfOpenBlockerDetector implements HalfOpenBlocker {
   #cycle: Cycle | undefined;
-  #latest: RecordPosition | undefined;
+  #latest: BlockingRecord | undefined;
   #cyclesInARow = 0;
 
   /**
@@ -47,12 +47,12 @@ export class HalfOpenBlockerDetector implements HalfOpenBlocker {
     breaker.onTransition((transition) => this.#onTransition(transition));
   }
 
-  get record(): RecordPosition | undefined {
+  get record(): BlockingRecord | undefined {
     return this.#cyclesInARow >= CYCLES_BEFORE_REPORT ? this.#latest : undefined;
   }
 
   /** Called when a call of the record failed and the record will be redelivered. */
-  onRecordKept({ topic, partition, offset }: RecordPosition): void {
+  onRecordKept({ topic, partition, offset }: BlockingRecord): void {
     const cycle = this.#cycle;
     if (!cycle) return;
     const record = { topic, partition, offset };
@@ -62,7 +62,7 @@ export class HalfOpenBlockerDetector implements HalfOpenBlocker {
   }
 
   /** Called when an operator's decision has removed the record from its partition. */
-  onRecordRemoved(record: RecordPosition): void {
+  onRecordRemoved(record: BlockingRecord): void {
     if (isSameRecord(this.#latest, record)) this.#forget();
   }
 
@@ -100,7 +100,7 @@ export class HalfOpenBlockerDetector implements HalfOpenBlocker {
     this.#cyclesInARow = 0;
   }
 
-  #log({ topic, partition, offset }: RecordPosition): void {
+  #log({ topic, partition, offset }: BlockingRecord): void {
     const { binding } = this;
     this.logger.error(
       `Record ${topic}-${partition}@${offset} alone had all trial calls of the circuit of binding '${binding}', ${CYCLES_BEFORE_REPORT} times in a row: no other record is tried. If its dependency is down for this record alone, let it go by connector.decide('${binding}', { topic: '${topic}', partition: ${partition}, offset: ${offset} }, 'dead-letter'), or 'skip'; else look at the dependencies of the handler.`,
@@ -109,7 +109,7 @@ export class HalfOpenBlockerDetector implements HalfOpenBlocker {
   }
 }
 
-function isSameRecord(one: RecordPosition | undefined, other: RecordPosition): boolean {
+function isSameRecord(one: BlockingRecord | undefined, other: BlockingRecord): boolean {
   return (
     one?.topic === other.topic && one.partition === other.partition && one.offset === other.offset
   );

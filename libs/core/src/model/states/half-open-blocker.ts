@@ -1,6 +1,6 @@
 import type { TopicPartition } from '@nest-event-bus/broker';
 
-export interface RecordPosition extends TopicPartition {
+export interface BlockingRecord extends TopicPartition {
   readonly offset: number;
 }
 
@@ -9,5 +9,5 @@ export interface HalfOpenBlocker {
   /**
    * The record that used all half-open calls several times in a row; undefined if there is none.
    */
-  readonly record: RecordPosition | undefined;
+  readonly record: BlockingRecord | undefined;
 }
