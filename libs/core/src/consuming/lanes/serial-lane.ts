@@ -177,12 +177,12 @@ export class SerialLane extends PartitionLane {
   async #concludeSegment(outcomes: readonly SliceOutcome[]): Promise<void> {
     const segment = this.#slice.slice(0, outcomes.length);
     const unfinished: UnfinishedDelivery[] = [];
-    for (const [index, delivery] of segment.entries()) {
+    segment.forEach((delivery, index) => {
       const outcome = outcomes[index] ?? missingOutcome();
       if (outcome instanceof Promise) this.#writeAhead(delivery, outcome);
       else if (isFinal(outcome) || this.hasEnded) this.#conclude(delivery, outcome);
       else unfinished.push({ delivery, outcome });
-    }
+    });
     this.#slice = this.#slice.slice(segment.length);
     if (unfinished.length === 0 && !this.#hasFailedWrite) return;
     if (!this.#hasFailedWrite && mayStayInMemory(unfinished))

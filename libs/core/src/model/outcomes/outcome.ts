@@ -45,6 +45,10 @@ export function isFinal({ kind }: Outcome): boolean {
   return kind !== 'failed' && kind !== 'handed-back';
 }
 
+export function isFailed(outcome: Outcome): outcome is FailedOutcome {
+  return outcome.kind === 'failed';
+}
+
 /** Returns whether the lane delivers a failed record again from memory, without a pause. */
 export function isRedeliveredAtOnce(outcome: Outcome): boolean {
   return outcome.kind === 'failed' && outcome.reason === 'redeliver' && 'batch' in outcome;

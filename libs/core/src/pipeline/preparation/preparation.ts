@@ -33,8 +33,8 @@ export class Preparation {
   prepare(call: RecordCall, firstStep = 0): Prepared | Promise<Prepared> {
     for (let index = firstStep; index < this.#steps.length; index++) {
       const prepared = this.#steps[index]!(call);
-      if (isPromiseLike(prepared)) return this.#continueAfter(prepared, call, index + 1);
-      if (prepared !== undefined) return prepared;
+      if (prepared === undefined) continue;
+      return isPromiseLike(prepared) ? this.#continueAfter(prepared, call, index + 1) : prepared;
     }
     return undefined;
   }

@@ -3,7 +3,7 @@ import { wrap, type IRetryContext } from 'cockatiel';
 import { CircuitBreakerOpenException } from '../../errors/circuit-errors.js';
 import type { Delivery } from '../../model/outcomes/delivery.js';
 import type { FailedOutcome } from '../../model/outcomes/failed-outcome.js';
-import { handedBack, succeeded, type Outcome } from '../../model/outcomes/outcome.js';
+import { handedBack, isFailed, succeeded, type Outcome } from '../../model/outcomes/outcome.js';
 import { andThen, isPromiseLike } from '../and-then.js';
 import { invokeBatch } from '../batches/invoke-batch.js';
 import { outcomeSetBeforeThrow } from '../context/outcome-set-before-throw.js';
@@ -199,14 +199,12 @@ export class ResilienceDecorator implements PipelineStep {
     permit: Permit,
     startedAt: number,
   ): readonly Outcome[] {
-    const judged = outcomes.map((outcome, index) =>
-      outcome.kind === 'failed'
-        ? this.#applyRetryDecision(slice[index]!.delivery, outcome)
-        : outcome,
+    const judged = replaceFailures(outcomes, (failed, index) =>
+      this.#applyRetryDecision(slice[index]!.delivery, failed),
     );
     if (this.#breaker)
       this.#settleBreaker(this.#breaker, decisiveOutcome(judged), permit, startedAt);
-    return judged.map((outcome) => this.#withCircuitBreakerDelay(outcome));
+    return replaceFailures(judged, (failed) => this.#withCircuitBreakerDelay(failed));
   }
 
   #applyRetryDecision(delivery: Delivery, failed: FailedOutcome): Outcome {
@@ -244,6 +242,15 @@ export class ResilienceDecorator implements PipelineStep {
     const error = new CircuitBreakerOpenException(this.#binding);
     return { kind: 'failed', reason: 'circuit-open', error, attempts: 0 };
   }
+}
+
+/** Copies the outcomes only if there is a failure. */
+function replaceFailures(
+  outcomes: readonly Outcome[],
+  replace: (failed: FailedOutcome, index: number) => Outcome,
+): readonly Outcome[] {
+  if (!outcomes.some(isFailed)) return outcomes;
+  return outcomes.map((outcome, index) => (isFailed(outcome) ? replace(outcome, index) : outcome));
 }
 
 /**

@@ -5,6 +5,7 @@ import type { Delivery } from '../../model/outcomes/delivery.js';
 import type { FailedOutcome, Failure } from '../../model/outcomes/failed-outcome.js';
 import {
   handedBack,
+  isFailed,
   isFinal,
   isHandedBackWithoutDelay,
   isRedeliveredAtOnce,
@@ -76,6 +77,7 @@ export class FailureRoutingStep implements PipelineStep<SliceOutcome> {
     if (end === 0) return [await this.#withoutHandler(slice[0]!)];
     const segment = end === -1 ? slice : slice.slice(0, end);
     const handled = await this.next.processSlice(segment);
+    if (!handled.some(isFailed)) return handled;
     // Records that were handled after a failed one keep their outcome, whatever the destination of
     // the failed one is. The writes to one topic are sent in the order of the records.
     const concluded = handled.map((outcome, index) => this.#conclude(outcome, segment[index]!));
@@ -125,11 +127,10 @@ function needsNoCall({ decision, pendingWrite }: DeliveryHistory): boolean {
  */
 function endOf(handled: readonly Outcome[], outcomes: readonly SliceOutcome[]): number {
   const end = handled.findLastIndex((outcome) => !isHandedBackWithoutDelay(outcome)) + 1;
-  const hasFailed = handled.some(({ kind }) => kind === 'failed');
   const continues = outcomes
     .slice(0, end)
     .every(
       (outcome) => outcome instanceof Promise || isFinal(outcome) || isRedeliveredAtOnce(outcome),
     );
-  return hasFailed && continues ? end : outcomes.length;
+  return continues ? end : outcomes.length;
 }
