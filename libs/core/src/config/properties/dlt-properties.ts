@@ -98,7 +98,7 @@ export class DltProperties {
   handlerTimeoutMs?: Duration;
 
   /**
-   * Selects how much of an exception is written to headers. `'class'` leaves out message and stack,
+   * Selects how much of an exception is written to headers, to the failure log and to events. `'class'` leaves out message and stack,
    * which may hold personal data.
    *
    * @defaultValue `'full'`
