@@ -1,6 +1,7 @@
 import type { BrokerRecord, OutgoingRecord } from '@nest-event-bus/broker';
 import { Injectable } from '@nestjs/common';
 import { EventHandler } from '../../src/discovery/decorators/event-handler.js';
+import type { EventContext } from '../../src/model/records/event-context.js';
 import type { EventRecord } from '../../src/model/records/event-record.js';
 import { headerText } from '../../src/model/records/header-text.js';
 import { readDeadLetter } from '../../src/failures/headers/read-dead-letter.js';
@@ -149,6 +150,42 @@ it.each([
     expect(await testBus.committed('shop.retry-1')).toBe(bad.length);
   },
 );
+
+it.each([
+  ['synchronously', HastyOrders],
+  ['asynchronously', Orders],
+])(
+  'A record gets all its calls, in memory and in its tier, whatever value its handler throws (%s)',
+  async (_, handlers) => {
+    fail = (name) => {
+      throw THROWN[name]?.();
+    };
+    const tier0 = { maxAttempts: 3, initialBackoffMs: 1 };
+    await start(handlers, { retry: { tier0, tiers: [{ delayMs: 100, maxAttempts: 1 }] } });
+    const bad = Object.keys(THROWN).map((name) => `bad: ${name}`);
+    await testBus.write('orders', ...bad.map((value) => JSON.stringify(value)));
+    await testBus.runtime.advance(60_000);
+    const callsOf = (value: string) => calls.filter((call) => call.endsWith(` ${value}`)).length;
+    expect(bad.filter((value) => callsOf(value) !== 6)).toEqual([]);
+    expect((await letters()).map(({ totalAttempts }) => totalAttempts)).toEqual(bad.map(() => 6));
+  },
+);
+
+it('A record that its handler acknowledges is done, even if the handler then throws a proxy that throws', async () => {
+  @Injectable()
+  class Acknowledging {
+    @EventHandler('orders')
+    onOrder({ value }: Order, context: EventContext): void {
+      calls.push(String(value));
+      context.acknowledge();
+      throw trapped();
+    }
+  }
+  await start(Acknowledging);
+  await testBus.write('orders', '"one"', '"two"');
+  await testBus.runtime.advance(5_000);
+  expect([calls, await testBus.committed()]).toEqual([['one', 'two'], 2]);
+});
 
 it.each(['synchronously', 'asynchronously'])(
   'A record is dead-lettered at once, whatever value its deserializer throws (%s)',

@@ -1,3 +1,4 @@
+import { isOneOf } from '../../failures/faults/thrown.js';
 import { BatchProcessingException } from '../../errors/handler-errors.js';
 import { isConsumerResult } from '../../model/outcomes/consumer-result.js';
 import { handedBack, type Outcome } from '../../model/outcomes/outcome.js';
@@ -98,7 +99,8 @@ function ownOutcomeOrHandedBack({ context }: RecordCall): Outcome {
 
 function failedIndexOf(batch: readonly RecordCall[], error: unknown): number | undefined {
   if (batch.length === 1) return 0;
-  const index = error instanceof BatchProcessingException ? error.failedIndex : -1;
+  const namesRecord = isOneOf(error, [BatchProcessingException]);
+  const index = namesRecord ? (error as BatchProcessingException).failedIndex : -1;
   return Number.isInteger(index) && index >= 0 && index < batch.length ? index : undefined;
 }
 

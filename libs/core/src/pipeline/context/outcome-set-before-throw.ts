@@ -1,5 +1,6 @@
 import { errorNameOf } from '@nest-event-bus/broker';
 import { HandlerRefusedException } from '../../errors/handler-errors.js';
+import { isOneOf } from '../../failures/faults/thrown.js';
 import type { Outcome } from '../../model/outcomes/outcome.js';
 import type { RecordCall } from '../record-call.js';
 import { toError } from '../to-error.js';
@@ -15,7 +16,7 @@ export function outcomeSetBeforeThrow(
   const outcome = context.outcomeAfterThrow();
   // No warning for a guard that refuses a record after it has chosen an outcome, because the two do
   // not contradict each other.
-  if (outcome && !(thrown instanceof HandlerRefusedException)) {
+  if (outcome && !isOneOf(thrown, [HandlerRefusedException])) {
     const word = outcome.kind === 'failed' ? 'deadLetter()' : 'acknowledge()';
     // The message of the error is not logged, because it may contain secrets.
     const error = errorNameOf(toError(thrown));

@@ -5,7 +5,7 @@ import type { PreparationStep, Prepared } from '../pipeline-step.js';
 import type { RecordCall } from '../record-call.js';
 import { DeliveryRetry } from '../resilience/delivery-retry.js';
 import type { RetryConfig } from '../resilience/retry-config-factory.js';
-import { StopRetrying } from '../resilience/stop-retrying.js';
+import { isStopRetrying } from '../resilience/stop-retrying.js';
 import { failedWith } from '../to-error.js';
 
 export interface PreparationOptions {
@@ -66,7 +66,7 @@ export class Preparation {
         return this.prepare(call);
       });
     } catch (error) {
-      return error instanceof StopRetrying ? error.outcome : failedWith(error);
+      return isStopRetrying(error) ? error.outcome : failedWith(error);
     }
   }
 }

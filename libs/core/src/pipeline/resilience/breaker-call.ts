@@ -2,7 +2,8 @@ import type { Runtime } from '@nest-event-bus/broker/runtime';
 import type { IDefaultPolicyContext } from 'cockatiel';
 import { HandlerRefusedException } from '../../errors/handler-errors.js';
 import type { Outcome } from '../../model/outcomes/outcome.js';
-import { StopRetrying } from './stop-retrying.js';
+import { isOneOf } from '../../failures/faults/thrown.js';
+import { isStopRetrying } from './stop-retrying.js';
 import { DeliveryPolicy } from './delivery-policy.js';
 import type { CallResult, Permit, SlidingCircuitBreaker } from './sliding-circuit-breaker.js';
 
@@ -26,7 +27,7 @@ export class BreakerCall extends DeliveryPolicy<IDefaultPolicyContext> {
       this.#settle('succeeded');
       return value;
     } catch (thrown) {
-      this.#settle(thrown instanceof StopRetrying ? callResultOf(thrown.outcome) : 'failed');
+      this.#settle(isStopRetrying(thrown) ? callResultOf(thrown.outcome) : 'failed');
       throw thrown;
     }
   }
@@ -53,7 +54,7 @@ export function callResultOf(outcome: Outcome): CallResult {
     case 'failed': {
       const { reason, error } = outcome;
       const isIgnored = reason === 'bad-message' || reason === 'handler-gave-up';
-      return isIgnored || error instanceof HandlerRefusedException ? 'ignored' : 'failed';
+      return isIgnored || isOneOf(error, [HandlerRefusedException]) ? 'ignored' : 'failed';
     }
   }
 }

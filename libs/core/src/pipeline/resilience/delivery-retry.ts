@@ -6,7 +6,7 @@ import type { Failure } from '../../model/outcomes/failed-outcome.js';
 import { handedBack } from '../../model/outcomes/outcome.js';
 import type { RoutesFailures } from '../routing/failure-routing-step.js';
 import { toError } from '../to-error.js';
-import { StopRetrying } from './stop-retrying.js';
+import { isStopRetrying, StopRetrying } from './stop-retrying.js';
 import { DeliveryPolicy } from './delivery-policy.js';
 import type { RetryConfig } from './retry-config-factory.js';
 import { decideRetry, failedOutcomeOf, type FailedCall } from './retry-decision.js';
@@ -39,7 +39,7 @@ export class DeliveryRetry extends DeliveryPolicy<IRetryContext> {
       try {
         return await call({ attempt, signal });
       } catch (thrown) {
-        if (thrown instanceof StopRetrying) throw thrown;
+        if (isStopRetrying(thrown)) throw thrown;
         const error = toError(thrown);
         firstFailedAt ??= this.runtime.now();
         if (this.config.maxElapsedMs > 0) failingSince ??= this.runtime.monotonic();

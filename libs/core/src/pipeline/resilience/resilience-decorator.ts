@@ -13,7 +13,7 @@ import { RecordCall } from '../record-call.js';
 import type { RoutesFailures } from '../routing/failure-routing-step.js';
 import { failedWith } from '../to-error.js';
 import { BreakerCall, callResultOf } from './breaker-call.js';
-import { StopRetrying } from './stop-retrying.js';
+import { isStopRetrying, StopRetrying } from './stop-retrying.js';
 import { DeliveryRetry, failedCall } from './delivery-retry.js';
 import { withSeekMode, type RetryConfig } from './retry-config-factory.js';
 import { decideRetry, failedOutcomeOf } from './retry-decision.js';
@@ -166,7 +166,7 @@ export class ResilienceDecorator implements PipelineStep {
     try {
       return await policy.execute(call, delivery.waitSignal);
     } catch (error) {
-      return error instanceof StopRetrying
+      return isStopRetrying(error)
         ? this.#withCircuitBreakerDelay(error.outcome)
         : failedWith(error);
     }

@@ -1,3 +1,4 @@
+import { isOneOf } from '../../failures/faults/thrown.js';
 import type { Outcome } from '../../model/outcomes/outcome.js';
 
 /**
@@ -8,3 +9,7 @@ import type { Outcome } from '../../model/outcomes/outcome.js';
 export class StopRetrying {
   constructor(readonly outcome: Outcome) {}
 }
+
+/** A proxy that throws when it is inspected is an error of the handler. */
+export const isStopRetrying = (thrown: unknown): thrown is StopRetrying =>
+  isOneOf(thrown, [StopRetrying]);
