@@ -36,7 +36,7 @@ export const layers = {
     root: { layers: ['runtime', 'port', 'records'] },
   },
   core: {
-    model: { layers: [], onlyPackages: ['class-transformer'] },
+    model: { layers: [], onlyPackages: ['class-transformer', 'node:crypto'] },
     errors: { layers: ['model'], onlyPackages: [] },
     // Logs problems that last, for all layers that find one.
     problems: { layers: [], onlyPackages: [] },

@@ -33,6 +33,11 @@ export interface BrokerRecord {
   readonly value: Buffer | null;
   /** The headers are decoded at first access. */
   readonly headers: readonly RecordHeader[];
+  /**
+   * Returns whether the record has a header with this name, without decoding the headers. Records
+   * of the drivers have this method.
+   */
+  hasHeader?(name: Buffer): boolean;
   /** The size of key, value and headers in the log, without framing. */
   readonly sizeInBytes: number;
 }

@@ -83,7 +83,7 @@ describe('recordPipelineSteps', () => {
 
   it('leaves out the steps that the binding does not use', () => {
     const { around, preparation } = recordPipelineSteps(pipelineParts([keep]));
-    expect(namesOf(around)).toEqual(['PrepareRecordStep']);
+    expect(namesOf(around)).toEqual(['SkipForeignRecordsStep', 'PrepareRecordStep']);
     // The two steps decode the value and select the handler.
     expect(preparation).toHaveLength(2);
   });

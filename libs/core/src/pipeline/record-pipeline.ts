@@ -31,6 +31,7 @@ import {
 } from './resilience/retry-config-factory.js';
 import type { SlidingCircuitBreaker } from './resilience/sliding-circuit-breaker.js';
 import { FailureRoutingStep, type FailureRouting } from './routing/failure-routing-step.js';
+import { foreignReplays } from './routing/foreign-replay.js';
 import { SkipForeignRecordsStep } from './routing/skip-foreign-records-step.js';
 import { RecordTransactionStep } from './transactions/record-transaction-step.js';
 import { SharedTransactionStep } from './transactions/shared-transaction-step.js';
@@ -94,7 +95,7 @@ export function recordPipelineSteps(parts: RecordPipelineParts): RecordPipelineS
   const { retryTopic } = routing ?? {};
   return {
     around: present<StepAroundHandler>([
-      retryTopic && ((next) => new SkipForeignRecordsStep(next, retryTopic)),
+      (next) => new SkipForeignRecordsStep(next, retryTopic ?? foreignReplays(binding)),
       routing && ((next) => new FailureRoutingStep(next, routing, mayHandleAhead(parts))),
       transactions && ((next) => new SharedTransactionStep(next, transactions, runtime)),
       (next, preparation) =>

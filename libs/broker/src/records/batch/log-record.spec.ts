@@ -47,6 +47,21 @@ describe('LogRecord', () => {
     expect(read({ value: 'größe €' }).sizeInBytes).toBe(Buffer.byteLength('größe €'));
   });
 
+  it('finds a header by its name, and decodes nothing for it', () => {
+    const names = ['a', 'ab', 'x'.repeat(200), 'größe'];
+    const headers = [
+      { key: 'null', value: null },
+      { key: 'empty', value: '' },
+      { key: 'large', value: 'y'.repeat(20_000) },
+      ...names.map((key) => ({ key, value: 'v' })),
+    ];
+    const record = read({ key: 'missing', value: 'missing', headers });
+    for (const { key } of headers) expect(record.hasHeader?.(Buffer.from(key))).toBe(true);
+    for (const key of ['', 'b', 'missing', 'abc', 'x'.repeat(199), 'v'])
+      expect(record.hasHeader?.(Buffer.from(key))).toBe(false);
+    expect(read({ value: 'a' }).hasHeader?.(Buffer.from('a'))).toBe(false);
+  });
+
   it('is serialized to JSON with its position and without bytes', () => {
     expect(JSON.parse(JSON.stringify(read({ key: 'k', value: 'v' })))).toEqual({
       topic: 'orders',

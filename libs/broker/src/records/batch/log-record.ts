@@ -84,6 +84,22 @@ export class LogRecord implements BrokerRecord {
     return (this.#decodedHeaders ??= this.#decodeHeaders());
   }
 
+  /** Compares bytes only where the length fits, and creates no object. */
+  hasHeader(name: Buffer): boolean {
+    const chunk = this.#chunk;
+    let at = this.#headersStart;
+    for (let index = 0; index < this.#headerCount; index++) {
+      const keyLength = varintAt(chunk, at);
+      const keyStart = endOfVarint(chunk, at);
+      const keyEnd = keyStart + keyLength;
+      if (keyLength === name.length && chunk.compare(name, 0, keyLength, keyStart, keyEnd) === 0)
+        return true;
+      const valueLength = varintAt(chunk, keyEnd);
+      at = endOfVarint(chunk, keyEnd) + Math.max(0, valueLength);
+    }
+    return false;
+  }
+
   /** Computes the size from the bounds, without creating a view. */
   get sizeInBytes(): number {
     const headers = this.#headersEnd - this.#headersStart;
@@ -106,6 +122,22 @@ export class LogRecord implements BrokerRecord {
     }
     return headers;
   }
+}
+
+/** Reads a varint that the decoder has checked before. */
+function varintAt(bytes: Buffer, at: number): number {
+  let zigzag = 0;
+  for (let shift = 0; ; shift += 7) {
+    const byte = bytes[at++]!;
+    zigzag |= (byte & 0x7f) << shift;
+    if (byte < 0x80) return (zigzag >>> 1) ^ -(zigzag & 1);
+  }
+}
+
+function endOfVarint(bytes: Buffer, at: number): number {
+  let end = at;
+  while (bytes[end]! >= 0x80) end++;
+  return end + 1;
 }
 
 export function sizeOfAll(records: readonly BrokerRecord[]): number {

@@ -44,6 +44,8 @@ export const EVENTBUS_HEADERS = Object.freeze({
   replayCount: 'x-eventbus-replay-count',
   /** The operation that replayed the record, and the position of its dead letter. */
   replayId: 'x-eventbus-replay-id',
+  /** A digest of key and value, which only the replayed record has. */
+  replayDigest: 'x-eventbus-replay-digest',
   /** What a replayed record keeps of its last failure. */
   previousException: 'x-eventbus-previous-exception',
   previousAttempts: 'x-eventbus-previous-attempts',

@@ -150,7 +150,8 @@ describe('ReceivedContext', () => {
 
   it('parses no header before the handler reads one', () => {
     const delivery = deliveryOf();
-    const record = Object.defineProperty({ ...delivery.record }, 'headers', {
+    const named = { ...delivery.record, hasHeader: () => false };
+    const record = Object.defineProperty(named, 'headers', {
       get: () => {
         throw new Error('decoded');
       },

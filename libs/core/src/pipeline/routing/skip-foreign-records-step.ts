@@ -7,13 +7,14 @@ import type { RetryTopicRules } from './failure-routing-step.js';
 const foreign: Outcome = Object.freeze({ kind: 'discarded', reason: 'foreign' });
 
 /**
- * Discards the records of a shared retry topic that another group has written. The step is the
- * outermost one, because neither the handler nor the router of this binding may get such a record.
+ * Discards records that are meant for another group: those of a shared retry topic, and those that
+ * were replayed to the main topic. The step is the outermost one, because neither the handler nor
+ * the router of this binding may get such a record.
  */
 export class SkipForeignRecordsStep implements PipelineStep<SliceOutcome> {
   constructor(
     private readonly next: PipelineStep<SliceOutcome>,
-    private readonly retryTopic: Pick<RetryTopicRules, 'isForeign'>,
+    private readonly rules: Pick<RetryTopicRules, 'isForeign'>,
   ) {}
 
   process(call: RecordCall): Outcome | Promise<Outcome> {
@@ -24,13 +25,15 @@ export class SkipForeignRecordsStep implements PipelineStep<SliceOutcome> {
    * Processes the records before the next foreign one. If the slice begins with a foreign record,
    * processes only that one.
    */
-  async processSlice(slice: readonly RecordCall[]): Promise<readonly SliceOutcome[]> {
+  processSlice(
+    slice: readonly RecordCall[],
+  ): readonly SliceOutcome[] | Promise<readonly SliceOutcome[]> {
     const end = slice.findIndex(({ delivery }) => this.#isForeign(delivery.record));
     if (end === 0) return [foreign];
     return this.next.processSlice(end === -1 ? slice : slice.slice(0, end));
   }
 
   #isForeign(record: BrokerRecord): boolean {
-    return this.retryTopic.isForeign(record);
+    return this.rules.isForeign(record);
   }
 }

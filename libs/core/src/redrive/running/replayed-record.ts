@@ -3,6 +3,7 @@ import { archiveHeaders, HEADER_PROFILES } from '../../failures/headers/header-p
 import { headersOf } from '../../failures/headers/header-profile.js';
 import { EVENTBUS_HEADERS } from '../../model/records/event-bus-headers.js';
 import type { DltRecord } from '../../model/records/dlt-record.js';
+import { replayDigestOf } from '../../model/records/replay-digest.js';
 import type { ReadLetter } from '../letters/read-letters.js';
 
 /** Where a letter is replayed to, and for whom. */
@@ -52,6 +53,7 @@ export function replayedRecord(
         ...originOf(dlt),
         [EVENTBUS_HEADERS.replayCount]: dlt.replayCount + 1,
         [EVENTBUS_HEADERS.replayId]: replayId,
+        [EVENTBUS_HEADERS.replayDigest]: replayDigestOf(record),
         ...archiveOf(dlt),
         ...(destination.tier !== undefined && routedTo(destination.tier, at)),
       }),
