@@ -185,4 +185,47 @@ export const KNOWN_MUTANTS = [
     text: 'fetch: { maxWaitMs: binding.pollTimeoutMs },',
     replacement: 'fetch: { maxWaitMs: 0 * binding.pollTimeoutMs },',
   },
+  {
+    name: 'clusters are never closed',
+    spec: 'libs/core/test/lifecycle/last-hooks.spec.ts',
+    file: `${CORE}/assembly/bus-settings.ts`,
+    text: 'await this.#parts?.clusters.close();',
+    replacement: '',
+  },
+  {
+    name: 'a shutdown does not unregister bindings',
+    spec: 'libs/core/test/lifecycle/last-hooks.spec.ts',
+    file: `${CORE}/assembly/event-bus-kernel.ts`,
+    text: 'new ShutdownCoordinator({ ...parts, lifecycle',
+    replacement: 'new ShutdownCoordinator({ ...parts, lifecycle: undefined as never',
+  },
+  {
+    name: 'metrics cannot be read before the start',
+    spec: 'libs/core/test/observability/metrics.spec.ts',
+    file: `${CORE}/assembly/event-bus-kernel.ts`,
+    text: '(this.#settings.options?.metrics ?? metrics).enabled',
+    replacement:
+      '(this.#settings.options?.metrics ?? (undefined as unknown as typeof metrics)).enabled',
+  },
+  {
+    name: 'a failed publish does not name its binding',
+    spec: 'libs/core/test/lifecycle/several-clusters.spec.ts',
+    file: `${CORE}/assembly/publish-targets.ts`,
+    text: 'const target = { binding: name, topic,',
+    replacement: "const target = { binding: '', topic,",
+  },
+  {
+    name: 'dead-letter methods of bindings to come are warned of',
+    spec: 'libs/core/test/configuration/dead-letter-methods.spec.ts',
+    file: `${CORE}/assembly/start-warnings.ts`,
+    text: 'handler.cluster !== undefined && matching.length === 0;',
+    replacement: 'handler.cluster !== undefined && matching.length === 1;',
+  },
+  {
+    name: 'a Kafka driver gets no certificates',
+    spec: 'libs/core/src/assembly/cluster-driver.spec.ts',
+    file: `${CORE}/assembly/clusters.ts`,
+    text: '      clientId,\n      ssl,',
+    replacement: '      clientId,',
+  },
 ];

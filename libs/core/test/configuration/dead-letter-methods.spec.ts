@@ -54,6 +54,22 @@ describe('A dead-letter method that no dlt.strategy calls', () => {
   });
 });
 
+describe('A dead-letter method that names a cluster', () => {
+  @Injectable()
+  class OfACluster {
+    @DltHandler('tenants', { cluster: 'default' })
+    handleDeadLetter(): void {}
+    @DltHandler('orders', { cluster: 'default' })
+    handleOrder(): void {}
+  }
+
+  it('is named in a warning only if its binding exists, because one may be registered later', async () => {
+    await testBus.startOrders([Orders, OfACluster]);
+    const uncalled = testBus.log.warnings.filter((text) => text.includes(' is never called: '));
+    expect(uncalled).toEqual([expect.stringContaining('OfACluster.handleOrder')]);
+  });
+});
+
 describe('A dead-letter handler of one binding', () => {
   it('is not asked about the dead letters of another binding', async () => {
     const asked: string[] = [];

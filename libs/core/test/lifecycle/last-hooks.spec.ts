@@ -1,4 +1,6 @@
 import { Inject, Injectable, type BeforeApplicationShutdown } from '@nestjs/common';
+import { memory } from '@nest-event-bus/broker/memory';
+import { EventHandler } from '../../src/discovery/decorators/event-handler.js';
 import { EventBusModule } from '../../src/nest/event-bus.module.js';
 import { EventPublisher } from '../../src/publisher/event-publisher.js';
 import { TestBus } from '../support/test-bus.spec-support.js';
@@ -31,5 +33,21 @@ describe('An application that shuts down', () => {
     await testBus.done(application.close());
     expect(published).toHaveLength(1);
     expect(await testBus.records('orders')).toHaveLength(1);
+  });
+
+  it('closes its drivers in the end, and has nothing to warn of', async () => {
+    @Injectable()
+    class Orders {
+      @EventHandler('orders')
+      handle(): void {}
+    }
+    const driver = memory({ broker: testBus.broker, clientId: 'bus' });
+    const close = jest.spyOn(driver, 'close');
+    await testBus.failureTopics();
+    const application = await testBus.startOrders([Orders], {}, { driver });
+    expect(close).not.toHaveBeenCalled();
+    await testBus.done(application.close());
+    expect(close).toHaveBeenCalledTimes(1);
+    expect(testBus.log.warnings).toEqual([]);
   });
 });

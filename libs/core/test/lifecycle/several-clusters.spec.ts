@@ -85,6 +85,13 @@ describe('An application on two clusters', () => {
     expect(await lengthOf(testBus.broker, 'shipments')).toBe(0);
   });
 
+  it('names the binding in the error of an event that cannot be serialized', async () => {
+    const cyclic: { self?: unknown } = {};
+    cyclic.self = cyclic;
+    const error = await errorOf(publish('shipments', cyclic));
+    expect(String(error)).toContain("binding 'shipments'");
+  });
+
   it('keeps one cluster running while the other is unreachable', async () => {
     asia.faults.unplug({ clientId: 'bus' });
     await testBus.runtime.advance(60_000);

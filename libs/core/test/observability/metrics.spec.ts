@@ -278,3 +278,13 @@ describe('metrics.enabled', () => {
     expect(await testBus.committed()).toBe(3);
   });
 });
+
+describe('EventBusMetrics before the application is initialised', () => {
+  it('has its metrics without samples, so that an exporter may read at any time', async () => {
+    const bus = testBus.module({ bindings: { orders: { topic: 'orders', groupId: 'shop' } } });
+    const application = await testBus.compile({ imports: [bus] });
+    const families = metricsOf(application).collect();
+    expect(families.length).toBeGreaterThan(0);
+    expect(families.flatMap(({ samples }) => samples)).toEqual([]);
+  });
+});
