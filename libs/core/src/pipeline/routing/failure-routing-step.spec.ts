@@ -176,6 +176,23 @@ describe('FailureRoutingStep, for a slice', () => {
     expect(await run(inner, slice)).toEqual(answers);
   });
 
+  it('tells of discarded records, and of those that succeed after a failure, if none has failed', async () => {
+    const told: string[] = [];
+    const telling = {
+      ...router,
+      onDiscarded: ({ record }: Delivery) => void told.push(`discarded ${record.offset}`),
+      onSucceeded: ({ record }: Delivery) => void told.push(`recovered ${record.offset}`),
+    };
+    const filtered: Outcome = { kind: 'discarded', reason: 'filtered' };
+    const inner = {
+      process: () => succeeded,
+      processSlice: () => [succeeded, filtered],
+    };
+    const slice = [call(1, { history: { failures: 1 } }), call(2)];
+    void (await new FailureRoutingStep(inner, { router: telling }).processSlice(slice));
+    expect(told).toEqual(['recovered 1', 'discarded 2']);
+  });
+
   it('returns before a topic has acknowledged the record if records may be handled ahead', async () => {
     const acknowledged = new Deferred<Outcome>();
     const writing = { ...router, route: () => acknowledged.promise };

@@ -77,10 +77,10 @@ export class FailureRoutingStep implements PipelineStep<SliceOutcome> {
     if (end === 0) return [await this.#withoutHandler(slice[0]!)];
     const segment = end === -1 ? slice : slice.slice(0, end);
     const handled = await this.next.processSlice(segment);
-    if (!handled.some(isFailed)) return handled;
     // Records that were handled after a failed one keep their outcome, whatever the destination of
     // the failed one is. The writes to one topic are sent in the order of the records.
     const concluded = handled.map((outcome, index) => this.#conclude(outcome, segment[index]!));
+    if (!handled.some(isFailed)) return concluded;
     const outcomes = this.mayHandleAhead ? concluded : await settledOutcomes(concluded);
     return outcomes.slice(0, endOf(handled, outcomes));
   }
