@@ -97,5 +97,7 @@ export class BatchProcessingException extends ApplicationException {
     options: ExceptionOptions = {},
   ) {
     super(message, options);
+    // Readable, but not printed with the exception.
+    Object.defineProperty(this, 'records', { enumerable: false });
   }
 }

@@ -1,3 +1,4 @@
+import { inspect } from 'node:util';
 import type { BrokerDriver, BrokerRecord, OutgoingRecord } from '@nest-event-bus/broker';
 import { memory, MemoryBroker, type MemoryBrokerOptions } from '@nest-event-bus/broker/memory';
 import { VirtualRuntime } from '@nest-event-bus/broker/runtime';
@@ -12,15 +13,35 @@ export class RecordedLog implements LoggerService {
   readonly warnings: string[] = [];
   readonly errors: string[] = [];
   readonly infos: string[] = [];
-  log(message: unknown): void {
+  /** All lines of all levels, with everything that was passed to the logger. */
+  readonly everything: string[] = [];
+  log(message: unknown, ...more: unknown[]): void {
     this.infos.push(String(message));
+    this.#record(message, more);
   }
-  debug(): void {}
-  warn(message: unknown): void {
+  debug(message: unknown, ...more: unknown[]): void {
+    this.#record(message, more);
+  }
+  verbose(message: unknown, ...more: unknown[]): void {
+    this.#record(message, more);
+  }
+  warn(message: unknown, ...more: unknown[]): void {
     this.warnings.push(String(message));
+    this.#record(message, more);
   }
-  error(message: unknown): void {
+  error(message: unknown, ...more: unknown[]): void {
     this.errors.push(String(message));
+    this.#record(message, more);
+  }
+  fatal(message: unknown, ...more: unknown[]): void {
+    this.error(message, ...more);
+  }
+
+  #record(message: unknown, more: readonly unknown[]): void {
+    const shown = [message, ...more].map((each) =>
+      typeof each === 'string' ? each : inspect(each, { depth: 10 }),
+    );
+    this.everything.push(shown.join(' '));
   }
 }
 

@@ -16,6 +16,11 @@ describe('connectionReasonOf()', () => {
       }),
       'Connection error: connect ECONNREFUSED',
     ],
+    [
+      'of kafkajs about a certificate that cannot be read',
+      new KafkaJSConnectionError('Failed to connect: error:1E08010C:DECODER routines::unsupported'),
+      'Failed to connect: error:1E08010C:DECODER routines::unsupported',
+    ],
     ['of the client', new ConnectionError('It broke.'), 'It broke.'],
   ])('says the message of an error %s', (_, error, expected) => {
     expect(connectionReasonOf(error)).toBe(expected);
@@ -26,6 +31,11 @@ describe('connectionReasonOf()', () => {
       'a function in the ssl options',
       new KafkaJSConnectionError(`Connection error: ${SECRET}`),
       'Connection error',
+    ],
+    [
+      'a wrong ssl option, in the words of kafkajs',
+      new KafkaJSConnectionError(`Failed to connect: Received type number (${SECRET})`),
+      'Failed to connect',
     ],
     [
       'a wrong ssl option',

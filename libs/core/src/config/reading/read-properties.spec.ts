@@ -253,7 +253,7 @@ describe('A value of the wrong type', () => {
 
   it.each(cases)('%s cannot be %s', (key, shown, value, { rule, message }) => {
     const path = `bindings.orders.${key}`;
-    expect(violationsOf(() => resolvedOrders(nest(key, value)))).toEqual([
+    expect(violationsOf(() => resolvedOrders(nest(key, value)))).toMatchObject([
       { rule, binding: 'orders', path, value, message: message(shown, value) },
     ]);
   });
@@ -267,7 +267,7 @@ describe('A value of the wrong type', () => {
   it.each(ofTheRoot)('option %s of the application cannot be %s', (path, shown, given, kind) => {
     const { rule, message, secret } = kind;
     const value = secret ? undefined : given;
-    expect(violationsOf(() => resolveOptions(orders({}, nest(path, given))))).toEqual([
+    expect(violationsOf(() => resolveOptions(orders({}, nest(path, given))))).toMatchObject([
       { rule, binding: undefined, path, value, message: message(shown, given) },
     ]);
   });

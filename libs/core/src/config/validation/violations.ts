@@ -14,7 +14,7 @@ export class Violations {
   }
 
   add(rule: string, path: string, value: unknown, message: string): void {
-    this.#violations.push({ rule, binding: this.binding, path, value, message });
+    this.#violations.push(withoutSecrets({ rule, binding: this.binding, path, value, message }));
   }
 
   include(others: readonly ConfigurationViolation[]): void {
@@ -29,6 +29,15 @@ export class Violations {
   throwIfAny(): void {
     if (this.#violations.length > 0) throw new ConfigurationValidationException(this.#violations);
   }
+}
+
+/**
+ * Keeps an object readable, but does not print it with the exception: a section of the options may
+ * contain passwords.
+ */
+function withoutSecrets(violation: ConfigurationViolation): ConfigurationViolation {
+  const isSection = typeof violation.value === 'object' && violation.value !== null;
+  return isSection ? Object.defineProperty(violation, 'value', { enumerable: false }) : violation;
 }
 
 export const isWithin = (path: string, parent: string): boolean =>

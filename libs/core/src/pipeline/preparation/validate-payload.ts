@@ -72,7 +72,8 @@ function accepted(result: StandardResult<unknown>, value: unknown, handler: stri
   if (!result.issues) return result.value;
   const issues = result.issues.map((issue) => {
     const path = (issue.path ?? []).map((part) => (typeof part === 'object' ? part.key : part));
-    const refused = path.reduce<unknown>(partOf, value);
+    // A path that leads nowhere may quote any part of the payload.
+    const refused = path.reduce<unknown>(partOf, value) ?? value;
     const text = quotesPayload(issue.message, refused)
       ? redactedMessage(issue, refused)
       : issue.message;
