@@ -47,7 +47,7 @@ describe.each(Object.entries(SILENT))('With %s, no payload and no secret is show
 describe('By default, only the message and the stack of an exception show what it quotes', () => {
   it.each(Object.entries(MARKED_HOOKS))('of %s', async (_name, hook) => {
     const before = markedErrors();
-    const { headers, log, ...texts } = await testBus.evidenceOf(hook, {});
+    const { headers, log, exceptionTexts: _, ...texts } = await testBus.evidenceOf(hook, {});
     const others = headers.filter(([key]) => !TEXT_HEADERS.test(key));
     expect(marked([...Object.values(texts), ...headerLines(others)])).toEqual([]);
     // A text of a record or of an error never begins a line of the log.

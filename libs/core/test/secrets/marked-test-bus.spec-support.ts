@@ -2,6 +2,8 @@ import { inspect } from 'node:util';
 import type { BrokerRecord } from '@nest-event-bus/broker';
 import type { ModuleMetadata } from '@nestjs/common';
 import type { TestingModule } from '@nestjs/testing';
+import { EventBusEvents } from '../../src/events/event-bus-events.js';
+import type { EventBusEvent } from '../../src/model/events/event-bus-events.js';
 import { EventBusMetrics } from '../../src/observability/event-bus-metrics.js';
 import { TestBus, type Options } from '../support/test-bus.spec-support.js';
 
@@ -45,7 +47,11 @@ export interface MarkedHook {
   /** True if only the log lines of the bus are searched. */
   readonly ownLogOnly?: boolean;
   /** Calls the bus as an application would. Errors are part of what is searched. */
-  readonly act?: (application: TestingModule, testBus: MarkedTestBus) => Promise<unknown>;
+  readonly act?: (
+    application: TestingModule,
+    testBus: MarkedTestBus,
+    dlt: object,
+  ) => Promise<unknown>;
 }
 
 /** Everything that leaves the bus, except the original key, value and headers of a record. */
@@ -54,6 +60,10 @@ export interface Evidence {
   readonly health: string;
   readonly metrics: string;
   readonly errors: string;
+  /** Events as observers see them, without the texts of exceptions. */
+  readonly events: string;
+  /** Messages and stacks of the exceptions in events. */
+  readonly exceptionTexts: string;
   /** Headers in retry and dead-letter topics. */
   readonly headers: readonly (readonly [key: string, value: string])[];
 }
@@ -65,6 +75,7 @@ export class MarkedTestBus extends TestBus {
   readonly #errors: unknown[] = [];
   #metrics: unknown[] = [];
   #health: unknown[] = [];
+  readonly #events: EventBusEvent[] = [];
 
   static async create(): Promise<MarkedTestBus> {
     const testBus = new MarkedTestBus();
@@ -78,11 +89,14 @@ export class MarkedTestBus extends TestBus {
     dlt: object,
   ): Promise<Evidence> {
     const application = await this.#start(providers, { ...properties, dlt }, options);
+    application
+      ?.get(EventBusEvents, { strict: false })
+      .all$.subscribe((event) => void this.#events.push(event));
     await this.writeMarked();
     await this.runtime.advance(2_000);
     if (application) {
       this.#read(application);
-      await this.#attempt(async () => act?.(application, this));
+      await this.#attempt(async () => act?.(application, this, dlt));
       await this.runtime.advance(5_000);
       this.#read(application);
     }
@@ -98,6 +112,8 @@ export class MarkedTestBus extends TestBus {
       health: shown(this.#health),
       metrics: shown(this.#metrics),
       errors: this.#errors.map(shownError).join('\n'),
+      events: shown(this.#events.map(withoutTexts)),
+      exceptionTexts: shown(this.#events.map(exceptionOf)),
       headers,
     };
   }
@@ -157,6 +173,16 @@ export class MarkedTestBus extends TestBus {
 
 const shown = (value: unknown): string =>
   `${inspect(value, { depth: 20 })} ${JSON.stringify(value, (_, each: unknown) => (typeof each === 'bigint' ? String(each) : each))}`;
+
+const exceptionOf = (event: object): object | undefined =>
+  'exception' in event ? (event.exception as object) : undefined;
+
+function withoutTexts(event: object): object {
+  const exception = exceptionOf(event);
+  if (!exception) return event;
+  const { message: _, stack: __, ...names } = exception as Readonly<Record<string, unknown>>;
+  return { ...event, exception: names };
+}
 
 /** All that Nest's logger, a console, JSON and a template can show of an error. */
 function shownError(error: unknown): string {

@@ -121,6 +121,10 @@ export class RegistryCredentialsProperties {
   password?: string;
 }
 
+/** Refuses what HTTP refuses. White space around the value is ignored, as at the end of a file. */
+const isHeaderValue = (value: unknown): boolean =>
+  typeof value === 'string' && /^[\t\x20-\x7e\x80-\xff]*$/.test(value.trim());
+
 /** Configures the schema registry for Avro. */
 export class SchemaRegistryProperties {
   /**
@@ -146,9 +150,8 @@ export class SchemaRegistryProperties {
    * @defaultValue none
    */
   @IsReference(
-    "a plain object of texts, such as { authorization: 'Bearer …' }",
-    (value) =>
-      isPlainObject(value) && Object.values(value).every((each) => typeof each === 'string'),
+    "a plain object of texts without line breaks, such as { authorization: 'Bearer …' }",
+    (value) => isPlainObject(value) && Object.values(value).every(isHeaderValue),
     { secret: true },
   )
   headers?: Readonly<Record<string, string>>;

@@ -58,7 +58,7 @@ describe('The error of a wrong configuration', () => {
     it.each(Object.entries(WRONG))('quotes the key and not the value: %s', (_, value) => {
       let thrown: unknown;
       try {
-        resolveOptions(optionsWith(path, value) as never);
+        resolveOptions(optionsWith(path, value));
       } catch (error) {
         thrown = error;
       }

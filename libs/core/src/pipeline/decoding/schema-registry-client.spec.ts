@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { inspect } from 'node:util';
 import { realRuntime } from '@nest-event-bus/broker/runtime';
 import { resolvedOrders } from '../../config/configuration.spec-support.js';
 import type { SchemaRegistryProperties } from '../../config/properties/format-properties.js';
@@ -53,6 +54,19 @@ describe('SchemaRegistryClient', () => {
       references,
     });
     expect(requests.map(({ url }) => url)).toEqual(['/apis/ccompat/v7/schemas/ids/7']);
+  });
+
+  it('does not repeat a token that cannot be sent', async () => {
+    const { port } = server.address() as AddressInfo;
+    const registry = {
+      ...resolvedOrders({ schemaRegistry: { url: `http://127.0.0.1:${port}` } }).schemaRegistry!,
+      requestHeaders: () => ({ authorization: 'Bearer s3cr3t\nline' }),
+    };
+    const asking = new SchemaRegistryClient(registry, realRuntime, logger).schemaById(7);
+    const error: unknown = await asking.catch((refusal: unknown) => refusal);
+    expect(error).toBeInstanceOf(SchemaRegistryUnavailableException);
+    expect((error as Error).message).toContain('did not answer (TypeError)');
+    expect(`${inspect(error)} ${JSON.stringify(logger.lines)}`).not.toContain('s3cr3t');
   });
 
   it('requests a version of a subject, whatever its name', async () => {
