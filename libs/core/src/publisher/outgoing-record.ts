@@ -20,6 +20,8 @@ export function outgoingRecord(
   };
 }
 
+const NO_HEADERS: readonly OutgoingHeader[] = Object.freeze([]);
+
 /**
  * Returns the headers of an event: first those of the format and the trace, then the caller's,
  * which replace others with the same name. Headers that the bus has written to another record are
@@ -29,8 +31,8 @@ function headersOf(
   target: PublishTarget,
   { headers, type, cause }: Omit<PublishOptions, 'signal'>,
   ofFormat: Readonly<Record<string, string>> | undefined,
-): OutgoingHeader[] {
-  const typed = type === undefined ? [] : [typeHeader(target, type)];
+): readonly OutgoingHeader[] {
+  const typed = type === undefined ? NO_HEADERS : [typeHeader(target, type)];
   if (!headers && !cause && !ofFormat) return typed;
   const given = Object.entries(headers ?? {}).flatMap(([key, value]) => {
     if (hasEventBusPrefix(key)) return [];

@@ -26,10 +26,19 @@ export async function publishAll(
     ? pending
     : await Promise.all(pending.map(async (each) => each));
   const records = prepared.filter((each): each is OutgoingRecord => !isFailure(each));
-  const ofSent = (await sendAll(target, records, signal)).values();
-  const results = prepared.map((each) => (isFailure(each) ? each : ofSent.next().value!));
+  const ofRecords = await sendAll(target, records, signal);
+  const results =
+    records.length === prepared.length ? ofRecords : withUnsent(prepared, ofRecords.values());
   if (areAllPublished(results)) return results;
   throw new EventsPublishException(target, results);
+}
+
+/** Puts the results of the records between the events that could not be sent. */
+function withUnsent(
+  events: readonly PreparedEvent[],
+  ofRecords: Iterator<EventResult>,
+): readonly EventResult[] {
+  return events.map((each) => (isFailure(each) ? each : (ofRecords.next().value as EventResult)));
 }
 
 /** Returns a promise only if the serializer does. */
