@@ -100,6 +100,18 @@ export class DltReplayService {
   }
 
   /**
+   * Replays the oldest letters that are older than `dlt.replay.cooldownMs`, at most
+   * `dlt.replay.batchSize` of them. Call it from a job of your scheduler. It may run on several
+   * nodes, and while other redrives run.
+   */
+  replayDue(ref: BindingRef, options: RunOptions = {}): RedriveRun {
+    const { batchSize, cooldownMs } = this.parts.bindingOf(ref).dlt.replay;
+    const where = { deadLetteredAt: { to: this.parts.runtime.now() - cooldownMs + 1 } };
+    const reason = 'replay of due letters';
+    return this.replay(ref, { reason, ...options, where, limit: batchSize });
+  }
+
+  /**
    * Cancels an operation on all nodes. Batches in flight end first. What was replayed stays
    * replayed, and the operation cannot be resumed.
    */

@@ -12,9 +12,9 @@ afterEach(() => testBus.end());
 
 describe('Options without effect in this version', () => {
   it('are named in one warning at start', async () => {
-    await testBus.startOrders([Orders], { dlt: { replay: { cooldownMs: 5, batchSize: 10 } } });
+    await testBus.startOrders([Orders], { dlt: { strategy: 'SCHEDULED_REPLAY' } });
     expect(testBus.log.warnings).toContain(
-      'These options are accepted, but have no effect in this version: bindings.orders.dlt.replay.cooldownMs, bindings.orders.dlt.replay.batchSize.',
+      'These options are accepted, but have no effect in this version: bindings.orders.dlt.strategy.',
     );
   });
 });

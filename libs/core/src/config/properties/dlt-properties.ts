@@ -18,7 +18,7 @@ import { IsTopicName, IsTopicSuffix } from '../resolving/legal-topic-name.js';
 
 export type HeaderProfileName = 'eventbus' | 'spring' | 'plain';
 
-/** Configures the replay of dead letters. The scheduled replay does not exist yet. */
+/** Configures the replay of dead letters. */
 export class DltReplayProperties {
   /**
    * Limits how often a record is replayed. A record that fails again keeps its count. A dead letter
@@ -30,7 +30,7 @@ export class DltReplayProperties {
   maxReplays?: number;
 
   /**
-   * Sets the time between two scheduled replays, which this version does not have yet.
+   * Sets the age from which `DltReplayService.replayDue` replays a dead letter.
    *
    * @defaultValue `3600000`
    */
@@ -38,7 +38,7 @@ export class DltReplayProperties {
   cooldownMs?: Duration;
 
   /**
-   * Limits how many dead letters one scheduled replay writes. This version does not have it yet.
+   * Limits how many dead letters one call of `DltReplayService.replayDue` replays.
    *
    * @defaultValue `100`
    */
@@ -75,7 +75,7 @@ export class DltProperties {
   @IsOneOf(Object.values(DltStrategy))
   strategy?: DltStrategy;
 
-  /** Configures the replay of dead letters. The scheduled replay does not exist yet. */
+  /** Configures the replay of dead letters. */
   @IsNested(() => DltReplayProperties)
   replay?: DltReplayProperties;
 

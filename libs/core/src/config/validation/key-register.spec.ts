@@ -47,30 +47,21 @@ describe('KEY_REGISTER', () => {
 });
 
 describe('keysWithoutEffect()', () => {
-  it('reports an option that has no effect yet', () => {
-    expect(pendingKeys({ dlt: { replay: { cooldownMs: 5 } } })).toEqual([
-      {
-        key: 'dlt.replay.cooldownMs',
-        path: 'bindings.orders.dlt.replay.cooldownMs',
-        source: 'the options',
-      },
-    ]);
-  });
-
   it('reports a value that has no effect yet although other values of its key have one', () => {
-    const keys = pendingKeys({ dlt: { strategy: 'SCHEDULED_REPLAY' } });
-    expect(keys.map(({ path }) => path)).toEqual(['bindings.orders.dlt.strategy']);
+    expect(pendingKeys({ dlt: { strategy: 'SCHEDULED_REPLAY' } })).toEqual([
+      { key: 'dlt.strategy', path: 'bindings.orders.dlt.strategy', source: 'the options' },
+    ]);
     expect(pendingKeys({ dlt: { strategy: 'CUSTOM' } })).toEqual([]);
   });
 
   it('reports an option of the defaults once, however many bindings use the defaults', () => {
     const options = {
       brokers: 'a:1',
-      defaults: { preset: 'strategy-reconciliation', dlt: { replay: { batchSize: 7 } } },
+      defaults: { preset: 'strategy-reconciliation', dlt: { strategy: 'SCHEDULED_REPLAY' } },
       bindings: { a: { topic: 'a', groupId: 'g' }, b: { topic: 'b', groupId: 'g' } },
     } as const;
     expect(resolveOptions(options).pendingKeys.map(({ path }) => path)).toEqual([
-      'defaults.dlt.replay.batchSize',
+      'defaults.dlt.strategy',
     ]);
   });
 

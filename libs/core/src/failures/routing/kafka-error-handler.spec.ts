@@ -4,6 +4,7 @@ import type { BrokerRecord } from '@nest-event-bus/broker';
 import { UnknownClusterException } from '../../errors/container-errors.js';
 import { DltPublishException } from '../../errors/publish-errors.js';
 import { KafkaErrorHandler, type KafkaErrorHandlerOptions } from './kafka-error-handler.js';
+import { headerText } from '../../model/records/header-text.js';
 import { readDeadLetter } from '../headers/read-dead-letter.js';
 import { headers, recordOf, shown } from '../report/failure-report-samples.spec-support.js';
 
@@ -233,4 +234,37 @@ it('the error of routeToDlq() says why the record could not be written', async (
     runtime,
   });
   await expect(done(broken.routeToDlq(record(), failure))).rejects.toThrow('There is no cluster');
+});
+
+describe('retryFromDlq()', () => {
+  const original = headers([
+    ['trace', 'a'],
+    ['retry-count', '7'],
+  ]);
+
+  it('writes the record to its original topic, with one retry more', async () => {
+    await done(handler.routeToDlq(record({ headers: original }), failure));
+    const [letter] = await written(`${EMAILS}-dlq`);
+    expect(await done(handler.retryFromDlq(letter!))).toBe(true);
+    const [retried] = await written(EMAILS);
+    expect(retried).toMatchObject({ key: letter!.key, value: letter!.value });
+    expect(headerText(retried!.headers, 'trace')).toBe('a');
+    expect(headerText(retried!.headers, 'retry-count')).toBe('1');
+    // The count survives another failure, so that a limit ends the circle.
+    await done(handler.routeToRetryOrDlq(retried!, failure, 1));
+    const [, again] = await written(`${EMAILS}-dlq`);
+    expect(headerText(again!.headers, 'retry-count')).toBe('1');
+    expect(readDeadLetter(again!).headers).toEqual(original);
+    expect(again!.headers).toHaveLength(letter!.headers.length);
+  });
+
+  it.each<[string, Parameters<typeof headers>[0]]>([
+    ['has no header original-topic', [['trace', 'a']]],
+    ['names no legal topic', [['original-topic', 'a b']]],
+    ['names a topic that does not exist', [['original-topic', 'missing']]],
+    ['names its own topic', [['original-topic', `${EMAILS}-dlq`]]],
+  ])('resolves with false if the record %s', async (_, given) => {
+    const letter = record({ topic: `${EMAILS}-dlq`, headers: headers(given) });
+    expect(await done(handler.retryFromDlq(letter))).toBe(false);
+  });
 });

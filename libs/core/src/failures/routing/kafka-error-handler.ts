@@ -5,6 +5,7 @@ import {
   type RecordHeader,
 } from '@nest-event-bus/broker';
 import type { Runtime } from '@nest-event-bus/broker/runtime';
+import { isTopicName } from '../../config/resolving/legal-topic-name.js';
 import { DltPublishException } from '../../errors/publish-errors.js';
 import { describeError } from '../../errors/texts/describe-error.js';
 import type {
@@ -99,6 +100,31 @@ export class KafkaErrorHandler {
     return topic === null || count >= maxRetries
       ? this.routeToDlq(record, error)
       : this.#write(record, error, topic, count + 1);
+  }
+
+  /**
+   * Writes a record of a dead-letter topic back to the topic that its header `original-topic`
+   * names, and counts one retry more. Resolves with false if it was not written: the header is
+   * missing or names no topic, or the write failed. `DltReplayService` replays the dead letters of
+   * a binding.
+   */
+  async retryFromDlq(record: BrokerRecord): Promise<boolean> {
+    const { headers, key, topic: deadLetterTopic, value } = record;
+    const topic = headerText(headers, PLAIN_HEADERS.originalTopic) ?? '';
+    // A record whose header names its own topic would be written there again and again.
+    if (!isTopicName(topic) || topic === deadLetterTopic) return false;
+    const others = headers.filter((header) => header.key !== PLAIN_HEADERS.retryCount);
+    const count = headersOf({ [PLAIN_HEADERS.retryCount]: retryCountOf(headers) + 1 });
+    const outgoing = { topic, key, value, headers: [...others, ...count] };
+    try {
+      const timestamp = this.parts.runtime.now();
+      const producer = this.parts.producer(this.#options.cluster);
+      await producer.send([{ ...outgoing, timestamp }], { timeoutMs: TIMEOUT_MS });
+      return true;
+    } catch {
+      // The specification wants an answer instead of an exception. The record stays where it is.
+      return false;
+    }
   }
 
   async #write(
