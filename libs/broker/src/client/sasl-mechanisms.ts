@@ -58,7 +58,7 @@ export function validateSaslOptions(sasl: SaslOptions): SaslOptions {
   const { mechanism } = given;
   if (typeof mechanism !== 'string' || mechanism === '')
     throw new InvalidOptionError(
-      "sasl.mechanism is missing: 'plain', 'scram-sha-256', 'scram-sha-512', 'oauthbearer', or one of your own with an authenticationProvider.",
+      "sasl.mechanism is missing. Name 'plain', 'scram-sha-256', 'scram-sha-512', 'oauthbearer', or one of your own with an authenticationProvider.",
     );
   const known =
     given['authenticationProvider'] === undefined && REQUIRED_KEYS[mechanism.toUpperCase()];

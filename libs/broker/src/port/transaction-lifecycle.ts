@@ -118,7 +118,7 @@ export class TransactionLifecycle implements Transaction {
 
   async #abort(): Promise<void> {
     this.#state = { kind: 'ending', outcome: 'aborted' };
-    this.#aborted.abort(new RefusedError('The transaction was aborted.', false));
+    this.#aborted.abort(new RefusedError('The transaction was aborted: begin another one.', false));
     try {
       await this.#settleSteps();
       this.#checkAbortResult(await this.work.end('abort'));
@@ -210,7 +210,7 @@ function outcomeUnknownError(cause: Error): TransactionOutcomeUnknownError {
 
 function alreadyCommittedError(cause: Error): TransactionCommittedError {
   return new TransactionCommittedError(
-    'The transaction cannot be aborted: its commit has succeeded.',
+    'The transaction cannot be aborted: its commit has succeeded. Begin another one for further records.',
     { cause },
   );
 }

@@ -102,7 +102,7 @@ function fetchOptions(options: FetchOptions): Required<FetchOptions> {
   const maxBytes = integer('consumer.fetch.maxBytes', options.maxBytes ?? 10 * 1024 * 1024, 1);
   if (minBytes > maxBytes)
     throw new InvalidOptionError(
-      `consumer.fetch.minBytes (${minBytes}) is larger than consumer.fetch.maxBytes (${maxBytes}): every fetch would wait in vain.`,
+      `consumer.fetch.minBytes (${minBytes}) is larger than consumer.fetch.maxBytes (${maxBytes}): every fetch would wait in vain. Lower the first, or raise the second.`,
     );
   return {
     maxWaitMs: integer('consumer.fetch.maxWaitMs', options.maxWaitMs ?? 5_000, 0),

@@ -90,7 +90,8 @@ export class MessageContainer {
    * before that.
    */
   async joined(): Promise<void> {
-    if (!this.#run) throw new ClosedError(`Container '${this.id}' is not started.`);
+    if (!this.#run)
+      throw new ClosedError(`Container '${this.id}' is not started. Start its binding first.`);
     await this.#run.joined;
   }
 

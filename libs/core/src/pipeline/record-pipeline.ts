@@ -138,7 +138,9 @@ export function createRecordPipeline(
 ): RecordProcessor {
   const { binding, handlers, logger, routing, runtime, tier, transactions } = parts;
   if (handlers.length === 0)
-    throw new HandlerDiscoveryException([`Binding '${binding.name}' has no handler.`]);
+    throw new HandlerDiscoveryException([
+      `Binding '${binding.name}' has no handler. Write a method with @EventHandler('${binding.name}').`,
+    ]);
   const retry = new RetryConfigFactory().create(binding, logger);
   const preparation = new Preparation({
     steps: steps.preparation,

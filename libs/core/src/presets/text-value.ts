@@ -8,7 +8,10 @@ import type { OptionPath } from './options-builder.js';
  */
 export function optionShape(type: PropertiesClass, [key, ...rest]: OptionPath): PropertyShape {
   const shape = propertiesOf(type).get(String(key));
-  if (!shape) throw new TypeError(`There is no option ${key}.`);
+  if (!shape)
+    throw new TypeError(
+      `There is no option ${key}. Look for its name in docs/reference/options.md.`,
+    );
   // Skips the first key below a map, because it is the name of an entry, chosen by the user.
   const nested = shape.kind === 'map' ? rest.slice(1) : rest;
   return nested.length > 0 && shape.type ? optionShape(shape.type(), nested) : shape;

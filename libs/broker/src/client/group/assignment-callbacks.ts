@@ -49,7 +49,10 @@ export class AssignmentCallbacks {
     const { listener, runtime, groupId, rebalanceTimeoutMs, status } = this.options;
     const call = this.#call(() => listener.onLost(partitions));
     const timeoutError = () =>
-      new FencedError(partitions, `Group "${groupId}": onLost did not end in time.`);
+      new FencedError(
+        partitions,
+        `Group "${groupId}": onLost did not end in time. Return from it without waiting for work.`,
+      );
     await within(runtime, rebalanceTimeoutMs, call, timeoutError).catch((error: Error) =>
       status.retrying(error),
     );

@@ -70,7 +70,7 @@ async function askLeaders(
       attempt.unanswered.push(query);
       attempt.error ??= new UnknownTopicError(
         query.topic,
-        `Partition ${query.partition} of "${query.topic}" has no leader, or does not exist.`,
+        `Partition ${query.partition} of "${query.topic}" has no leader, or does not exist. It is looked up again; check the brokers of the partition.`,
       );
     } else byLeader.set(leader, [...(byLeader.get(leader) ?? []), query]);
   }

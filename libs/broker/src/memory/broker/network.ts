@@ -150,6 +150,6 @@ export function connectionLostError(): ConnectionError {
 
 function requestTimedOutError({ operation }: RequestScope, timeoutMs: number): RequestTimeoutError {
   return new RequestTimeoutError(
-    `The broker did not answer "${operation}" within ${timeoutMs} ms: whether the request was executed is unknown.`,
+    `The broker did not answer "${operation}" within ${timeoutMs} ms: whether the request was executed is unknown. Check its effect before it is repeated.`,
   );
 }

@@ -156,7 +156,7 @@ function attributesOf(options: BatchOptions): number {
 function requireTime(timestamp: number, delta: number): void {
   if (Number.isSafeInteger(timestamp) && Number.isSafeInteger(delta)) return;
   throw new InvalidOptionError(
-    `A record's timestamp is a whole number of milliseconds, not too far from that of its neighbours; this one is ${timestamp}.`,
+    `A record's timestamp is a whole number of milliseconds, not too far from that of its neighbours; this one is ${timestamp}. Pass such a number, or leave it out.`,
   );
 }
 
@@ -164,7 +164,9 @@ function requireTime(timestamp: number, delta: number): void {
 function writeHeaderKey(bytes: Buffer, at: number, { key, keyBytes }: OutgoingHeader): number {
   if (keyBytes !== undefined) return writePart(bytes, at, keyBytes);
   if (typeof key === 'string') return writeText(bytes, at, key);
-  throw new InvalidOptionError(`A header's key is a string; this one is of type ${typeof key}.`);
+  throw new InvalidOptionError(
+    `A header's key is a string; this one is of type ${typeof key}. Pass a string.`,
+  );
 }
 
 function writePart(bytes: Buffer, at: number, part: Buffer | string | null): number {
@@ -172,7 +174,7 @@ function writePart(bytes: Buffer, at: number, part: Buffer | string | null): num
   if (typeof part === 'string') return writeText(bytes, at, part);
   if (!(part instanceof Uint8Array)) {
     throw new InvalidOptionError(
-      `A record's key, value and header values are Buffers, strings or null; this one is of type ${typeof part}.`,
+      `A record's key, value and header values are Buffers, strings or null; this one is of type ${typeof part}. Pass one of these.`,
     );
   }
   const start = writeVarint(bytes, at, part.length);

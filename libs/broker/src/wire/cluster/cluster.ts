@@ -143,7 +143,9 @@ export class Cluster implements ClusterClient {
     await this.metadata.refresh([]);
     const node = this.metadata.brokers.get(id);
     if (node) return node;
-    throw new ConnectionError(`The cluster has no broker ${id} at the moment.`);
+    throw new ConnectionError(
+      `The cluster has no broker ${id} at the moment. Its metadata are asked for again; check that the broker is running.`,
+    );
   }
 
   async #anyConnection(lookup: ConnectionLookup): Promise<Connection> {

@@ -53,14 +53,14 @@ export class Reauthentication {
     // authentication.
     if (!this.inner.isConnected())
       return new ConnectionError(
-        `${this.address} closed the connection during the authentication: ${connectionReasonOf(error)}.`,
+        `${this.address} closed the connection during the authentication: ${connectionReasonOf(error)}. Check the mechanism, the credentials and the log of the broker.`,
         { cause: error },
       );
     // A broker may refuse a renewal for reasons other than the credentials. A new connection shows
     // whether the credentials are valid.
     if (this.#isRenewal)
       return new ConnectionError(
-        `${this.address} did not renew the authentication: ${connectionReasonOf(error)}. A new connection authenticates again.`,
+        `${this.address} did not renew the authentication: ${connectionReasonOf(error)}. A new connection authenticates again; check the credentials if this repeats.`,
         { cause: error },
       );
     if (error instanceof BrokerError) return error;

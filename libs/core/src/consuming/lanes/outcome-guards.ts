@@ -23,7 +23,9 @@ export function isOutcome(outcome: Outcome | undefined): outcome is Outcome {
 }
 
 export function missingOutcome(): Outcome {
-  const error = new TypeError('The processor gave no outcome for the record: it counts as failed.');
+  const error = new TypeError(
+    'The processor gave no outcome for the record: it counts as failed. This is a bug of the event bus: please report it.',
+  );
   return redelivered(error);
 }
 

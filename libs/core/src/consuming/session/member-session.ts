@@ -291,7 +291,10 @@ async function endOf(driver: BrokerDriver, { topic, partition }: TopicPartition)
   const admin = driver.admin();
   try {
     const found = (await admin.watermarks(topic)).find((each) => each.partition === partition);
-    if (!found) throw new Error(`Topic '${topic}' has no partition ${partition}.`);
+    if (!found)
+      throw new Error(
+        `Topic '${topic}' has no partition ${partition}. Wait until its metadata are known everywhere.`,
+      );
     return found.high;
   } finally {
     await admin.close();

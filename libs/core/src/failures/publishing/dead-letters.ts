@@ -147,7 +147,11 @@ export class DeadLetters implements PendingAlerts {
     const { handlerTimeoutMs } = binding.dlt;
     const answer = (async () => invoke(record))();
     return within(runtime, handlerTimeoutMs, answer, () =>
-      ownError(new Error(`${origin} did not answer within ${handlerTimeoutMs} ms.`)),
+      ownError(
+        new Error(
+          `${origin} did not answer within ${handlerTimeoutMs} ms. Let it end in time, or raise dlt.handlerTimeoutMs.`,
+        ),
+      ),
     );
   }
 

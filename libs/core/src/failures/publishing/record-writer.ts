@@ -88,7 +88,11 @@ export class RecordWriter {
       try {
         const [written] = await producer.send([record], { timeoutMs, signal });
         if (!written)
-          throw ownError(new Error('The driver did not say where it has written the record.'));
+          throw ownError(
+            new Error(
+              'The driver did not say where it has written the record. Check that it resolves send() with one result per record.',
+            ),
+          );
         return variant;
       } catch (error) {
         refusal = tooLargeError(error);

@@ -15,7 +15,9 @@ export class ExceptionRoutingDecision {
 
   static skipToTier(tier: number): ExceptionRoutingDecision {
     if (!Number.isSafeInteger(tier) || tier < 1) {
-      throw new RangeError(`A record can skip to tier 1 or a later one, not to ${tier}.`);
+      throw new RangeError(
+        `A record can skip to tier 1 or a later one, not to ${tier}. Pass a whole number from 1 on.`,
+      );
     }
     return new ExceptionRoutingDecision(ExceptionRouting.SKIP_TO_TIER, tier);
   }

@@ -137,7 +137,9 @@ export class PayloadFormats {
     const { runtime, logger } = this;
     const avro = this.#avro;
     if (!avro || !schemaRegistry)
-      throw new Error(`The Avro of binding '${name}' was not prepared.`);
+      throw new Error(
+        `The Avro of binding '${name}' was not prepared. This is a bug of the event bus: please report it.`,
+      );
     const client = new SchemaRegistryClient(schemaRegistry, runtime, logger);
     return new AvroSchemas({ avro, client, cacheSize: schemaRegistry.cacheSize, runtime });
   }

@@ -68,7 +68,7 @@ export class SqlIdempotencyStore implements IdempotencyStore {
       : undefined;
     if (!dialect)
       throw new RangeError(
-        `sqlIdempotencyStore knows the dialects ${Object.keys(SQL_DIALECTS).join(', ')}; got '${connection.dialect}'.`,
+        `sqlIdempotencyStore knows the dialects ${Object.keys(SQL_DIALECTS).join(', ')}; got '${connection.dialect}'. Choose one of them.`,
       );
     if (!TABLE.test(table))
       throw new RangeError(

@@ -51,7 +51,10 @@ async function describe(admin: Topics, { name, dlt }: LedgerOwner, ledger: strin
   const topics = await admin.topics([dlt.topic, ledger]);
   const deadLetters = topics.find((topic) => topic.name === dlt.topic);
   if (!deadLetters)
-    throw new RedriveRefusedException(name, `its dead-letter topic '${dlt.topic}' does not exist.`);
+    throw new RedriveRefusedException(
+      name,
+      `its dead-letter topic '${dlt.topic}' does not exist. Create it, or set provisioning: 'create'.`,
+    );
   return {
     deadLetters,
     existing: topics.find((topic) => topic.name === ledger)?.partitions.length,

@@ -184,7 +184,11 @@ async function destinationOf(
   { target, targetTopic }: RedrivePlan,
 ): Promise<PartitionReplayParts['destination']> {
   const [topic] = await admin.topics([targetTopic]);
-  if (!topic) throw new RedriveRefusedException(name, `topic '${targetTopic}' does not exist.`);
+  if (!topic)
+    throw new RedriveRefusedException(
+      name,
+      `topic '${targetTopic}' does not exist. Create it, or choose another target.`,
+    );
   return {
     binding: name,
     groupId,

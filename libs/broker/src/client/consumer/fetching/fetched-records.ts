@@ -39,7 +39,9 @@ export class FetchedRecords {
   ): Promise<readonly BrokerRecord[]> {
     validatePoll(maxRecords, maxBytes);
     if (this.#waiting)
-      throw new InvalidOptionError('One poll at a time: the previous poll has not ended yet.');
+      throw new InvalidOptionError(
+        'One poll at a time: the previous poll has not ended yet. Await it before the next one.',
+      );
     if (this.#closedWith) throw this.#closedWith;
     signal?.throwIfAborted();
     const records = this.#collect(maxRecords, maxBytes);

@@ -168,7 +168,7 @@ export class ClassicHeartbeat {
     const delayMs = sentAt + sessionTimeoutMs - runtime.monotonic();
     this.#sessionDeadline = runtime.setTimer(() => {
       const error = new RequestTimeoutError(
-        `Group "${groupId}": no heartbeat was answered for ${sessionTimeoutMs} ms (sessionTimeoutMs), so the group has removed this member.`,
+        `Group "${groupId}": no heartbeat was answered for ${sessionTimeoutMs} ms (sessionTimeoutMs), so the group has removed this member. It joins again; look for a blocked event loop, a suspended process or a slow network, or raise sessionTimeoutMs.`,
       );
       this.#reportLoss('rejoin', error);
     }, delayMs);

@@ -56,7 +56,7 @@ async function refreshTopics(
 ): Promise<void> {
   const timeoutError = (): Error =>
     new RequestTimeoutError(
-      `The metadata of the group's topics were not received within ${timeoutMs} ms.`,
+      `The metadata of the group's topics were not received within ${timeoutMs} ms. Check that the brokers can be reached.`,
     );
   try {
     await within(cluster.runtime, timeoutMs, cluster.metadata.refresh(topics), timeoutError);

@@ -71,13 +71,13 @@ function errorOf(failure: CommitFailure, partitions: readonly TopicPartition[]):
     case 'fenced':
       return new FencedError(
         partitions,
-        `Not committed: ${names}. It is not assigned to this session (any more): its current owner decides its offset.`,
+        `Not committed: ${names}. It is not assigned to this session (any more): its current owner decides its offset, so discard the result.`,
         options,
       );
     case 'metadata-too-large':
       return new OffsetMetadataTooLargeError(
         partitions,
-        `Not committed: ${names}. The metadata is longer than the broker allows (offset.metadata.max.bytes, 4096 UTF-16 units by default).`,
+        `Not committed: ${names}. The metadata is longer than the broker allows (offset.metadata.max.bytes, 4096 UTF-16 units by default). Commit with shorter metadata.`,
         options,
       );
     case 'refused':

@@ -250,7 +250,9 @@ export class OffsetCommitter {
     const { metadata, runtime } = this.#coordinator;
     const topics = [...new Set(unknown.map(({ commit }) => commit.topic))];
     const timeoutError = () =>
-      new RequestTimeoutError('No broker returned metadata of the topics in time.');
+      new RequestTimeoutError(
+        'No broker returned metadata of the topics in time. Check that the brokers can be reached.',
+      );
     const isRefreshed = await within(
       runtime,
       TOPIC_LOOKUP_MS,

@@ -260,7 +260,7 @@ export class ConsumerGroupMember implements GroupMember {
   #onSessionExpired(sessionMs: number): void {
     const { groupId } = this.#options.settings;
     const error = new RequestTimeoutError(
-      `Group "${groupId}": no heartbeat was answered for ${sessionMs} ms (group.consumer.session.timeout.ms of the broker), so the group has removed this member.`,
+      `Group "${groupId}": no heartbeat was answered for ${sessionMs} ms (group.consumer.session.timeout.ms of the broker), so the group has removed this member. It joins again; look for a blocked event loop, a suspended process or a slow network.`,
     );
     this.#loss.fire({ kind: 'lost', next: 'rejoin', error });
   }

@@ -169,7 +169,7 @@ export class PendingBatch {
     const seconds = `${call.timing.timeoutMs} ms`;
     const last = this.lastError === undefined ? '' : ` Last: ${errorReasonOf(this.lastError)}`;
     return new RequestTimeoutError(
-      `Partition ${partition} of "${topic}" did not acknowledge the record within ${seconds}.${last}`,
+      `Partition ${partition} of "${topic}" did not acknowledge the record within ${seconds}. Check that it has a leader and enough in-sync replicas, or raise deliveryTimeoutMs.${last}`,
       { cause: this.lastError },
     );
   }

@@ -113,7 +113,7 @@ export class ProducerTopic implements Blocker {
     }
     throw new UnknownPartitionError(
       { topic: this.name, partition },
-      `Topic "${this.name}" has no partition ${partition}: it has ${this.#partitionCount}, counted from 0.`,
+      `Topic "${this.name}" has no partition ${partition}: it has ${this.#partitionCount}, counted from 0. Choose one of these, or leave the partition out.`,
     );
   }
 

@@ -46,7 +46,7 @@ export function offsetCommitError(
   if (code === OFFSET_METADATA_TOO_LARGE)
     return new OffsetMetadataTooLargeError(
       partitions,
-      `Not committed: ${names}. The metadata is longer than the broker allows (offset.metadata.max.bytes, 4096 UTF-16 units by default).`,
+      `Not committed: ${names}. The metadata is longer than the broker allows (offset.metadata.max.bytes, 4096 UTF-16 units by default). Commit with shorter metadata.`,
       options,
     );
   return cause;

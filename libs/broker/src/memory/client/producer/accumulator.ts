@@ -237,7 +237,7 @@ function tooLargeError({ topic }: OutgoingRecord, limit: number): RecordTooLarge
 
 function timedOutError(limitMs: number): RequestTimeoutError {
   return new RequestTimeoutError(
-    `The record could not be sent within ${limitMs} ms, and is dropped.`,
+    `The record could not be sent within ${limitMs} ms, and is dropped. Send it again, or raise deliveryTimeoutMs.`,
   );
 }
 

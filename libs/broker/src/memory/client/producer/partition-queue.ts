@@ -205,7 +205,7 @@ export class PartitionQueue {
     if (!shown.retriable) return shown;
     if (batch.deadline > this.context.runtime.monotonic()) return batch.call?.cancellation ?? shown;
     return new RequestTimeoutError(
-      `The record was not acknowledged before its delivery timeout. The last attempt ended with: ${shown.message}`,
+      `The record was not acknowledged before its delivery timeout. Check the partition, or raise deliveryTimeoutMs. The last attempt ended with: ${shown.message}`,
       { cause: shown },
     );
   }
@@ -227,7 +227,7 @@ export class PartitionQueue {
 
 function neverSentError(): RequestTimeoutError {
   return new RequestTimeoutError(
-    'The delivery timeout of the record expired before it could be sent, because earlier records took too long.',
+    'The delivery timeout of the record expired before it could be sent, because earlier records took too long. Send fewer at a time, or raise deliveryTimeoutMs.',
   );
 }
 
