@@ -44,6 +44,7 @@ export type {
   OutgoingHeader,
   OutgoingRecord,
   RecordHeader,
+  TimestampType,
   RecordOutcome,
   TopicPartition,
   WrittenRecord,

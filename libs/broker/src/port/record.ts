@@ -9,6 +9,9 @@ export interface RecordHeader {
   readonly value: Buffer | null;
 }
 
+/** Whose clock the timestamp of a record has: that of its producer, or that of the broker. */
+export type TimestampType = 'CreateTime' | 'LogAppendTime';
+
 /**
  * A record as a consumer session returns it.
  *
@@ -27,6 +30,8 @@ export interface BrokerRecord {
    * LogAppendTime.
    */
   readonly timestamp: number;
+  /** Whose clock the timestamp has. Both drivers set it. */
+  readonly timestampType?: TimestampType;
   /** The leader epoch of the record's batch; -1 if the broker did not send it. */
   readonly leaderEpoch: number;
   readonly key: Buffer | null;

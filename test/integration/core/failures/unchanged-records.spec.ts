@@ -50,6 +50,7 @@ describeWithKafka('Failing records on a real Kafka', ({ brokers }) => {
       expect(letters.map(({ originalTimestamp }) => originalTimestamp)).toEqual(
         RECORDS.map(() => timestamp),
       );
+      expect(letters.every((letter) => letter.originalTimestampType === 'CreateTime')).toBe(true);
       expect(new Set(letters.map(({ originalOffset }) => originalOffset))).toEqual(
         new Set([0n, 1n, 2n, 3n]),
       );

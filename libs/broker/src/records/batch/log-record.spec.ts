@@ -68,6 +68,7 @@ describe('LogRecord', () => {
       partition: 2,
       offset: 1,
       timestamp: 5,
+      timestampType: 'CreateTime',
       leaderEpoch: -1,
     });
   });

@@ -1,4 +1,4 @@
-import type { BrokerRecord, RecordHeader } from '../../port/record.js';
+import type { BrokerRecord, RecordHeader, TimestampType } from '../../port/record.js';
 import { VarintCursor } from '../bytes.js';
 import type { HeaderNameCache } from '../header-name-cache.js';
 
@@ -14,6 +14,8 @@ export interface RecordBounds {
   headersStart: number;
   headersEnd: number;
   headerCount: number;
+  /** The same for all records of a batch. */
+  timestampType: TimestampType;
 }
 
 const NO_HEADERS: readonly RecordHeader[] = Object.freeze([]);
@@ -24,6 +26,7 @@ const NO_HEADERS: readonly RecordHeader[] = Object.freeze([]);
  * record. All bounds were checked before, so no getter can throw.
  */
 export class LogRecord implements BrokerRecord {
+  readonly timestampType: TimestampType;
   readonly #chunk: Buffer;
   readonly #names: HeaderNameCache;
   readonly #keyStart: number;
@@ -52,6 +55,7 @@ export class LogRecord implements BrokerRecord {
     bounds: RecordBounds,
     shift: number,
   ) {
+    this.timestampType = bounds.timestampType;
     this.#chunk = chunk;
     this.#names = names;
     this.#keyStart = bounds.keyStart + shift;

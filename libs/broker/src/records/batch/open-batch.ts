@@ -80,6 +80,7 @@ export class OpenBatch {
     this.remaining = header.count;
     this.appendTime = header.isLogAppendTime ? header.maxTimestamp : undefined;
     this.baseTimestamp = this.appendTime ?? header.baseTimestamp;
+    if (header.isLogAppendTime) decoder.timestampType = 'LogAppendTime';
   }
 
   /**

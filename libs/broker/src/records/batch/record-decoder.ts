@@ -1,3 +1,4 @@
+import type { TimestampType } from '../../port/record.js';
 import { errorReasonOf } from '../../port/error-text.js';
 import { VarintCursor } from '../bytes.js';
 import { CodecRegistry } from '../codecs.js';
@@ -30,6 +31,7 @@ export class RecordDecoder extends VarintCursor implements RecordBounds {
   headersStart = 0;
   headersEnd = 0;
   headerCount = 0;
+  timestampType: TimestampType = 'CreateTime';
 
   constructor(
     bytes: Buffer,

@@ -156,6 +156,14 @@ describe('A dead letter in the profile spring', () => {
     expect(others).toEqual({ ...LETTER_CONTROL, 'x-eventbus-header-profiles': 'spring' });
   });
 
+  it('has the timestamp type of the original record, as the profile eventbus has it', () => {
+    const report = { originalTimestampType: 'LogAppendTime' } as const;
+    expect(shown(deadLetter(['spring', 'eventbus'], report))).toMatchObject({
+      'kafka_dlt-original-timestamp-type': 'LogAppendTime',
+      'x-eventbus-original-timestamp-type': 'LogAppendTime',
+    });
+  });
+
   it('has no headers for missing values', () => {
     const headerNames = names(deadLetter(['spring'], { description: { className: 'OutOfStock' } }));
     expect(headerNames.filter((name) => name.includes('exception'))).toEqual([

@@ -43,6 +43,7 @@ describe('readDeadLetter()', () => {
     replayCount: 2,
     isPoison: true,
     originalOffset: 2n ** 60n,
+    originalTimestampType: 'LogAppendTime',
     tierHistory: [
       { tier: 0, exceptionClass: 'Timeout', exhaustedAt: 5, attempts: 3 },
       { tier: 1, exceptionClass: 'OutOfStock', exhaustedAt: 6, attempts: 2 },
@@ -85,6 +86,7 @@ describe('readDeadLetter()', () => {
         originalPartition: expected.originalPartition,
         originalOffset: expected.originalOffset,
         originalTimestamp: expected.originalTimestamp,
+        originalTimestampType: 'LogAppendTime',
         binding: 'orders',
         groupId: 'shop',
         replayCount: 2,

@@ -8,6 +8,7 @@ import {
 import { EVENTBUS_HEADERS } from '../../model/records/event-bus-headers.js';
 import { headerCount, headerInteger } from '../../model/records/header-number.js';
 import { headerText } from '../../model/records/header-text.js';
+import { headerTimestampType } from '../../model/records/header-timestamp-type.js';
 import {
   EVENTBUS_POSITION,
   headerPosition,
@@ -48,6 +49,9 @@ export function readDeadLetter(record: BrokerRecord): DltRecord {
     originalOffset: original.offset,
     originalTimestamp:
       count(names.originalTimestamp, SPRING_HEADERS.originalTimestamp) ?? timestamp,
+    originalTimestampType:
+      headerTimestampType(headers, names.originalTimestampType) ??
+      headerTimestampType(headers, SPRING_HEADERS.originalTimestampType),
     key: record.key,
     value: record.value,
     headers: receivedHeaders,

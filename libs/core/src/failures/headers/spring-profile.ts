@@ -10,6 +10,7 @@ export const SPRING_HEADERS = Object.freeze({
   originalPartition: 'kafka_dlt-original-partition',
   originalOffset: 'kafka_dlt-original-offset',
   originalTimestamp: 'kafka_dlt-original-timestamp',
+  originalTimestampType: 'kafka_dlt-original-timestamp-type',
   originalConsumerGroup: 'kafka_dlt-original-consumer-group',
 });
 
@@ -36,6 +37,7 @@ export const springProfile = Object.freeze<HeaderProfile>({
       [SPRING_HEADERS.originalPartition]: int(report.originalPartition),
       [SPRING_HEADERS.originalOffset]: long(report.originalOffset),
       [SPRING_HEADERS.originalTimestamp]: long(BigInt(report.originalTimestamp)),
+      [SPRING_HEADERS.originalTimestampType]: report.originalTimestampType,
       [SPRING_HEADERS.originalConsumerGroup]: report.groupId,
     }),
 });

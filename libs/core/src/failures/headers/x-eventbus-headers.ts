@@ -54,6 +54,7 @@ export function controlHeaders(
     [names.originalPartition]: report.originalPartition,
     [names.originalOffset]: report.originalOffset,
     [names.originalTimestamp]: report.originalTimestamp,
+    [names.originalTimestampType]: report.originalTimestampType,
     [names.totalAttempts]: report.totalAttempts,
     [names.firstFailureTimestamp]: report.firstFailureAt,
     [names.replayCount]: report.replayCount,

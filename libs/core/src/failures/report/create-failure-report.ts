@@ -53,6 +53,7 @@ export function createFailureReport(source: FailureReportSource): FailureReport 
     originalPartition: earlier.original.partition,
     originalOffset: earlier.original.offset,
     originalTimestamp: earlier.originalTimestamp,
+    originalTimestampType: earlier.originalTimestampType,
     tier,
     // Each write to the tier is a delivery. A redelivery on the same topic is not counted.
     delivery: tier === 0 ? history.failures + 1 : earlier.delivery,

@@ -21,6 +21,7 @@ export function dltRecordOf(
     originalPartition: report.originalPartition,
     originalOffset: report.originalOffset,
     originalTimestamp: report.originalTimestamp,
+    originalTimestampType: report.originalTimestampType,
     key: copyBytes(record.key),
     value: copyBytes(record.value),
     headers: originalHeadersOf(report, owners).map(copyHeader),

@@ -1,4 +1,4 @@
-import type { BrokerRecord } from '@nest-event-bus/broker';
+import type { BrokerRecord, TimestampType } from '@nest-event-bus/broker';
 import type { DeserializationFailure } from '../records/dlt-record.js';
 import type { TierFailureRecord } from '../records/tier-history.js';
 
@@ -31,6 +31,8 @@ export interface FailureReport {
   readonly originalOffset: bigint;
   /** Milliseconds since 1970, as are the other times. */
   readonly originalTimestamp: number;
+  /** Whose clock that time has; undefined if that is not known. */
+  readonly originalTimestampType?: TimestampType | undefined;
   /** The tier in which the record failed: 0 is the main topic. */
   readonly tier: number;
   /** The delivery within the tier, from 1. */

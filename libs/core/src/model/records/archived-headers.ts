@@ -1,4 +1,4 @@
-import type { BrokerRecord, RecordHeader } from '@nest-event-bus/broker';
+import type { BrokerRecord, RecordHeader, TimestampType } from '@nest-event-bus/broker';
 import { hasEventBusPrefix } from './event-bus-headers.js';
 
 /**
@@ -37,6 +37,7 @@ class RetriedRecord implements BrokerRecord {
   readonly partition: number;
   readonly offset: number;
   readonly timestamp: number;
+  readonly timestampType: TimestampType | undefined;
   readonly leaderEpoch: number;
   readonly sizeInBytes: number;
   readonly #stored: BrokerRecord;
@@ -47,6 +48,7 @@ class RetriedRecord implements BrokerRecord {
     this.partition = stored.partition;
     this.offset = stored.offset;
     this.timestamp = stored.timestamp;
+    this.timestampType = stored.timestampType;
     this.leaderEpoch = stored.leaderEpoch;
     this.sizeInBytes = stored.sizeInBytes;
     this.#stored = stored;

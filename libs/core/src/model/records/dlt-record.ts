@@ -1,4 +1,4 @@
-import type { RecordHeader } from '@nest-event-bus/broker';
+import type { RecordHeader, TimestampType } from '@nest-event-bus/broker';
 import { declareJsonForms } from './json-safe.js';
 import { printedKey } from './record-key.js';
 import type { TierFailureRecord } from './tier-history.js';
@@ -52,6 +52,8 @@ export interface DltRecord {
   readonly originalPartition: number;
   readonly originalOffset: bigint;
   readonly originalTimestamp: number;
+  /** Whose clock that time has; undefined if that is not known. */
+  readonly originalTimestampType?: TimestampType | undefined;
   readonly key: Buffer | null;
   readonly value: Buffer | null;
   /** Headers of the record, without those that the bus has written. */

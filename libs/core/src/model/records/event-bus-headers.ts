@@ -22,6 +22,8 @@ export const EVENTBUS_HEADERS = Object.freeze({
   originalPartition: 'x-eventbus-original-partition',
   originalOffset: 'x-eventbus-original-offset',
   originalTimestamp: 'x-eventbus-original-timestamp',
+  /** `CreateTime` or `LogAppendTime`: whose clock that timestamp has. */
+  originalTimestampType: 'x-eventbus-original-timestamp-type',
   retryTier: 'x-eventbus-retry-tier',
   /** The delivery within the tier, from 1. */
   retryAttempt: 'x-eventbus-retry-attempt',

@@ -1,7 +1,8 @@
-import type { BrokerRecord } from '@nest-event-bus/broker';
+import type { BrokerRecord, TimestampType } from '@nest-event-bus/broker';
 import { EVENTBUS_HEADERS } from './event-bus-headers.js';
 import { headerCount } from './header-number.js';
 import { headerText } from './header-text.js';
+import { headerTimestampType } from './header-timestamp-type.js';
 import { EVENTBUS_POSITION, headerPosition, type OriginalPosition } from './original-position.js';
 import type { TierFailureRecord } from './tier-history.js';
 import { MOST_ATTEMPTS, readTierHistory } from './tier-history.js';
@@ -11,6 +12,8 @@ export interface RetryHistory {
   readonly original: OriginalPosition;
   /** Milliseconds since 1970, as are the other times. */
   readonly originalTimestamp: number;
+  /** Whose clock that time has; undefined if that is not known. */
+  readonly originalTimestampType: TimestampType | undefined;
   /** The tier of the topic in which the record is now; 0 for the main topic. */
   readonly tier: number;
   /** The delivery within the tier, from 1. */
@@ -52,7 +55,10 @@ export function isReplay(record: BrokerRecord): boolean {
   return originalTopic === record.topic && replaysOf(record) > 0;
 }
 
-type Origin = Pick<RetryHistory, 'original' | 'originalTimestamp' | 'replayCount' | 'replayId'>;
+type Origin = Pick<
+  RetryHistory,
+  'original' | 'originalTimestamp' | 'originalTimestampType' | 'replayCount' | 'replayId'
+>;
 type EarlierFailures = Omit<RetryHistory, keyof Origin>;
 
 const NO_FAILURES: EarlierFailures = Object.freeze({
@@ -70,6 +76,7 @@ function originOf(record: BrokerRecord, tier: number): Origin {
   const own: Origin = {
     original: { topic, partition, offset: BigInt(offset) },
     originalTimestamp: timestamp,
+    originalTimestampType: record.timestampType,
     replayCount: 0,
     replayId: undefined,
   };
@@ -79,7 +86,15 @@ function originOf(record: BrokerRecord, tier: number): Origin {
   const saidTimestamp = headerCount(headers, EVENTBUS_HEADERS.originalTimestamp);
   return {
     original: original ?? own.original,
-    originalTimestamp: (original && saidTimestamp) ?? timestamp,
+    ...(original && saidTimestamp !== undefined
+      ? {
+          originalTimestamp: saidTimestamp,
+          originalTimestampType: headerTimestampType(
+            headers,
+            EVENTBUS_HEADERS.originalTimestampType,
+          ),
+        }
+      : { originalTimestamp: timestamp, originalTimestampType: record.timestampType }),
     replayCount: replaysOf(record),
     replayId: replayIdOf(record),
   };

@@ -6,17 +6,17 @@ import { copyBytes, copyHeader } from '../../model/records/copy-header.js';
  * original.
  */
 export function copyRecord(record: BrokerRecord): BrokerRecord {
-  const { topic, partition, offset, timestamp, leaderEpoch, key, value, headers, sizeInBytes } =
-    record;
+  const { topic, partition, offset, timestamp, timestampType, leaderEpoch, sizeInBytes } = record;
   return {
     topic,
     partition,
     offset,
     timestamp,
+    timestampType,
     leaderEpoch,
     sizeInBytes,
-    key: copyBytes(key),
-    value: copyBytes(value),
-    headers: headers.map(copyHeader),
+    key: copyBytes(record.key),
+    value: copyBytes(record.value),
+    headers: record.headers.map(copyHeader),
   };
 }

@@ -72,6 +72,7 @@ function originOf(dlt: DltRecord) {
     [names.originalPartition]: dlt.originalPartition,
     [names.originalOffset]: dlt.originalOffset,
     [names.originalTimestamp]: dlt.originalTimestamp,
+    [names.originalTimestampType]: dlt.originalTimestampType,
   };
 }
 

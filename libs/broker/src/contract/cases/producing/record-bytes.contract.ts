@@ -61,7 +61,8 @@ export function recordBytesContract({ testCase, requiring }: ContractSuite): voi
 
   testCase('the timestamp of the record is kept', async (context) => {
     const timestamp = context.runtime.now() - 86_400_000;
-    assert.equal((await roundTrip(context, { value: 'old', timestamp })).timestamp, timestamp);
+    const record = await roundTrip(context, { value: 'old', timestamp });
+    assert.deepEqual([record.timestamp, record.timestampType], [timestamp, 'CreateTime']);
   });
 
   testCase("a record without a timestamp gets the producer's time", async (context) => {
@@ -77,6 +78,7 @@ export function recordBytesContract({ testCase, requiring }: ContractSuite): voi
     const [record] = await (await context.join({ topics: [topic] })).read(1);
     assert.ok(record && record.timestamp > longAgo + 3_600_000, `got ${record?.timestamp}`);
     assert.equal(written?.timestamp, record.timestamp);
+    assert.equal(record.timestampType, 'LogAppendTime');
   });
 
   testCase('timestamps that do not increase are kept', async (context) => {
