@@ -84,7 +84,7 @@ export class KeyedLane extends PartitionLane {
     this.#isHandingOut = true;
     try {
       this.#handOut();
-      if (!this.hasEnded) this.#reportWhenDue();
+      if (this.phase !== 'ended') this.#reportWhenDue();
     } catch (error) {
       this.#onInternalError(error);
     } finally {
@@ -132,7 +132,7 @@ export class KeyedLane extends PartitionLane {
 
   #handOut(): void {
     const { slots } = this.parts;
-    while (this.isOpen) {
+    while (this.phase === 'open') {
       const { isReady } = this.#queues;
       if (!isReady && (this.waitsForDueTime || !this.mayTake())) return;
       if (!slots.isFree) return slots.wait(this);
@@ -188,19 +188,19 @@ export class KeyedLane extends PartitionLane {
       this.#conclude(queue, delivery, outcome);
     } finally {
       if (!this.#overdue.delete(delivery)) this.parts.slots.release();
-      if (this.isIdleAwaited && this.#running.size === 0) this.#becomeIdle();
+      if (this.idle && this.#running.size === 0) this.#becomeIdle();
     }
     this.processPending();
   }
 
   #becomeIdle(): void {
     this.notifyIdle();
-    if (!this.hasEnded) this.#reportProgress();
+    if (this.phase !== 'ended') this.#reportProgress();
   }
 
   #conclude(queue: KeyQueue, delivery: LaneDelivery, outcome: Outcome): void {
     const unfinished = this.settle(delivery, outcome);
-    if (this.hasEnded) return;
+    if (this.phase === 'ended') return;
     if (unfinished) return this.#retryLater(queue, delivery, unfinished);
     queue.backoff = undefined;
     this.#waiting.end(delivery.record.offset);
@@ -220,12 +220,12 @@ export class KeyedLane extends PartitionLane {
     }
     // A record that was handed back without a delay is redelivered as soon as the partition
     // resumes.
-    if (!this.isOpen && unfinished.kind === 'handed-back' && !unfinished.delayMs)
+    if (this.phase !== 'open' && unfinished.kind === 'handed-back' && !unfinished.delayMs)
       return this.#giveBack(queue, record.offset);
     const { runtime, sessionIndex } = this.parts;
     const history = { ...this.historyOf(record.offset), wait: this.#waitOf(unfinished, backoff) };
     this.remember(record.offset, history);
-    if (!this.isOpen) return this.#giveBack(queue, record.offset);
+    if (this.phase !== 'open') return this.#giveBack(queue, record.offset);
     const again = new LaneDelivery(record, history, runtime.now(), sessionIndex, this);
     this.received(again);
     this.#queues.putBack(queue, again);
@@ -306,7 +306,7 @@ export class KeyedLane extends PartitionLane {
   #onInternalError(error: unknown): void {
     this.dropWaiting();
     this.#queues.keepOnly(new Set([...this.#running.values(), ...this.#blocked]));
-    if (this.hasEnded) return;
+    if (this.phase === 'ended') return;
     this.#rewindTo(this.tracker.watermark);
     this.pausePartition(pauseFor({ kind: 'failed', error: asError(error) }, this.newBackoff()));
   }

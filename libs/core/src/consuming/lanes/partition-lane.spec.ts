@@ -79,7 +79,7 @@ describe('PartitionLane', () => {
     const lane = bench.lane();
     lane.enqueue(recordsOf(0, 1, 2), 0, 3, 0);
     lane.processPending();
-    expect(lane.isPaused).toBe(true);
+    expect(lane.phase).toBe('paused');
     expect([lane.tracker.watermark, lane.tracker.next, lane.backlog]).toEqual([1, 1, 0]);
     expect(bench.pauses).toMatchObject([{ kind: 'failed', error }]);
     expect(bench.counters.counts).toMatchObject({ failed: 1, handedBack: 1, succeeded: 1 });
@@ -184,7 +184,7 @@ describe('PartitionLane', () => {
     if (isReleased) lane.resume();
     await segments.answer(succeeded);
     expect([calls.length, quiet.ended, lane.running.length]).toEqual([1, true, 0]);
-    expect([lane.tracker.watermark, lane.tracker.next, lane.isPaused]).toEqual([1, 1, true]);
+    expect([lane.tracker.watermark, lane.tracker.next, lane.phase]).toEqual([1, 1, 'paused']);
     expect(bench.counters.counts).toMatchObject({ succeeded: 1, handedBack: 3, inFlight: 0 });
     lane.resume();
     segments.start(1, 2, 3);
@@ -267,7 +267,7 @@ describe('PartitionLane', () => {
       lane.enqueue(recordsOf(0, 1), 0, 2, 0);
       lane.processPending();
       await bench.runtime.settle();
-      expect(lane.isPaused).toBe(true);
+      expect(lane.phase).toBe('paused');
       expect(bench.pauses).toMatchObject([{ kind: 'failed', error: { name: 'TypeError' } }]);
       expect(bench.counters.counts.failed).toBeGreaterThan(0);
       expect(reconciles(bench.counters.counts)).toBe(true);

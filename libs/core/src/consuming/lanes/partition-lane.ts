@@ -48,13 +48,14 @@ export abstract class PartitionLane implements TopicPartition, Assignment {
   protected readonly pending = new PendingQueue();
   protected readonly progress: PartitionProgress;
   readonly tracker: OffsetTracker;
+  /** Only the lane sets it. */
+  phase: Phase = 'open';
+  protected idle: Deferred | undefined;
   readonly #due: DueWait | undefined;
   /** Histories of records that were handed out and are not finished. */
   readonly #histories = new Map<number, DeliveryHistory>();
   #bufferedBytes = 0;
-  #phase: Phase = 'open';
   #interrupted: readonly LaneDelivery[] = [];
-  #idle: Deferred | undefined;
   #storesIdleProgress = false;
   #leaseRenewal: Promise<void> | undefined;
 
@@ -91,14 +92,6 @@ export abstract class PartitionLane implements TopicPartition, Assignment {
    * returns.
    */
   abstract processPending(): void;
-
-  get isPaused(): boolean {
-    return this.#phase === 'paused';
-  }
-
-  get hasEnded(): boolean {
-    return this.#phase === 'ended';
-  }
 
   /**
    * Deliveries that were running when the lane ended. Their outcomes do not move the watermark, and
@@ -172,18 +165,18 @@ export abstract class PartitionLane implements TopicPartition, Assignment {
    * Stops handing out. Pending records are dropped, and will be read again from `tracker.next` on.
    */
   pause(): void {
-    if (this.#phase === 'open') this.#phase = 'paused';
+    if (this.phase === 'open') this.phase = 'paused';
     this.#dropBuffered();
   }
 
   resume(): void {
-    if (this.#phase === 'paused') this.#phase = 'open';
+    if (this.phase === 'paused') this.phase = 'open';
   }
 
   /** Ends the lane. Outcomes that arrive later do not move the watermark. */
   end(): void {
-    if (this.#phase !== 'ended') this.#interrupted = this.running;
-    this.#phase = 'ended';
+    if (this.phase !== 'ended') this.#interrupted = this.running;
+    this.phase = 'ended';
     this.#dropBuffered();
   }
 
@@ -206,7 +199,7 @@ export abstract class PartitionLane implements TopicPartition, Assignment {
   /** Resolves when no handler runs. Only called for a lane that is paused or has ended. */
   whenIdle(): Promise<void> {
     if (this.running.length === 0) return Promise.resolve();
-    return (this.#idle ??= new Deferred()).promise;
+    return (this.idle ??= new Deferred()).promise;
   }
 
   /** Returns the offset to commit; undefined if nothing changed since the last commit. */
@@ -216,7 +209,7 @@ export abstract class PartitionLane implements TopicPartition, Assignment {
   }
 
   member(): CommittingMember | undefined {
-    return this.hasEnded ? undefined : this.parts.membership?.member(this);
+    return this.phase === 'ended' ? undefined : this.parts.membership?.member(this);
   }
 
   async stored(): Promise<number> {
@@ -275,7 +268,7 @@ export abstract class PartitionLane implements TopicPartition, Assignment {
   async #waitForLease(): Promise<void> {
     const { runtime } = this.parts;
     do await sleep(runtime, LEASE_CHECK_MS, undefined, { background: true });
-    while (this.isOpen && !this.holdsLease);
+    while (this.phase === 'open' && !this.holdsLease);
   }
 
   /**
@@ -302,14 +295,10 @@ export abstract class PartitionLane implements TopicPartition, Assignment {
    */
   protected abstract dropWaiting(): void;
 
-  protected get isOpen(): boolean {
-    return this.#phase === 'open';
-  }
-
   /** Returns whether the first pending record may be handed out. */
   protected mayTake(): boolean {
     const { first } = this.pending;
-    if (this.#phase !== 'open' || !first || this.#storesIdleProgress) return false;
+    if (this.phase !== 'open' || !first || this.#storesIdleProgress) return false;
     return this.#due === undefined || this.#due.isDue(first);
   }
 
@@ -330,7 +319,7 @@ export abstract class PartitionLane implements TopicPartition, Assignment {
     this.parts.counters.settled(outcome.kind);
     this.#bufferedBytes -= bytesOf(delivery);
     delivery.end();
-    if (this.#phase === 'ended') {
+    if (this.phase === 'ended') {
       redeliveryListenerOf(outcome)?.(undefined);
       this.parts.observer.onLate(this, delivery, outcome);
       return undefined;
@@ -360,7 +349,7 @@ export abstract class PartitionLane implements TopicPartition, Assignment {
 
   /** Pauses the whole partition. */
   protected pausePartition(pause: LanePause): void {
-    if (this.#phase === 'open') this.#phase = 'paused';
+    if (this.phase === 'open') this.phase = 'paused';
     this.parts.observer.onPause(this, pause);
   }
 
@@ -370,12 +359,8 @@ export abstract class PartitionLane implements TopicPartition, Assignment {
 
   /** Resolves `whenIdle` after the last outcome was added to the progress. */
   protected notifyIdle(): void {
-    this.#idle?.resolve();
-    this.#idle = undefined;
-  }
-
-  protected get isIdleAwaited(): boolean {
-    return this.#idle !== undefined;
+    this.idle?.resolve();
+    this.idle = undefined;
   }
 
   protected notifyBufferSpace(): void {

@@ -75,8 +75,8 @@ export class SerialLane extends PartitionLane {
 
   processPending(): void {
     if (this.#isWorking || this.waitsForDueTime) return;
-    if (this.isOpen && this.pending.size > 0) this.#work().catch(this.#onInternalError);
-    else if (this.isOpen && this.commitPoint()) this.commitIdleProgress();
+    if (this.phase === 'open' && this.pending.size > 0) this.#work().catch(this.#onInternalError);
+    else if (this.phase === 'open' && this.commitPoint()) this.commitIdleProgress();
   }
 
   protected dropWaiting(): void {
@@ -121,7 +121,7 @@ export class SerialLane extends PartitionLane {
           }
           this.#running = undefined;
           this.#conclude(delivery, outcome);
-          if (this.isIdleAwaited) this.#becomeIdle();
+          if (this.idle) this.#becomeIdle();
           if (isStrict) await committer.whenStored(this);
           if (!mayBeLate || left === 1) continue;
           const now = runtime.monotonic();
@@ -160,14 +160,14 @@ export class SerialLane extends PartitionLane {
       await this.#concludeSegment(outcomes);
       const [next] = this.#slice;
       if (!next) break;
-      if (!this.isOpen) this.#giveBackSlice();
+      if (this.phase !== 'open') this.#giveBackSlice();
       // The lease may have ended, too.
       else if (next.isCancelled) this.#redeliverRest();
       else if (this.#valve.check(this.#sliceSince, this.parts.runtime.monotonic()))
         await this.#cutSlice();
     }
     if (this.#beingWritten.length > 0) this.#concludeUnfinished(await this.#whenWritten());
-    if (this.isIdleAwaited) this.#becomeIdle();
+    if (this.idle) this.#becomeIdle();
   }
 
   /**
@@ -180,7 +180,7 @@ export class SerialLane extends PartitionLane {
     segment.forEach((delivery, index) => {
       const outcome = outcomes[index] ?? missingOutcome();
       if (outcome instanceof Promise) this.#writeAhead(delivery, outcome);
-      else if (isFinal(outcome) || this.hasEnded) this.#conclude(delivery, outcome);
+      else if (isFinal(outcome) || this.phase === 'ended') this.#conclude(delivery, outcome);
       else unfinished.push({ delivery, outcome });
     });
     this.#slice = this.#slice.slice(segment.length);
@@ -214,7 +214,8 @@ export class SerialLane extends PartitionLane {
     this.#hasFailedWrite = false;
     const unfinished: UnfinishedDelivery[] = [];
     for (const each of written) {
-      if (isFinal(each.outcome) || this.hasEnded) this.#conclude(each.delivery, each.outcome);
+      if (isFinal(each.outcome) || this.phase === 'ended')
+        this.#conclude(each.delivery, each.outcome);
       else unfinished.push(each);
     }
     return unfinished;
@@ -256,7 +257,7 @@ export class SerialLane extends PartitionLane {
     try {
       const answer = this.parts.processor.processSlice?.(slice) ?? [];
       const outcomes = (isPending(answer) ? await this.#watchedSlice(slice, answer) : answer) ?? [];
-      if (outcomes.length > 0 || !this.isOpen || slice[0]?.isCancelled) return outcomes;
+      if (outcomes.length > 0 || this.phase !== 'open' || slice[0]?.isCancelled) return outcomes;
       // A processor that returned no outcome would return none again, so the slice counts as
       // failed.
       return [missingOutcome()];
@@ -311,10 +312,10 @@ export class SerialLane extends PartitionLane {
 
   #conclude(delivery: LaneDelivery, outcome: Outcome, { isFirst = true } = {}): void {
     const unfinished = this.settle(delivery, outcome);
-    if (unfinished && this.isOpen && isRedeliveredAtOnce(outcome))
+    if (unfinished && this.phase === 'open' && isRedeliveredAtOnce(outcome))
       return this.pending.putBack(this.#nextDelivery(delivery, outcome));
     if (unfinished) return this.#rewindAndPause(delivery, unfinished, isFirst);
-    if (this.hasEnded) return;
+    if (this.phase === 'ended') return;
     this.#backoff = undefined;
     const { commits, committer } = this.parts;
     if (commits.after === 'record') committer.request(this);
@@ -335,12 +336,12 @@ export class SerialLane extends PartitionLane {
    * another slice.
    */
   async #cutSlice(): Promise<void> {
-    if (!this.isOpen || this.pending.size + this.#slice.length === 0) return;
+    if (this.phase !== 'open' || this.pending.size + this.#slice.length === 0) return;
     const { counters, committer } = this.parts;
     counters.sliceCut();
     this.#endSlice();
     await committer.whenStored(this);
-    if (this.isOpen) this.#redeliverRest();
+    if (this.phase === 'open') this.#redeliverRest();
     else this.#giveBackSlice();
   }
 
@@ -358,7 +359,7 @@ export class SerialLane extends PartitionLane {
     this.#slice = [];
     this.dropWaiting();
     this.notifyIdle();
-    if (this.hasEnded) return;
+    if (this.phase === 'ended') return;
     this.tracker.rewindTo(this.tracker.watermark);
     const unfinished = { kind: 'failed', error: asError(error) } as const;
     this.pausePartition(pauseFor(unfinished, (this.#backoff ??= this.newBackoff())));
@@ -367,13 +368,13 @@ export class SerialLane extends PartitionLane {
   #endSlice(): void {
     if (this.#hasProgress) {
       this.#hasProgress = false;
-      if (!this.hasEnded) this.parts.committer.request(this);
+      if (this.phase !== 'ended') this.parts.committer.request(this);
     }
     this.notifyBufferSpace();
   }
 
   #becomeIdle(): void {
-    if (this.isOpen && this.pending.size > 0) return;
+    if (this.phase === 'open' && this.pending.size > 0) return;
     this.#endSlice();
     this.notifyIdle();
   }

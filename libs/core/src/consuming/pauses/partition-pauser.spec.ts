@@ -24,7 +24,7 @@ describe('PartitionPauser', () => {
     bench.pauser.pauseFor(lane, backoff);
     bench.pauser.stopHandout(lane);
     await bench.runtime.advance(1_000);
-    expect(lane.isPaused).toBe(true);
+    expect(lane.phase).toBe('paused');
     expect(bench.session.calls).not.toContain('resume t-0');
   });
 

@@ -143,7 +143,7 @@ export class PartitionPauser {
    * name the offset, so that no other record is skipped by mistake.
    */
   #decideFailed(lane: PartitionLane, decision: Decision, offset: number): boolean {
-    const isNext = lane.isPaused && offset === lane.tracker.next;
+    const isNext = lane.phase === 'paused' && offset === lane.tracker.next;
     const isSetBack = lane.hasFailed(offset) || this.parts.pauseReasons.has('backoff', lane.name);
     if (!isNext || !isSetBack) return false;
     lane.decide(offset, decision);
@@ -173,7 +173,7 @@ export class PartitionPauser {
     lane.isBackpressured = false;
     if (!this.parts.lanes.owns(lane)) return;
     this.parts.pauseReasons.remove('backpressure', lane.name);
-    if (!lane.isPaused && !lane.hasEnded) this.parts.session.resume([lane]);
+    if (lane.phase === 'open') this.parts.session.resume([lane]);
   }
 
   /**
@@ -262,10 +262,10 @@ export class PartitionPauser {
   }
 
   #apply(lane: PartitionLane): void {
-    if (lane.hasEnded) return;
+    if (lane.phase === 'ended') return;
     if (this.parts.pauseReasons.stopsHandout(lane.name) || this.#held.has(lane))
       return this.#pauseLane(lane);
-    if (!lane.isPaused) return;
+    if (lane.phase !== 'paused') return;
     this.#seekToNext(lane);
     lane.resume();
     this.parts.session.resume([lane]);
@@ -299,7 +299,7 @@ export class PartitionPauser {
    * seek follows when it resumes.
    */
   #retryReading(lane: PartitionLane): void {
-    if (lane.isPaused || !this.parts.lanes.owns(lane)) return;
+    if (lane.phase === 'paused' || !this.parts.lanes.owns(lane)) return;
     this.#clearStop(lane);
     this.seek(lane, lane.tracker.next);
     this.parts.onChange();

@@ -126,6 +126,6 @@ export function positionOf({ topic, partition, committed, running }: PartitionLa
 }
 
 function end(lane: PartitionLane, reason: DeliveryAbortedException): void {
-  if (!lane.hasEnded) lane.end();
+  if (lane.phase !== 'ended') lane.end();
   lane.abort(reason);
 }

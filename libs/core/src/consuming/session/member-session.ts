@@ -160,7 +160,7 @@ export class MemberSession implements LaneObserver, Membership {
     const { lanes } = this.parts;
     this.#pauser.update();
     for (const lane of lanes)
-      if (lane.isPaused) lane.abortWaits(new DeliveryAbortedException('paused'));
+      if (lane.phase === 'paused') lane.abortWaits(new DeliveryAbortedException('paused'));
     await this.#committer.flush([...lanes], FINAL_COMMIT_TIMEOUT_MS);
   }
 

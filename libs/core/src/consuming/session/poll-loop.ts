@@ -96,7 +96,7 @@ export class PollLoop {
       const position = session.position(lane);
       // The driver is behind records that a paused lane has dropped and reads again.
       if (position === undefined || position <= lane.tracker.next) continue;
-      if (lane.isPaused || lane.hasEnded) continue;
+      if (lane.phase !== 'open') continue;
       pauser.onRecordsReceived(lane);
       lane.advanceTo(position);
     }
@@ -117,7 +117,7 @@ export class PollLoop {
     if (position === undefined || position <= last.offset) return;
     // The driver's position is after these records. A paused lane seeks back to the first of them
     // when it resumes.
-    if (lane.isPaused || lane.hasEnded) return;
+    if (lane.phase !== 'open') return;
     lane.enqueue(records, from, to, receivedAt);
     // The driver has returned every fetched record before this position, so an offset that was
     // skipped is missing from the log.
@@ -138,7 +138,7 @@ export class PollLoop {
       offset,
       ...defectContext(error),
     });
-    if (lane.hasEnded) return;
+    if (lane.phase === 'ended') return;
     const atWork = new Set(lane.running.map(({ record }) => record.offset));
     lane.tracker.rewindTo(offset, atWork);
     pauser.pauseFor(lane, {

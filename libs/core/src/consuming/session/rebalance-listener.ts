@@ -146,5 +146,5 @@ export class EventBusRebalanceListener implements AssignmentListener {
  * has dropped its buffer, so the driver reads from the old position and resets it once more.
  */
 function advanceTo(lane: PartitionLane, offset: number): void {
-  if (!lane.isPaused && !lane.hasEnded) lane.tracker.advanceTo(offset);
+  if (lane.phase === 'open') lane.tracker.advanceTo(offset);
 }
