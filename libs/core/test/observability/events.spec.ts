@@ -1,7 +1,10 @@
-import type { INestApplicationContext } from '@nestjs/common';
+import { Injectable, type INestApplicationContext } from '@nestjs/common';
 import { EventBusConnector } from '../../src/containers/lifecycle/event-bus-connector.js';
+import { EventHandler } from '../../src/discovery/decorators/event-handler.js';
+import { BatchProcessingException } from '../../src/errors/handler-errors.js';
 import { EventBusEvents } from '../../src/events/event-bus-events.js';
 import type { EventBusEvent, EventBusEventName } from '../../src/model/events/event-bus-events.js';
+import type { EventRecord } from '../../src/model/records/event-record.js';
 import { RecordingTestBus } from '../support/recording-test-bus.spec-support.js';
 
 let testBus: RecordingTestBus;
@@ -130,6 +133,34 @@ describe('The events of a record', () => {
   });
 });
 
+describe('The events of a record in a batch', () => {
+  @Injectable()
+  class Batches {
+    static calls = 0;
+
+    @EventHandler.Batch('orders', { filter: ({ value }) => value !== 'skip' })
+    handle(records: readonly EventRecord[]): void {
+      Batches.calls++;
+      if (Batches.calls === 1) throw new BatchProcessingException(0, 'no', records);
+    }
+  }
+
+  it('tell its recovery, and that a filter has discarded it', async () => {
+    Batches.calls = 0;
+    const retry = { tier0: { maxAttempts: 2 }, tiers: [] };
+    const application = await testBus.startOrders([Batches], { listenerType: 'BATCH', retry });
+    application
+      .get(EventBusEvents)
+      .on('record.recovered', 'record.discarded')
+      .subscribe((event) => events.push(event));
+    await testBus.write('orders', '"1"', '"skip"');
+    await testBus.runtime.advance(10_000);
+    expect(
+      events.map((event) => 'record' in event && `${event.name} ${event.record.offset}`),
+    ).toEqual(expect.arrayContaining(['record.recovered 0', 'record.discarded 1']));
+  });
+});
+
 describe('The events of a binding', () => {
   it('tell its pauses and their end, with who gave the command and why', async () => {
     const application = await start({}, 'binding.paused', 'binding.resumed', 'binding.changed');
@@ -146,6 +177,13 @@ describe('The events of a binding', () => {
       { name: 'binding.resumed', pauses: ['operator'], by: 'john' },
       { name: 'binding.changed', from: 'RUNNING', to: 'STOPPED' },
     ]);
+  });
+
+  it('tell that it was destroyed', async () => {
+    const application = await start({}, 'binding.changed');
+    await testBus.done(application.get(EventBusConnector).unregister('orders'));
+    await testBus.runtime.settle();
+    expect(events.at(-1)).toMatchObject({ binding: 'orders', to: 'DESTROYED' });
   });
 
   it('tell each change of its circuit, and the pause that it causes', async () => {
