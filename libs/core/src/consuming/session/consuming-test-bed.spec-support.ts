@@ -12,7 +12,12 @@ import { memory, MemoryBroker, type MemoryBrokerOptions } from '@nest-event-bus/
 import { VirtualRuntime } from '@nest-event-bus/broker/runtime';
 import type { Delivery } from '../../model/outcomes/delivery.js';
 import { type Outcome, type RecordProcessor, succeeded } from '../../model/outcomes/outcome.js';
-import type { RecordCounts, ConsumingSession, ConsumingSettings } from './consuming-session.js';
+import type {
+  RecordCounts,
+  ConsumingSession,
+  ConsumingSettings,
+  PartitionObserver,
+} from './consuming-session.js';
 import { createConsumingSession } from './supervised-session.js';
 import { BufferLimit } from '../lanes/buffer-limit.js';
 import type { LingeringHandlers } from './lingering-handlers.js';
@@ -47,6 +52,7 @@ export interface SessionUnderTestOptions {
   readonly lingering?: LingeringHandlers;
   readonly bufferLimit?: BufferLimit;
   readonly readsSuccessors?: boolean;
+  readonly partitions?: PartitionObserver;
   /** Called when the broker has stored a commit. */
   readonly onCommit?: (offset: number) => void;
 }
@@ -131,6 +137,7 @@ export class ConsumingTestBed {
       processor: options.processor ?? { process },
       lingering: options.lingering,
       bufferLimit: options.bufferLimit ?? new BufferLimit(() => Infinity),
+      ...(options.partitions && { partitions: options.partitions }),
       ...(options.readsSuccessors && { onTopicRecreated: 'earliest' as const }),
       runtime: this.runtime,
       logger: recordingLogger(log),
