@@ -1,6 +1,7 @@
 import {
   AmbiguousBindingException,
   BindingAlreadyExistsException,
+  BindingNotConsumedException,
   BindingNotFoundException,
 } from '../errors/container-errors.js';
 import { binding, busWith } from './bus-test-bed.spec-support.js';
@@ -44,6 +45,20 @@ describe('ContainerRegistry', () => {
     expect(sessions.open).toHaveLength(1);
     expect(() => registry.unregister('orders')).toThrow(BindingNotFoundException);
     await was.mainContainer.close();
+  });
+
+  it('says of a binding without a handler that it is only published to, on its cluster', () => {
+    const { registry } = busWith();
+    registry.setPublished([{ binding: 'audit', cluster: 'eu', topic: 'audit' }]);
+    expect(() => registry.require('audit')).toThrow(BindingNotConsumedException);
+    expect(() => registry.require({ cluster: 'eu', name: 'audit' })).toThrow(
+      BindingNotConsumedException,
+    );
+    for (const other of [
+      { cluster: 'us', name: 'audit' },
+      { cluster: 'eu', name: 'other' },
+    ])
+      expect(() => registry.require(other)).toThrow(BindingNotFoundException);
   });
 
   it('finds all bindings of a topic', () => {

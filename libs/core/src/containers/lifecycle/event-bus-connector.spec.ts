@@ -316,3 +316,20 @@ describe('the health of the bus', () => {
     await draining;
   });
 });
+
+describe('EventBusConnector.decide', () => {
+  it('finds a record in a retry topic as well', async () => {
+    const { connector, lifecycle, sessions, runtime, add } = busWith();
+    add(binding('orders', { tiers: [tier(1)] }));
+    await lifecycle.start('orders');
+    await runtime.settle();
+    const place = { topic: 'orders.events.retry-1', partition: 0 };
+    const waiting = { ...place, reasons: ['strict'] as const, undecidedOffset: 7 };
+    sessions.get('eventbus-orders-retry-1-0').becomes({ partitionPauses: [waiting] });
+    const decided = connector.decide('orders', place, 'skip');
+    await expect(decided).resolves.toMatchObject({ binding: 'orders' });
+    expect(sessions.get('eventbus-orders-retry-1-0').calls).toContain(
+      'decide orders.events.retry-1-0 skip',
+    );
+  });
+});

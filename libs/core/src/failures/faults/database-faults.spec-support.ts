@@ -86,6 +86,7 @@ export const DATABASES: FaultTable = {
       ['a duplicate', mysql('ER_DUP_ENTRY', 1062, '23000')],
       ['null', mysql('ER_BAD_NULL_ERROR', 1048, '23000')],
       ['too long, by code', coded('ER_DATA_TOO_LONG')],
+      ['a wrong value, by code', coded('ER_TRUNCATED_WRONG_VALUE_FOR_FIELD')],
       [
         'a check of MariaDB, which mysql2 takes for something else',
         mysql('ER_INNODB_AUTOEXTEND_SIZE_OUT_OF_RANGE', 4025, '23000'),

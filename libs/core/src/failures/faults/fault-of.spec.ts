@@ -55,6 +55,10 @@ const UNKNOWN: readonly FaultCase[] = [
   ['an exit code', named('Error', { status: 1 })],
   ['an event that cannot be written as JSON', new EventPublishException('a cycle')],
   ['a text', 'ETIMEDOUT'],
+  [
+    'an error of MongoDB without a label for another attempt',
+    Object.assign(new Error('no'), { hasErrorLabel: () => false }),
+  ],
   ['nothing', undefined],
   ['null', null],
   ['an empty list', []],

@@ -179,8 +179,8 @@ export const HANDLER_AND_NETWORK: FaultTable = {
       ...['ETIMEDOUT', 'ECONNRESET', 'ECONNREFUSED', 'EPIPE', 'EHOSTUNREACH'].map(
         (code): FaultCase => [code, system(code)],
       ),
-      ['EAI_AGAIN', coded('EAI_AGAIN')],
       ['ENOTFOUND', coded('ENOTFOUND')],
+      ['EAI_AGAIN', coded('EAI_AGAIN')],
       ['axios without a network', coded('ERR_NETWORK')],
       ['axios that waited too long', coded('ECONNABORTED')],
       ['fetch, in its cause', fetchFailed(system('ECONNREFUSED'))],
@@ -198,7 +198,11 @@ export const HANDLER_AND_NETWORK: FaultTable = {
   ],
   'the certificate of the server is not accepted': [
     'dependency',
-    [['expired', fetchFailed(coded('CERT_HAS_EXPIRED'))]],
+    [
+      ['expired', fetchFailed(coded('CERT_HAS_EXPIRED'))],
+      ['expired, by code', coded('CERT_HAS_EXPIRED')],
+      ['not valid yet', coded('CERT_NOT_YET_VALID')],
+    ],
   ],
   'this process or its machine has run out of a resource': [
     'dependency',
