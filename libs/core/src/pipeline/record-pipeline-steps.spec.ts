@@ -1,5 +1,6 @@
-import { VirtualRuntime } from '@nest-event-bus/broker/runtime';
+import { Deferred, VirtualRuntime } from '@nest-event-bus/broker/runtime';
 import { EVENTBUS_DEFAULTS } from '../config/defaults.js';
+import { BatchProcessingException } from '../errors/handler-errors.js';
 import { succeeded, type Outcome } from '../model/outcomes/outcome.js';
 import { memoryIdempotencyStore } from './idempotency/memory-idempotency-store.js';
 import type { PipelineStep } from './pipeline-step.js';
@@ -156,5 +157,41 @@ describe('createRecordPipeline', () => {
     const { record } = deliveryOf({ offset: 5 });
     expect(processorOf([keep], { routing }).dueAt?.(record, 0)).toBe(5_000);
     expect(processorOf([keep]).dueAt).toBeUndefined();
+  });
+});
+
+describe('A batch whose failed record is being written to another topic', () => {
+  let written: Deferred<Outcome>;
+  const writing: FailureRouting = {
+    router: { route: () => written.promise, routeWithoutCall: async () => succeeded },
+  };
+  const slice = [1, 2].map((offset) => deliveryOf({ offset }));
+  const fails = batchHandler(() => {
+    throw new BatchProcessingException(0, 'bad');
+  });
+  const settle = async (handled: readonly { readonly outcome: Outcome }[]) =>
+    handled.map(({ outcome }) => outcome);
+  const transactions = { settle } as unknown as SliceTransactions;
+
+  beforeEach(() => {
+    written = new Deferred<Outcome>();
+  });
+
+  it.each<[string, boolean, Partial<RecordPipelineParts>]>([
+    ['continues', true, {}],
+    [
+      'waits with STRICT ordering, so that no record overtakes it',
+      false,
+      { binding: bindingOf({ orderingMode: 'STRICT' }) },
+    ],
+    ['waits with transactions, which commit offsets', false, { transactions }],
+  ])('%s', async (_, continues, parts) => {
+    const processor = processorOf([fails], { routing: writing, ...parts });
+    let hasAnswered = false;
+    const answer = Promise.resolve(processor.processSlice!(slice)).then(() => (hasAnswered = true));
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(hasAnswered).toBe(continues);
+    written.resolve(succeeded);
+    await answer;
   });
 });
