@@ -1,11 +1,11 @@
 import {
-  TopicRecreatedError,
   type AssignedPartition,
   type DriverLogger,
+  errorReasonOf,
   type TopicPartition,
+  TopicRecreatedError,
 } from '@nest-event-bus/broker';
 import type { Runtime } from '@nest-event-bus/broker/runtime';
-import { asError } from '../../errors/as-error.js';
 import type { OnTopicRecreated } from '../../model/states/on-topic-recreated.js';
 import type { Committer } from '../commits/committer.js';
 import type { Lanes } from '../lanes/lanes.js';
@@ -125,7 +125,7 @@ export class RecreatedTopics {
       topic,
       partition,
       code: error.code,
-      reason: error.message,
+      reason: errorReasonOf(error),
     });
     this.#scheduleUnlessStopped(lane);
   }
@@ -189,7 +189,7 @@ export class RecreatedTopics {
     } catch (error) {
       this.parts.logger.warn('The end of a recreated topic could not be looked up: trying again', {
         partition: lane.name,
-        reason: asError(error).message,
+        reason: errorReasonOf(error),
       });
       return undefined;
     }
