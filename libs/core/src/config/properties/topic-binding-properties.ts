@@ -329,8 +329,8 @@ export class BindingDefaults extends FormatProperties {
   batchFailureStrategy?: BatchFailureStrategy;
 
   /**
-   * Sets how often SEEK_TO_FAILED delivers a failed record again, without a wait, after the calls of
-   * tier 0 and before it goes to a retry topic.
+   * Sets how often SEEK_TO_FAILED delivers a failed record again before it goes to a retry topic.
+   * These deliveries follow the calls of tier 0 without a wait.
    *
    * @defaultValue `1`
    */
