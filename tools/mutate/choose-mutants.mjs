@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { findMutations } from './find-mutations.mjs';
 import { randomSample } from './random-sample.mjs';
 
-/** @typedef {import('./switched-source.mjs').Mutant & { file: string, line: number }} PlacedMutant */
+/** @typedef {import('./switched-source.mjs').Mutant & { file: string, line: number, source: string }} PlacedMutant */
 /** @typedef {{ name: string, total: number, mutants: readonly PlacedMutant[] }} Room */
 
 /** More than any folder has. */
@@ -33,11 +33,11 @@ export function chooseMutants(root, names, { count, seed }) {
 function mutantsIn(root, room, firstId) {
   const mutations = sourcesOf(root, room).flatMap((file) => {
     const text = readFileSync(join(root, file), 'utf8');
-    return findMutations(text).map((mutation) => ({
-      ...mutation,
-      file,
-      line: text.slice(0, mutation.from).split('\n').length,
-    }));
+    const lines = text.split('\n');
+    return findMutations(text).map((mutation) => {
+      const line = text.slice(0, mutation.from).split('\n').length;
+      return { ...mutation, file, line, source: (lines[line - 1] ?? '').trim() };
+    });
   });
   return mutations.map((mutation, index) => ({ ...mutation, id: firstId + index + 1 }));
 }
