@@ -18,8 +18,19 @@ const WRONG_PASSWORD = 'not-the-password';
 
 const security = {
   users: { shop: PASSWORD },
-  listeners: { secured: { tls: 'server', sasl: 'SCRAM-SHA-512' } },
+  listeners: {
+    secured: { tls: 'server', sasl: 'SCRAM-SHA-512' },
+    tokens: { sasl: 'OAUTHBEARER' },
+  },
 } as const;
+
+/** Part of every secret text of these tests. It has a line break, and is no identifier. */
+const MARK = 's3cr3t';
+const SECRET = `${MARK} of jane@example.org\n[Nest] 1 ERROR ${MARK}`;
+
+const throwSecret = (): never => {
+  throw Object.assign(new Error(SECRET, { cause: new Error(SECRET) }), { name: SECRET });
+};
 
 const handled: unknown[] = [];
 
@@ -73,10 +84,10 @@ describeWithCluster('An application on a secured Kafka', { security }, (cluster)
     sasl: { mechanism: 'scram-sha-512', username: 'shop', password },
   });
 
-  async function start(access: Cluster): Promise<INestApplicationContext> {
+  async function start(access: Cluster, more: object = {}): Promise<INestApplicationContext> {
     class App {}
     const bindings = {
-      orders: { topic, groupId: unique('shop'), provisioning: 'create' },
+      orders: { topic, groupId: unique('shop'), provisioning: 'create', ...more },
     } as const;
     const imports = [
       EventBusModule.forRoot({ clusters: { default: access }, bindings }),
@@ -146,4 +157,93 @@ describeWithCluster('An application on a secured Kafka', { security }, (cluster)
       expect(shownText).not.toContain(WRONG_PASSWORD);
     },
   );
+
+  const tokensFrom = (oauthBearerProvider: () => Promise<{ readonly value: string }>): Cluster => ({
+    brokers: cluster().securedBrokers['tokens'] ?? [],
+    sasl: { mechanism: 'oauthbearer', oauthBearerProvider },
+  });
+
+  it.each<[string, () => Cluster, RegExp]>([
+    [
+      'a token that the broker refuses',
+      () => tokensFrom(async () => ({ value: `${MARK}.${MARK}.` })),
+      /did not accept the token/,
+    ],
+    [
+      'a token provider that throws',
+      () => tokensFrom(async () => throwSecret()),
+      /gave no token: Error\./,
+    ],
+    [
+      'an authenticationProvider that throws',
+      () => ({
+        brokers: cluster().securedBrokers['tokens'] ?? [],
+        sasl: { mechanism: 'oauthbearer', authenticationProvider: throwSecret },
+      }),
+      /the authenticationProvider of the sasl options failed with Error/,
+    ],
+    [
+      'a key of TLS that cannot be read',
+      () => ({
+        ...accessTo(),
+        sasl: { mechanism: 'scram-sha-512', username: 'shop', password: PASSWORD },
+        ssl: { ...accessTo().ssl, key: SECRET, passphrase: SECRET },
+      }),
+      /Could not connect/,
+    ],
+    [
+      'a function of the TLS options that refuses the broker',
+      () => ({
+        ...accessTo(),
+        sasl: { mechanism: 'scram-sha-512', username: 'shop', password: PASSWORD },
+        ssl: { ...accessTo().ssl, checkServerIdentity: () => new Error(SECRET) },
+      }),
+      /Could not connect/,
+    ],
+  ])('shows no secret of %s', async (_name, access, reason) => {
+    const application = await start(access(), { provisioning: 'none' });
+    const refusal: unknown = await application
+      .get(EventPublisher)
+      .publish('orders', { id: 7 }, { signal: AbortSignal.timeout(2_000) })
+      .catch((error: unknown) => error);
+    expect(refusal).toBeInstanceOf(Error);
+    const health = () => JSON.stringify(application.get(EventBusConnector).health());
+    await eventually(() => reason.test(health()), { timeoutMs: 20_000 });
+    const { message, stack } = refusal as Error;
+    expect([message, stack, inspect(refusal, { depth: 20 })].join()).not.toContain(MARK);
+    expect(shown(application)).not.toContain(MARK);
+  });
+
+  it('shows no token of a schema registry that does not answer', async () => {
+    const schemaRegistry = {
+      url: 'http://127.0.0.1:2',
+      auth: { username: MARK, password: SECRET },
+      headers: { 'x-token': MARK },
+    };
+    const application = await start(accessWith(PASSWORD), {
+      deserializer: 'avro',
+      schemaRegistry,
+    });
+    const refusal: unknown = await application
+      .get(EventPublisher)
+      .publish('orders', { id: SECRET }, { key: SECRET })
+      .catch((error: unknown) => error);
+    expect((refusal as Error).message).toContain('The schema registry at http://127.0.0.1:2');
+    expect(inspect(refusal, { depth: 20 })).not.toContain(MARK);
+    expect(shown(application)).not.toContain(MARK);
+  });
+
+  it('shows nothing of a record that fails with a text of its payload', async () => {
+    const dlt = { exceptionDetail: 'class', topic: `${topic}.DLT` };
+    const retry = { tier0: { maxAttempts: 1 }, tiers: [] };
+    const validated = { deserializer: 'typed-json', typedJson: { types: { Other: Handlers } } };
+    const application = await start(accessWith(PASSWORD), { dlt, retry, ...validated });
+    const headers = { __TypeId__: SECRET };
+    const written = application.get(EventPublisher).publish('orders', { id: SECRET }, { headers });
+    await written;
+    await eventually(() => logLines.some((line) => line.includes(`${topic}.DLT: NON_RETRYABLE`)), {
+      timeoutMs: 20_000,
+    });
+    expect(shown(application)).not.toContain(MARK);
+  });
 });
