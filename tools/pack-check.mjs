@@ -1,9 +1,10 @@
 // Packs every library, installs the tarballs into temporary apps and runs test/pack/cases.mjs there.
-import { cp, mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { apps } from '../test/pack/cases.mjs';
 import { recordCounts } from './counts.mjs';
+import { packLibraries } from './pack-libraries.mjs';
 import { run } from './run-command.mjs';
 import { missingFromTarball } from './tarball-contents.mjs';
 
@@ -13,7 +14,7 @@ const counts = { passed: 0, failed: 0 };
 
 const workshop = await mkdtemp(join(tmpdir(), 'nest-event-bus-pack-'));
 try {
-  const tarballs = await packLibraries();
+  const tarballs = await packAndCheck();
   const installed = await Promise.all(apps.map((app) => installApp(app, tarballs)));
   for (const { app, folder, failure } of installed) {
     for (const { promise, node } of app.cases) {
@@ -30,24 +31,15 @@ recordCounts(counts);
 console.log(`${counts.passed} passed, ${counts.failed} failed`);
 if (counts.failed > 0) process.exitCode = 1;
 
-async function packLibraries() {
-  const tarballs = [];
-  for (const name of await readdir(join(root, 'libs'))) {
-    const library = join(root, 'libs', name);
-    const manifest = JSON.parse(await readFile(join(library, 'package.json'), 'utf8'));
-    const args = ['pack', '--json', '--pack-destination', workshop];
-    /** @type {[{ filename: string, files: { path: string }[] }]} */
-    const [{ filename, files }] = JSON.parse(await run('npm', args, { cwd: library }));
-    tarballs.push(join(workshop, filename));
+/** @returns {Promise<string[]>} */
+async function packAndCheck() {
+  const libraries = await packLibraries(root, workshop);
+  for (const { name, manifest, files } of libraries)
     await check(`${name}: the tarball holds what package.json promises, and no specs`, async () => {
-      const objections = missingFromTarball(
-        manifest,
-        files.map(({ path }) => path),
-      );
+      const objections = missingFromTarball(manifest, files);
       if (objections.length > 0) throw new Error(objections.join('\n'));
     });
-  }
-  return tarballs;
+  return libraries.map(({ tarball }) => tarball);
 }
 
 /**
