@@ -27,6 +27,7 @@ const metadata = fc.record({
   lastEpoch: fc.integer({ min: -1, max: 2 ** 31 - 1 }),
   topicId: fc.option(fc.base64String({ minLength: 4, maxLength: 24 })),
   ranges,
+  calls: fc.option(fc.integer({ min: 1, max: 1_000_000_000 }), { nil: undefined }),
 });
 
 const AT = { partition: 2, offset: 5 };
@@ -58,6 +59,16 @@ describe('encodeMetadata and decodeMetadata', () => {
         expect(decodeMetadata(elsewhere, encoded!.text)).toBeUndefined();
       }),
     );
+  });
+
+  it('may have calls and no ranges', () => {
+    const written = { leaderEpoch: 3, lastEpoch: -1, topicId: null, ranges: [], calls: 2 };
+    const encoded = encodeMetadata(AT, written, 100);
+    expect(encoded).toEqual({ text: 'eb2 2@5 3/-1   2', isComplete: true });
+    expect(decodeMetadata(AT, encoded!.text)).toEqual(written);
+    expect(encodeMetadata(AT, written, 10)).toBeUndefined();
+    expect(decodeMetadata(AT, 'eb2 2@5 3/3 id BB 9999999999')?.calls).toBe(1_000_000_000);
+    expect(decodeMetadata(AT, 'eb2 2@5 3/3 id BB 0')).toBeUndefined();
   });
 
   it('never exceed the maximal length: later ranges are omitted', () => {

@@ -12,6 +12,8 @@ export interface CompletedRanges {
   readonly topicId: string | null;
   /** Ascending, disjoint, and all beyond the offset. */
   readonly ranges: readonly OffsetRange[];
+  /** Failed calls of the record at the committed offset, if it is unfinished. */
+  readonly calls?: number;
 }
 
 export interface EncodedMetadata {
@@ -31,6 +33,8 @@ export interface CommitPosition {
  * first version did not name its commit: copied to another offset, it would hide records.
  */
 const VERSION = 'eb2';
+/** Limit for a number that anybody may have written. */
+const MOST_CALLS = 1_000_000_000;
 const DIGITS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
 /** Bits of a number in one digit. The sixth bit of the digit says whether more digits follow. */
 const BITS = 5;
@@ -39,22 +43,25 @@ const MORE = 1 << BITS;
 /** Encodes as many ranges as fit, beginning with the first. Returns undefined if none fits. */
 export function encodeMetadata(
   { partition, offset }: CommitPosition,
-  { leaderEpoch, lastEpoch, topicId, ranges }: CompletedRanges,
+  { leaderEpoch, lastEpoch, topicId, ranges, calls = 0 }: CompletedRanges,
   maxLength: number,
 ): EncodedMetadata | undefined {
   let text = `${VERSION} ${partition}@${offset} ${leaderEpoch}/${lastEpoch} ${topicId ?? ''} `;
+  const suffix = calls > 0 ? ` ${Math.min(calls, MOST_CALLS)}` : '';
   let end = offset;
   for (const { from, to } of ranges) {
     const run = numberText(from - end) + numberText(to - from);
-    if (text.length + run.length > maxLength)
-      return end === offset ? undefined : { text, isComplete: false };
+    if (text.length + run.length + suffix.length > maxLength)
+      return end === offset ? undefined : { text: text + suffix, isComplete: false };
     text += run;
     end = to;
   }
-  return end === offset ? undefined : { text, isComplete: true };
+  const isWritten = end > offset || (calls > 0 && text.length + suffix.length <= maxLength);
+  return isWritten ? { text: text + suffix, isComplete: true } : undefined;
 }
 
-const FORMAT = /^eb2 (\d{1,10}@\d{1,16}) (-1|\d{1,10})\/(-1|\d{1,10}) (\S{0,100}) ([\w-]+)$/;
+const FORMAT =
+  /^eb2 (\d{1,10}@\d{1,16}) (-1|\d{1,10})\/(-1|\d{1,10}) (\S{0,100}) ([\w-]*)(?: ([1-9]\d{0,9}))?$/;
 
 /**
  * Returns undefined for text that `encodeMetadata` of this version has not written for this commit.
@@ -66,15 +73,16 @@ export function decodeMetadata(
 ): CompletedRanges | undefined {
   const match = FORMAT.exec(text ?? '');
   if (!match) return undefined;
-  const [, position, leaderEpoch, lastEpoch, topicId = '', digits = ''] = match;
+  const [, position, leaderEpoch, lastEpoch, topicId = '', digits = '', calls] = match;
   if (position !== `${partition}@${offset}`) return undefined;
   const ranges = rangesOf(offset, digits);
-  if (!ranges) return undefined;
+  if (!ranges || (ranges.length === 0 && calls === undefined)) return undefined;
   return {
     leaderEpoch: Number(leaderEpoch),
     lastEpoch: Number(lastEpoch),
     topicId: topicId === '' ? null : topicId,
     ranges,
+    ...(calls !== undefined && { calls: Math.min(Number(calls), MOST_CALLS) }),
   };
 }
 

@@ -17,6 +17,12 @@ export interface ProgressParts {
   readonly budget: MetadataBudget;
 }
 
+/** Failed calls of the first unfinished record, which an earlier owner has made. */
+export interface CarriedCalls {
+  readonly offset: number;
+  readonly calls: number;
+}
+
 /** Progress of a partition in one assignment, and the part of it that the group has stored. */
 export class PartitionProgress {
   readonly tracker: OffsetTracker;
@@ -39,6 +45,8 @@ export class PartitionProgress {
    * `lastEpoch` shows that the log was truncated after they were committed.
    */
   #verifiedMetadata: VerifiedRanges | undefined;
+  /** Set when the first record shows that the metadata belongs to this log. */
+  carriedCalls: CarriedCalls | undefined;
   #isCommittingStopped = false;
   #beginning: OffsetCommit | undefined;
 
@@ -83,11 +91,14 @@ export class PartitionProgress {
     this.#beginning = { topic, partition, offset };
   }
 
-  /** Returns the offset to commit; undefined if nothing changed since the last commit. */
-  commitPoint(): OffsetCommit | undefined {
+  /**
+   * Returns the offset to commit; undefined if nothing changed since the last commit. `calls` are the
+   * failed calls of the first unfinished record, for the next owner.
+   */
+  commitPoint(calls?: number): OffsetCommit | undefined {
     if (this.#isCommittingStopped) return this.#beginning;
     const { watermark } = this.tracker;
-    const metadata = this.#metadataAt(watermark);
+    const metadata = this.#metadataAt(watermark, calls ?? this.#carriedCallsAt(watermark));
     if (watermark <= this.committed && metadata === this.#metadata) return undefined;
     const { topic, partition } = this.assigned;
     const leaderEpoch = this.#epochs.before(watermark);
@@ -101,7 +112,11 @@ export class PartitionProgress {
     this.#metadata = metadata;
   }
 
-  #metadataAt(watermark: number): string | null {
+  #carriedCallsAt(watermark: number): number {
+    return this.carriedCalls?.offset === watermark ? this.carriedCalls.calls : 0;
+  }
+
+  #metadataAt(watermark: number, calls: number): string | null {
     // The committed metadata stays valid as long as no record was read. Once the watermark has
     // moved without a record at the committed offset, the metadata can never be verified.
     if (this.#unverifiedMetadata && watermark === this.committed) return this.#metadata;
@@ -110,15 +125,16 @@ export class PartitionProgress {
     const { partition } = this.assigned;
     const ranges = this.tracker.completedBeyondGap();
     this.isMetadataFull = false;
-    if (ranges.length === 0) return null;
+    if (ranges.length === 0 && calls === 0) return null;
     const completed = {
       leaderEpoch: this.#epochs.at(watermark),
       lastEpoch: this.#lastEpochOf(ranges),
       topicId,
       ranges,
+      calls,
     };
     const encoded = encodeMetadata({ partition, offset: watermark }, completed, budget.units);
-    this.isMetadataFull = budget.units > 0 && !encoded?.isComplete;
+    this.isMetadataFull = ranges.length > 0 && budget.units > 0 && !encoded?.isComplete;
     return encoded?.text ?? null;
   }
 
@@ -134,7 +150,9 @@ export class PartitionProgress {
   #verify(unverified: CompletedRanges, record: BrokerRecord): void {
     this.#unverifiedMetadata = undefined;
     if (!isOfLog(unverified, record, this.tracker.next)) return;
-    const { lastEpoch, ranges } = unverified;
+    const { lastEpoch, ranges, calls = 0 } = unverified;
+    if (calls > 0) this.carriedCalls = { offset: record.offset, calls };
+    if (ranges.length === 0) return;
     this.tracker.markCompleted(ranges);
     this.#verifiedMetadata = { lastEpoch, end: ranges.at(-1)?.to ?? 0 };
   }

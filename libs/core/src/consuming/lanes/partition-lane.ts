@@ -22,7 +22,7 @@ import { LaneDelivery } from './lane-delivery.js';
 import type { LanePause, LaneParts, UnfinishedResult } from './lane-parts.js';
 import type { OffsetTracker } from '../commits/offset-tracker.js';
 import { partitionName } from './partition-name.js';
-import { PartitionProgress } from '../commits/partition-progress.js';
+import { type CarriedCalls, PartitionProgress } from '../commits/partition-progress.js';
 import { PendingQueue } from './pending-queue.js';
 import type { WaitingRecords } from './waiting-records.js';
 
@@ -130,6 +130,8 @@ export abstract class PartitionLane implements TopicPartition, Assignment {
     for (let index = from; index < to; index++) {
       const record = records[index] as BrokerRecord;
       if (!this.progress.receive(record)) continue;
+      if (this.progress.carriedCalls?.offset === record.offset)
+        this.#carry(this.progress.carriedCalls);
       const history = this.#histories.size === 0 ? FIRST_DELIVERY : this.historyOf(record.offset);
       const delivery = new LaneDelivery(record, history, receivedAt, sessionIndex, this);
       this.pending.add(delivery);
@@ -205,7 +207,11 @@ export abstract class PartitionLane implements TopicPartition, Assignment {
   /** Returns the offset to commit; undefined if nothing changed since the last commit. */
   commitPoint(): OffsetCommit | undefined {
     if (this.parts.commits.yields && this.running.length > 0) return undefined;
-    return this.progress.commitPoint();
+    // The next owner continues to count the calls of the first unfinished record.
+    const calls = this.hasEnded && !this.parts.commits.yields;
+    return this.progress.commitPoint(
+      calls ? this.historyOf(this.tracker.watermark).calls : undefined,
+    );
   }
 
   member(): CommittingMember | undefined {
@@ -302,6 +308,12 @@ export abstract class PartitionLane implements TopicPartition, Assignment {
     return this.#due === undefined || this.#due.isDue(first);
   }
 
+  /** Continues to count the calls that an earlier owner has made. */
+  #carry({ offset, calls }: CarriedCalls): void {
+    if (this.#histories.has(offset)) return;
+    this.#histories.set(offset, { ...FIRST_DELIVERY, calls });
+  }
+
   protected historyOf(offset: number): DeliveryHistory {
     return this.#histories.get(offset) ?? FIRST_DELIVERY;
   }
@@ -341,7 +353,7 @@ export abstract class PartitionLane implements TopicPartition, Assignment {
           : { kind: 'failed', error, delayMs, onRedelivery: redeliveryListenerOf(outcome) };
       }
       case 'handed-back': {
-        this.#histories.set(offset, afterHandBack(delivery.history));
+        this.#histories.set(offset, afterHandBack(delivery.history, outcome.calls));
         return { kind: 'handed-back', delayMs: outcome.delayMs };
       }
     }

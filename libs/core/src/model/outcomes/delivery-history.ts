@@ -30,7 +30,7 @@ export interface DeliveryHistory {
    * has not failed.
    */
   readonly failures: number;
-  /** Handler calls in the deliveries that failed. */
+  /** Failed handler calls in the earlier deliveries. */
   readonly calls: number;
   /** Redeliveries by SEEK_TO_FAILED, after the calls of tier 0. */
   readonly batchRedeliveries?: number;
@@ -54,9 +54,13 @@ export const FIRST_DELIVERY: DeliveryHistory = Object.freeze({
   calls: 0,
 });
 
-/** Returns the history for the next delivery after the record was handed back. */
-export function afterHandBack(history: DeliveryHistory): DeliveryHistory {
-  return { ...history, redeliveries: history.redeliveries + 1, wait: undefined };
+/**
+ * Returns the history for the next delivery after the record was handed back, with `calls` failed
+ * calls.
+ */
+export function afterHandBack(history: DeliveryHistory, calls = 0): DeliveryHistory {
+  const redeliveries = history.redeliveries + 1;
+  return { ...history, redeliveries, calls: history.calls + calls, wait: undefined };
 }
 
 /** Returns the history for the next delivery after this one failed. */

@@ -17,7 +17,14 @@ export type Outcome =
    */
   | { readonly kind: 'dead-lettered'; readonly reason: DltReason; readonly cause: DltCause }
   | FailedOutcome
-  | { readonly kind: 'handed-back'; readonly delayMs?: number };
+  | HandedBack;
+
+export interface HandedBack {
+  readonly kind: 'handed-back';
+  readonly delayMs?: number;
+  /** Failed calls of this delivery, if its wait before another call was cancelled. */
+  readonly calls?: number;
+}
 
 /**
  * Records that the handler sent with `ctx.transaction`. Absent if there are none, or if they are
@@ -60,6 +67,10 @@ export function isHandedBackWithoutDelay(outcome: Outcome): boolean {
 
 /** Outcome of a record that is handed back without a delay. */
 export const handedBack: Outcome = Object.freeze({ kind: 'handed-back' });
+
+/** Outcome of a record whose wait before another call was cancelled. */
+export const handedBackAfter = (calls: number): Outcome =>
+  calls === 0 ? handedBack : { kind: 'handed-back', calls };
 
 /** Processes the records of a lane. An implementation never throws: a failure is an outcome. */
 export interface RecordProcessor {

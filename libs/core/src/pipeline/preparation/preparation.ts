@@ -5,6 +5,7 @@ import type { PreparationStep, Prepared } from '../pipeline-step.js';
 import type { RecordCall } from '../record-call.js';
 import { DeliveryRetry } from '../resilience/delivery-retry.js';
 import type { RetryConfig } from '../resilience/retry-config-factory.js';
+import { handedBack } from '../../model/outcomes/outcome.js';
 import { isStopRetrying } from '../resilience/stop-retrying.js';
 import { failedWith } from '../to-error.js';
 
@@ -66,7 +67,9 @@ export class Preparation {
         return this.prepare(call);
       });
     } catch (error) {
-      return isStopRetrying(error) ? error.outcome : failedWith(error);
+      if (!isStopRetrying(error)) return failedWith(error);
+      // An attempt to prepare the record is no call of the handler.
+      return error.outcome.kind === 'handed-back' ? handedBack : error.outcome;
     }
   }
 }

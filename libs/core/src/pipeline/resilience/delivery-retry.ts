@@ -3,7 +3,7 @@ import type { IRetryContext } from 'cockatiel';
 import { read, textOf } from '../../failures/faults/thrown.js';
 import type { Delivery } from '../../model/outcomes/delivery.js';
 import type { Failure } from '../../model/outcomes/failed-outcome.js';
-import { handedBack } from '../../model/outcomes/outcome.js';
+import { handedBackAfter } from '../../model/outcomes/outcome.js';
 import type { RoutesFailures } from '../routing/failure-routing-step.js';
 import { toError } from '../to-error.js';
 import { isStopRetrying, StopRetrying } from './stop-retrying.js';
@@ -62,7 +62,7 @@ export class DeliveryRetry extends DeliveryPolicy<IRetryContext> {
   ): Promise<void> {
     const { config, delivery, runtime } = this;
     // An error that a handler throws because its work was cancelled is not counted as a failure.
-    if (delivery.signal.aborted) throw new StopRetrying(handedBack);
+    if (delivery.signal.aborted) throw new StopRetrying(handedBackAfter(call - 1));
     const { failingSince } = history;
     const decision = decideRetry(
       config,
@@ -81,7 +81,7 @@ export class DeliveryRetry extends DeliveryPolicy<IRetryContext> {
           { call: call + 1, of: config.maxAttempts, inMs: decision.waitMs },
         );
         await sleep(runtime, decision.waitMs, signal).catch(() => undefined);
-        if (signal.aborted || delivery.isCancelled) throw new StopRetrying(handedBack);
+        if (signal.aborted || delivery.isCancelled) throw new StopRetrying(handedBackAfter(call));
     }
   }
 }

@@ -3,7 +3,13 @@ import { wrap, type IRetryContext } from 'cockatiel';
 import { CircuitBreakerOpenException } from '../../errors/circuit-errors.js';
 import type { Delivery } from '../../model/outcomes/delivery.js';
 import type { FailedOutcome } from '../../model/outcomes/failed-outcome.js';
-import { handedBack, isFailed, succeeded, type Outcome } from '../../model/outcomes/outcome.js';
+import {
+  handedBack,
+  handedBackAfter,
+  isFailed,
+  succeeded,
+  type Outcome,
+} from '../../model/outcomes/outcome.js';
 import { andThen, isPromiseLike } from '../and-then.js';
 import { invokeBatch } from '../batches/invoke-batch.js';
 import { outcomeSetBeforeThrow } from '../context/outcome-set-before-throw.js';
@@ -180,7 +186,8 @@ export class ResilienceDecorator implements PipelineStep {
     const prepared = await this.#preparation.prepare(call);
     // A pause may have begun, or the lease ended, during the preparation. Then no record may reach a
     // handler.
-    if (signal.aborted || call.delivery.isCancelled) throw new StopRetrying(handedBack);
+    if (signal.aborted || call.delivery.isCancelled)
+      throw new StopRetrying(handedBackAfter(call.number - 1));
     if (prepared) throw new StopRetrying(withCalls(prepared, call.number - 1));
     let outcome: Outcome;
     try {

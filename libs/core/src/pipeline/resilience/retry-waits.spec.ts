@@ -25,7 +25,7 @@ describe('The wait between calls', () => {
     expect(calls).toEqual([0, 100]);
     waiting.abort(revoked);
     await runtime.settle();
-    expect(outcomes).toEqual([{ kind: 'handed-back' }]);
+    expect(outcomes).toEqual([{ kind: 'handed-back', calls: 2 }]);
     expect(runtime.pendingTimers).toBe(0);
     await runtime.advance(10_000);
     expect(calls).toHaveLength(2);
@@ -39,7 +39,7 @@ describe('The wait between calls', () => {
     assignment.holdsLease = false;
     await runtime.advance(10_000);
     expect(calls).toEqual([0]);
-    expect(outcomes).toEqual([{ kind: 'handed-back' }]);
+    expect(outcomes).toEqual([{ kind: 'handed-back', calls: 1 }]);
   });
 
   it('does not begin if the delivery was cancelled while the handler ran', async () => {
@@ -50,7 +50,7 @@ describe('The wait between calls', () => {
     waiting.abort(revoked);
     running.reject(boom);
     await runtime.settle();
-    expect(outcomes).toEqual([{ kind: 'handed-back' }]);
+    expect(outcomes).toEqual([{ kind: 'handed-back', calls: 1 }]);
   });
 
   it('does not follow the last call, whose failure counts even if the delivery was cancelled', async () => {
@@ -75,7 +75,7 @@ describe('The wait between calls', () => {
     begin({ waitSignal: waiting.signal });
     await runtime.advance(10_000);
     expect(calls).toEqual([0]);
-    expect(outcomes).toEqual([{ kind: 'handed-back' }]);
+    expect(outcomes).toEqual([{ kind: 'handed-back', calls: 1 }]);
   });
 
   it('is followed by no call if the delivery is cancelled while the record is prepared again', async () => {
@@ -109,7 +109,7 @@ describe('The wait between calls', () => {
     await runtime.advance(100);
     waiting.abort(revoked);
     second.resolve(2);
-    expect(await outcome).toEqual({ kind: 'handed-back' });
+    expect(await outcome).toEqual({ kind: 'handed-back', calls: 1 });
     expect(calls).toBe(1);
   });
 
@@ -145,7 +145,7 @@ describe('The wait between calls', () => {
     await runtime.advance(50);
     work.abort(revoked);
     await runtime.settle();
-    expect(outcomes).toEqual([{ kind: 'handed-back' }]);
+    expect(outcomes).toEqual([{ kind: 'handed-back', calls: 1 }]);
   });
 
   it('is omitted, and the record is handed back, if the handler throws because its work was cancelled', async () => {
