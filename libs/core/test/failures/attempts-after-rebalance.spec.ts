@@ -85,8 +85,6 @@ describe('The attempts of a record that is retried in memory', () => {
   it('are counted on if the wait for the next call is cancelled by a pause', async () => {
     const application = await start();
     await writeToAll();
-    const { LifecycleManager } =
-      await import('../../src/containers/lifecycle/lifecycle-manager.js');
     const lifecycle = application.get(LifecycleManager, { strict: false });
     await testBus.done(lifecycle.pause('orders'));
     await testBus.runtime.advance(1_000);
