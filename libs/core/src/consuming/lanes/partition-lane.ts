@@ -208,7 +208,7 @@ export abstract class PartitionLane implements TopicPartition, Assignment {
   commitPoint(): OffsetCommit | undefined {
     if (this.parts.commits.yields && this.running.length > 0) return undefined;
     // The next owner continues to count the calls of the first unfinished record.
-    const calls = this.hasEnded && !this.parts.commits.yields;
+    const calls = this.phase === 'ended' && !this.parts.commits.yields;
     return this.progress.commitPoint(
       calls ? this.historyOf(this.tracker.watermark).calls : undefined,
     );
