@@ -47,6 +47,7 @@ const SPRING = [
   'kafka_dlt-original-partition',
   'kafka_dlt-original-offset',
   'kafka_dlt-original-timestamp',
+  'kafka_dlt-original-timestamp-type',
   'kafka_dlt-original-consumer-group',
 ];
 const PLAIN = [
