@@ -29,7 +29,7 @@ let handled = 0;
 @Injectable()
 class OrderHandlers {
   @EventHandler('orders', { type: 'OrderPlaced', payload: OrderPlaced })
-  onPlaced({ value, key }: EventRecord<OrderPlaced>): void {
+  onPlaced({ value, key }: EventRecord<OrderPlaced, string>): void {
     console.log(`order ${value.id} placed by ${value.customer}, key ${key}`);
     handled += 1;
   }

@@ -141,7 +141,7 @@ describe('A wait between two calls', () => {
     await testBus.done(lifecycle.resume('orders'));
     await testBus.runtime.advance(1_000);
     expect(testBus.handled).toEqual(['0/0']);
-    expect(testBus.attempts().at(-1)).toEqual({ call: 1, delivery: 1, tier: 0, total: 1 });
+    expect(testBus.attempts().at(-1)).toEqual({ call: 1, delivery: 1, tier: 0, total: 2 });
   });
 
   it('ends with a revocation, so that the next owner does not have to wait', async () => {
