@@ -1,4 +1,4 @@
-/** The limit of a name: a longer text was not written by the author of a class. */
+/** The limit of an error's name: a longer text was not written by the author of a class. */
 const MAX_NAME_LENGTH = 128;
 
 /** Identifiers, with dots for the names of classes with a package. */
@@ -11,7 +11,7 @@ const SYSTEM_CALL = /^[a-z_]{1,32}$/;
 const HOST = /^[\w.:%-]{1,255}$/;
 
 /**
- * Key of the mark of an error whose message we have written. It is registered, because an
+ * Key of the mark of an error whose message this library has written. It is registered, because an
  * application may load this package as ESM and as CommonJS.
  */
 const IS_OWN = Symbol.for('nest-event-bus.own-message');
@@ -27,7 +27,7 @@ export function markMessage<Target extends object>(
   return Object.defineProperty(target, IS_OWN, { value: origin === 'own' });
 }
 
-/** Marks the message of an error as our own, and sets its cause. */
+/** Marks the message of an error as written by this library, and sets the cause of the error. */
 export function ownError<Failure extends Error>(error: Failure, cause?: unknown): Failure {
   setCause(error, cause);
   return markMessage(error, 'own');
@@ -59,8 +59,8 @@ export function errorNameOf(thrown: unknown): string {
 }
 
 /**
- * Returns what a message, a log line or health may say about an error. Our own errors say what
- * their message says. The message of an error of another library or of the application may quote a
+ * Returns what a message, a log line or health may say about an error. For errors of this library
+ * that is their message. The message of an error of another library or of the application may quote a
  * payload or a secret, so only its name and code are said, or the system call that failed.
  */
 export function errorReasonOf(thrown: unknown): string {
@@ -91,7 +91,7 @@ export function errorFramesOf(thrown: unknown): readonly string[] {
 }
 
 /**
- * Sets the `cause` of one of our errors. A cause of another library or of the application is
+ * Sets the `cause` of an error of this library. A cause of another library or of the application is
  * readable, but not printed by consoles and loggers that print the properties of an error.
  */
 export function setCause(error: Error, cause: unknown): void {

@@ -30,7 +30,7 @@ const LARGEST_RECORD = 96 * 1024 * 1024;
 /** Time for the metadata of a new topic to reach all brokers. */
 const MISSING_TOPIC_TIMEOUT_MS = 1_000;
 
-/** Fails early if the topic does not exist, so that this is told at once. The write is repeated. */
+/** A missing topic fails a write early, so that it is reported soon. The write is repeated. */
 const DURABLE: ProducerOptions = {
   ...DURABLE_PRODUCER,
   missingTopicTimeoutMs: MISSING_TOPIC_TIMEOUT_MS,

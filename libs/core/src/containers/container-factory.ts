@@ -41,7 +41,7 @@ export type ContainerParts = {
   readonly circuitBreaker?: CircuitBreaker;
   /** Errors of the topics that failed records are written to. */
   readonly publishProblems?: PublishProblems;
-  /** Problems of the binding that last. If omitted, only those of its containers are told. */
+  /** Lasting problems of the binding. If omitted, only those of its containers are reported. */
   readonly problems?: OngoingProblems;
   /** Running alerts of the binding's dead letters. */
   readonly alerts?: PendingAlerts;

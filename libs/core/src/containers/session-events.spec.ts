@@ -23,7 +23,7 @@ beforeEach(() => {
 });
 
 describe('SessionEvents', () => {
-  it('tells a failure once, and its end with its duration', async () => {
+  it('emits one event for a failure, and one with the duration when the session has recovered', async () => {
     events.update({ state: 'joining' });
     events.update({ state: 'joined' });
     events.update({ state: 'retrying', error: refused });
@@ -42,7 +42,7 @@ describe('SessionEvents', () => {
     ]);
   });
 
-  it('tells again if the session no longer recovers by itself', () => {
+  it('emits another event if the session no longer recovers by itself', () => {
     events.update({ state: 'retrying', error: refused });
     const error = new StaticMemberFencedError('taken');
     events.update({ state: 'failed', error });
@@ -52,13 +52,13 @@ describe('SessionEvents', () => {
     ]);
   });
 
-  it('tells nothing of an empty assignment', () => {
+  it('emits no event for an empty assignment', () => {
     events.onAssigned([]);
     events.onRevoked([], true);
     expect(emitted).toEqual([]);
   });
 
-  it('tells only topic and partition of what was assigned, revoked or lost', () => {
+  it('emits only topic and partition of the partitions that were assigned, revoked or lost', () => {
     const given = [{ topic: 'orders', partition: 1, position: 7, committed: null }];
     const partitions = [{ topic: 'orders', partition: 1 }];
     events.onAssigned(given);
@@ -69,7 +69,7 @@ describe('SessionEvents', () => {
     ]);
   });
 
-  it('tells at which offset a partition cannot be read on', () => {
+  it('emits the offset at which a partition cannot be read any further', () => {
     const error = new LogTruncatedError('orders', 1, 7, 5, 'The log is shorter.');
     events.onStopped(error);
     expect(emitted).toEqual([

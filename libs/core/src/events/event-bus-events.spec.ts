@@ -69,7 +69,7 @@ describe('A subscriber of EventBusEvents', () => {
     ['throws', fail],
     ['throws as an observer', { next: fail }],
     ['rejects', async () => fail()],
-  ])('that %s stays subscribed, and is told without the text of its error', async (_, next) => {
+  ])('that %s stays subscribed, and is logged without the text of its error', async (_, next) => {
     let calls = 0;
     const given = typeof next === 'function' ? next : next.next;
     const counted = (): unknown => {
@@ -85,14 +85,14 @@ describe('A subscriber of EventBusEvents', () => {
     expect(warnings[0]).not.toContain('4111');
   });
 
-  it('behind an operator that throws is told, and ends no process', async () => {
+  it('after an operator that throws is named in a warning, and the process keeps running', async () => {
     events.on('record.failed').pipe(map(fail)).subscribe();
     await emit(1);
     await runtime.advance(100);
     expect(warnings).toHaveLength(1);
   });
 
-  it('gets the error of an operator if it wants it', async () => {
+  it('gets the error of an operator if it has an error callback', async () => {
     events
       .on('record.failed')
       .pipe(map(fail))
@@ -101,7 +101,7 @@ describe('A subscriber of EventBusEvents', () => {
     expect([seen, warnings]).toEqual([[expect.any(RangeError)], []]);
   });
 
-  it('of an event can write it as JSON, with the offset as text', async () => {
+  it('can convert an event to JSON, with the offset as text', async () => {
     events.on('record.failed').subscribe((event) => seen.push(JSON.parse(JSON.stringify(event))));
     await emit(17);
     const record = { topic: 'orders', partition: 0, offset: '17' };

@@ -29,7 +29,7 @@ export class EventBusEvents {
 
   /**
    * Returns the events with these names. They arrive in their order, outside of the work on records.
-   * A subscriber that throws changes nothing: it is told in a warning, and stays subscribed.
+   * A subscriber that throws changes nothing: a warning is logged, and it stays subscribed.
    */
   on<Name extends EventBusEventName>(...names: readonly Name[]): Observable<EventBusEvent<Name>> {
     const report = (error: unknown): void => this.#problems.threw(names.join(', '), error);

@@ -122,7 +122,7 @@ describe('A listener of EventHub that throws', () => {
     expect(seen).toEqual([1n]);
   });
 
-  it('is told at once and then once per minute while it lasts', async () => {
+  it('is logged at once, and then once per minute while it throws', async () => {
     listen(() => {
       throw new Error('no');
     });
@@ -144,7 +144,7 @@ describe('A listener of EventHub that hangs', () => {
     return new Promise<void>(() => undefined);
   };
 
-  it('gets the next event after 30 s, and is told', async () => {
+  it('gets the next event after 30 s, and is logged', async () => {
     listen(hang);
     emit(1, 2);
     await runtime.advance(29_000);

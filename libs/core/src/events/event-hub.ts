@@ -24,7 +24,7 @@ export class EventHub implements EventSink {
     for (const queue of this.#queues.get(event.name) ?? []) queue.add(event);
   }
 
-  /** Returns the function that ends the subscription. Events that wait are dropped then. */
+  /** Returns the function that ends the subscription and drops the events that still wait. */
   subscribe(names: readonly EventBusEventName[], listener: EventListener): () => void {
     const queue = new ListenerQueue(listener, this.runtime, this.logger);
     for (const name of names) this.#queues.set(name, [...(this.#queues.get(name) ?? []), queue]);

@@ -11,7 +11,7 @@ type Next<T> = (value: T) => unknown;
 
 /**
  * An observable whose subscribers may throw. Ordinarily rxjs throws their errors again in a timer,
- * which ends the process.
+ * which stops the whole process.
  */
 export class GuardedObservable<T> extends Observable<T> {
   constructor(

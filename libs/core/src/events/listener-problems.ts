@@ -4,10 +4,10 @@ import { OngoingProblems } from '../problems/ongoing-problems.js';
 
 const REMEDY = 'Records are not affected. Correct the listener, or let it only pass events on.';
 
-/** Tells what goes wrong in a listener for events: at once, and then once a minute. */
+/** Logs what goes wrong in a listener for events: at once, and then once a minute. */
 export class ListenerProblems {
   readonly #problems: OngoingProblems;
-  /** Counts since the listener was added. */
+  /** Number of problems of each kind since the listener was added. */
   readonly #times = new Map<string, number>();
 
   constructor(

@@ -47,7 +47,7 @@ export class NestLogger implements DriverLogger {
   }
 }
 
-/** Adds the context as JSON, and the stack of an error below, where it can be read. */
+/** Adds the context as JSON in the same line, and the stack of an error in lines of its own. */
 function withContext(message: string, context: Context | undefined): string {
   if (!context || Object.keys(context).length === 0) return withoutControls(message);
   const { stack, ...rest } = context;

@@ -150,7 +150,7 @@ export function createRecordPipeline(
     runtime,
   });
   // Only the failure routing returns promises for the records of a slice. The step around it passes
-  // them on to the lane.
+  // these promises on to the lane.
   const first = steps.around.reduceRight<PipelineStep<SliceOutcome>>(
     (next, around) => around(next as PipelineStep, preparation),
     steps.handler(preparation, retry),

@@ -9,7 +9,7 @@ export interface Problem {
   readonly message: string;
   /** Says that the problem has ended. */
   readonly ended: string;
-  /** The same, if only the reports have ended, and `end` was not called. Default `ended`. */
+  /** Used instead of `ended` if the reports have stopped and `end` was not called. Default `ended`. */
   readonly endedReports?: string;
   readonly context?: Readonly<Record<string, unknown>>;
   /** Default `'warn'`. */
@@ -18,10 +18,10 @@ export interface Problem {
   readonly reason?: string;
   /**
    * Time without another report after which the problem has ended. Default one minute. `Infinity`
-   * if only `end` ends it.
+   * if only `end` ends the problem.
    */
   readonly quietMs?: number;
-  /** Time for which the problem has to last before it is told. Default 0. */
+  /** Time for which the problem has to last before it is logged. Default 0. */
   readonly graceMs?: number;
 }
 
@@ -72,7 +72,7 @@ export class OngoingProblems {
     known.times++;
   }
 
-  /** Says that the problem is over. Does nothing if there is none. */
+  /** Ends the problem with this key. Does nothing if there is no such problem. */
   end(key: string): void {
     const ongoing = this.#ongoing.get(key);
     if (ongoing) this.#end(ongoing, ongoing.problem.ended);

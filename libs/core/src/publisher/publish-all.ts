@@ -33,7 +33,7 @@ export async function publishAll(
   throw new EventsPublishException(target, results);
 }
 
-/** Puts the results of the records between the events that could not be sent. */
+/** Merges the results of the sent records with those of the events that could not be sent. */
 function withUnsent(
   events: readonly PreparedEvent[],
   ofRecords: Iterator<EventResult>,
@@ -41,7 +41,7 @@ function withUnsent(
   return events.map((each) => (isFailure(each) ? each : (ofRecords.next().value as EventResult)));
 }
 
-/** Returns a promise only if the serializer does. */
+/** Returns a promise only if the serializer returns one. */
 function prepare(
   target: PublishTarget,
   event: EventToPublish,

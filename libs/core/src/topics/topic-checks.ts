@@ -49,7 +49,10 @@ export class TopicChecks {
   readonly #waiting = new Map<string, TopicCheck[]>();
   /** The latest check of each binding. Earlier checks are obsolete and have no further effect. */
   readonly #latest = new Map<string, TopicCheck>();
-  /** The creation of topics for the first publish to a binding. A failed one is tried again. */
+  /**
+   * For each binding that was published to: the creation of its topics. A creation that failed is
+   * removed, so that the next publish tries again.
+   */
   readonly #created = new Map<string, Promise<void>>();
   readonly #provisioner: TopicProvisioner;
   /** Topics that could not be created. */

@@ -68,7 +68,7 @@ describe('An application without a SIGTERM listener', () => {
     expect(sigtermWarnings()).toEqual([]);
   });
 
-  it('logs no warning if it closes within that second', async () => {
+  it('logs no warning if the application closes within a second after the start', async () => {
     withListeners(0);
     const application = await testBus.startOrders([Orders]);
     const closing = application.close();

@@ -18,7 +18,7 @@ const lines = (given: readonly string[]): readonly string[] =>
   given.filter((line) => line.includes('fail')).map((line) => line.split(' {', 1)[0]!);
 
 describe('The failure log', () => {
-  it('tells of the first failed call at once, with the time of the next call', async () => {
+  it('reports the first failed call at once, with the time of the next call', async () => {
     const tier0 = { maxAttempts: 3, initialBackoffMs: 200, jitter: 'none' } as const;
     await testBus.startHandler({ retry: { tier0, tiers: [] } });
     await testBus.write('orders', '1');
@@ -28,7 +28,7 @@ describe('The failure log', () => {
     ]);
   });
 
-  it('tells each failed call once, with its numbers, and the last one as an error', async () => {
+  it('reports each failed call once, with its numbers, and the last one as an error', async () => {
     const tier0 = { maxAttempts: 3, initialBackoffMs: 200, multiplier: 2, jitter: 'none' } as const;
     await testBus.startHandler({ retry: { tier0, tiers: [] } });
     await testBus.write('orders', '1');
@@ -57,7 +57,7 @@ describe('The failure log', () => {
     expect(testBus.log.errors[0]).toContain('"origin":"orders-0@0"');
   });
 
-  it('says in how long a record is delivered again that stays in its place', async () => {
+  it('reports the delay until a record that stays in its place is delivered again', async () => {
     const retry = { ...NO_TIER, tier0: { maxAttempts: 2, initialBackoffMs: 700, jitter: 'none' } };
     await testBus.startHandler({ retry: { ...retry, mode: 'seek' } as never });
     await testBus.write('orders', '1');
@@ -66,7 +66,7 @@ describe('The failure log', () => {
     ]);
   });
 
-  it('says so if a partition waits for a decision', async () => {
+  it('reports that a partition waits for a decision', async () => {
     await testBus.startHandler({
       retry: NO_TIER,
       orderingMode: 'STRICT',
@@ -78,7 +78,7 @@ describe('The failure log', () => {
     ]);
   });
 
-  it('says so if a dead-letter handler has discarded the record', async () => {
+  it('reports that a dead-letter handler has discarded the record', async () => {
     @Injectable()
     class Letters {
       @DltHandler('orders')
@@ -93,7 +93,7 @@ describe('The failure log', () => {
     ]);
   });
 
-  it('tells a failure once, however often the write of its record is repeated', async () => {
+  it('reports a failure once, however often the write of its record is repeated', async () => {
     const fault = testBus.broker.faults.refuse(
       { operation: 'produce', topic: 'orders.DLT' },
       'TOPIC_AUTHORIZATION_FAILED',
@@ -156,7 +156,7 @@ describe('The failure log in an outage', () => {
     expect(lines(testBus.log.warnings)).toHaveLength(7);
   });
 
-  it('does not hide records that are given up behind those that are retried', async () => {
+  it('counts records that are given up, also if retried records have reached the limit of lines', async () => {
     await testBus.startHandler({ retry: ONE_TIER, maxPollRecords: 500 });
     await testBus.write('orders', ...records(0, 20));
     await testBus.runtime.advance(20_000);

@@ -52,14 +52,14 @@ beforeEach(async () => {
 afterEach(() => testBus.end());
 
 describe('A batch handler that names a failed record', () => {
-  it('gets the failed record alone, and the records behind it as one slice', async () => {
+  it('gets the failed record alone, and the records after it as one slice', async () => {
     const { slices, counts } = await handled();
     expect(slices).toEqual([upTo(100), [BAD], [BAD], [BAD], upTo(100, BAD + 1)]);
     expect(await testBus.records('orders.retry-1')).toHaveLength(1);
     expect(counts).toMatchObject({ succeeded: 99, retried: 1, failed: 3, inFlight: 0 });
   });
 
-  it('gets the records behind it as one slice if a later call succeeds', async () => {
+  it('gets the records after the failed one as one slice if a later call succeeds', async () => {
     failures = 1;
     const { slices, counts } = await handled();
     expect(slices).toEqual([upTo(100), [BAD], upTo(100, BAD + 1)]);
@@ -86,12 +86,12 @@ describe('A batch handler that names a failed record', () => {
     expect(waits.map((wait) => wait > 0)).toEqual([true, true, false, false]);
   });
 
-  it('waits not at all with one call in tier 0', async () => {
+  it('gets no delay before the redelivery if tier 0 allows one call', async () => {
     await handled({ retry: { tier0: { maxAttempts: 1 } } }, 0);
     expect(calls.map(({ values }) => values.length)).toEqual([100, 1, 94]);
   });
 
-  it('dead-letters it at once with DLQ_AND_CONTINUE, whatever tier 0 allows', async () => {
+  it('gets no second call for that record with DLQ_AND_CONTINUE, whatever number tier 0 allows', async () => {
     const { slices } = await handled({ batchFailureStrategy: 'DLQ_AND_CONTINUE' }, 0);
     expect(slices).toEqual([upTo(100), upTo(100, BAD + 1)]);
     const [letter] = (await testBus.records('orders.DLT')).map(readDeadLetter);

@@ -10,7 +10,7 @@ let handled: number[];
 class Orders {
   @EventHandler('orders')
   async onOrder({ offset, value }: EventRecord): Promise<void> {
-    // The first record waits, so that the commit lists the records behind it.
+    // The first record waits, so that the commit lists the records after it.
     if (value === 'waits') await new Promise(() => undefined);
     handled.push(Number(offset));
   }

@@ -86,7 +86,7 @@ describe('@OnEventBus', () => {
     expect(seen).toEqual(['orders-0@0 to orders.DLT']);
   });
 
-  it('tells the first events of the start', async () => {
+  it('calls a method with the first events of the start', async () => {
     @Injectable()
     class Alerts {
       @OnEventBus(['binding.changed', 'partitions.assigned'])

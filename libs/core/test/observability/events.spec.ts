@@ -45,7 +45,7 @@ const base = { binding: 'orders', cluster: 'default', groupId: 'shop' };
 const exception = { className: 'Error', message: 'the warehouse does not answer' };
 
 describe('The events of a record', () => {
-  it('tell its way through a retry topic to the dead-letter topic', async () => {
+  it('report each of its topics, from the retry topic to the dead-letter topic', async () => {
     await start({ retry: ONE_TIER }, ...RECORDS);
     await testBus.write('orders', '1');
     const dueAt = testBus.calls[0]!.at + 10_000;
@@ -98,7 +98,7 @@ describe('The events of a record', () => {
       { call: 1, delivery: 2, tier: 0 },
     ],
     ['in a retry topic', ONE_TIER, { call: 1, tier: 1 }],
-  ])('tell that it was handled %s', async (_, retry, attempt) => {
+  ])('report that it was handled %s', async (_, retry, attempt) => {
     await start({ retry }, 'record.recovered');
     testBus.handle = () => {
       if (testBus.calls.length === 1) throw new Error('no');
@@ -110,7 +110,7 @@ describe('The events of a record', () => {
     ]);
   });
 
-  it('tell that a record was discarded by an operator', async () => {
+  it('report that a record was discarded by an operator', async () => {
     const strict = { orderingMode: 'STRICT', strictExhaustion: 'PAUSE_PARTITION' } as const;
     const application = await start({ retry: NO_TIER, ...strict }, ...RECORDS);
     await testBus.write('orders', '1');
@@ -122,7 +122,7 @@ describe('The events of a record', () => {
     ]);
   });
 
-  it('tell that a record was discarded without a failure', async () => {
+  it('report that a record was discarded without a failure', async () => {
     testBus.handle = (_, context) => {
       context.acknowledge();
       throw new Error('no');
@@ -145,7 +145,7 @@ describe('The events of a record in a batch', () => {
     }
   }
 
-  it('tell its recovery, and that a filter has discarded it', async () => {
+  it('report its recovery, and that a filter has discarded it', async () => {
     Batches.calls = 0;
     const retry = { tier0: { maxAttempts: 2 }, tiers: [] };
     const application = await testBus.startOrders([Batches], { listenerType: 'BATCH', retry });
@@ -162,7 +162,7 @@ describe('The events of a record in a batch', () => {
 });
 
 describe('The events of a binding', () => {
-  it('tell its pauses and their end, with who gave the command and why', async () => {
+  it('report each pause and its end, with who gave the command and why', async () => {
     const application = await start({}, 'binding.paused', 'binding.resumed', 'binding.changed');
     const connector = application.get(EventBusConnector);
     const note = { by: 'jane', reason: 'maintenance' };
@@ -179,14 +179,14 @@ describe('The events of a binding', () => {
     ]);
   });
 
-  it('tell that it was destroyed', async () => {
+  it('report that the binding was destroyed', async () => {
     const application = await start({}, 'binding.changed');
     await testBus.done(application.get(EventBusConnector).unregister('orders'));
     await testBus.runtime.settle();
     expect(events.at(-1)).toMatchObject({ binding: 'orders', to: 'DESTROYED' });
   });
 
-  it('tell each change of its circuit, and the pause that it causes', async () => {
+  it('report each change of its circuit, and the pause that the change causes', async () => {
     const circuitBreaker = {
       slidingWindowSize: 2,
       minimumNumberOfCalls: 2,
@@ -215,7 +215,7 @@ describe('The events of a binding', () => {
     ]);
   });
 
-  it('tell that its dead-letter topic cannot be written to, and that it can again', async () => {
+  it('report that its dead-letter topic cannot be written to, and later that it can', async () => {
     await start({ retry: NO_TIER }, 'topic.write-failed', 'topic.write-recovered');
     const fault = testBus.broker.faults.refuse(
       { operation: 'produce', topic: 'orders.DLT' },
@@ -241,7 +241,7 @@ describe('The events of a binding', () => {
 describe('The events of a session', () => {
   const session = { session: 'eventbus-orders-0', groupId: 'shop', tier: 0 };
 
-  it('tell its partitions, also when it stops', async () => {
+  it('report its partitions, also when the session stops', async () => {
     const application = await start(
       { retry: NO_TIER, autoStartup: false },
       'partitions.assigned',
@@ -259,7 +259,7 @@ describe('The events of a session', () => {
     ]);
   });
 
-  it('tell that it does not consume, once, and that it does again', async () => {
+  it('report once that the session does not consume, and once that it consumes again', async () => {
     await start({ retry: NO_TIER }, 'session.failed', 'session.recovered');
     const fault = testBus.broker.faults.refuse(
       { operation: 'heartbeat' },

@@ -65,7 +65,7 @@ async function writeFor(minutes: number): Promise<void> {
 }
 
 describe('A guard that refuses', () => {
-  it('is told at once, then once a minute, and once more when it has let the record pass', async () => {
+  it('is logged at once, then once a minute, and once more when it has let the record pass', async () => {
     mayPass = false;
     const application = await testBus.startOrders([Guarded]);
     await testBus.write('orders', '1');
@@ -83,7 +83,7 @@ describe('A guard that refuses', () => {
 });
 
 describe('A handler that does not acknowledge its record', () => {
-  it("is told with ack: 'manual' when the record was delivered again, until it is acknowledged", async () => {
+  it("is logged with ack: 'manual' from the second delivery of the record until it is acknowledged", async () => {
     let acknowledges = false;
     handle = (_, context) => {
       if (acknowledges) (context as EventContext).acknowledge();
@@ -104,7 +104,7 @@ describe('A handler that does not acknowledge its record', () => {
     expect(healthOf(application)).toBe('UP ');
   });
 
-  it('is not told if it asks for another delivery', async () => {
+  it('is not logged if it asks for another delivery', async () => {
     handle = (_, context) => (context as EventContext).handBack();
     await testBus.startOrders([Orders], { ack: 'manual' });
     await testBus.write('orders', '1');
@@ -134,7 +134,7 @@ describe('A handler whose answer is probably a mistake', () => {
       'Return Promise.all',
     ],
   ])(
-    'is told at once, then once a minute, until it ends, if it %s: the record is done',
+    'is logged at once, then once a minute, until it ends, if it %s: the record is done',
     async (_, host, answer, what, remedy) => {
       const application = await testBus.startOrders([host]);
       handle = answer;
@@ -151,7 +151,7 @@ describe('A handler whose answer is probably a mistake', () => {
     },
   );
 
-  it('is told if a batch handler returns fewer results than records', async () => {
+  it('is logged if a batch handler returns fewer results than records', async () => {
     await testBus.write('orders', '1', '2', '3');
     handle = () => [ConsumerResult.success()];
     const application = await testBus.startOrders([Batches]);
@@ -170,7 +170,7 @@ describe('A handler whose answer is probably a mistake', () => {
     ['a result', ConsumerResult.success()],
     ['an array of values', [1, 2]],
     ['an object with a promise', { lazy: Promise.resolve() }],
-  ])('is not told if it returns %s', async (_, answer) => {
+  ])('is not logged if it returns %s', async (_, answer) => {
     const application = await testBus.startOrders([Orders]);
     handle = () => answer;
     await testBus.write('orders', '1');
@@ -218,7 +218,7 @@ describe('An open circuit', () => {
 describe('A missing topic', () => {
   const remove = (...names: string[]) => testBus.done(testBus.outside.admin().deleteTopics(names));
 
-  it('is told once a minute if it is the dead-letter topic, until it exists', async () => {
+  it('is logged once a minute if it is the dead-letter topic, until it exists', async () => {
     await remove('orders.DLT');
     const application = await testBus.startOrders([Orders]);
     const told = () => warningsWith("dead-letter topic 'orders.DLT'");
@@ -237,7 +237,7 @@ describe('A missing topic', () => {
   it.each([
     ['orders.DLT', 'dead-letter'],
     ['orders.retry-1', 'retry'],
-  ])('is told within two seconds if a record needs %s', async (topic, kind) => {
+  ])('is logged within two seconds if a record needs %s', async (topic, kind) => {
     const application = await testBus.startOrders([Orders], {
       retry: { tier0: { maxAttempts: 1 } },
     });
@@ -264,7 +264,7 @@ describe('A missing topic', () => {
     expect(healthOf(application)).toBe('UP ');
   });
 
-  it('is told once a minute if it is the main topic, until it exists', async () => {
+  it('is logged once a minute if it is the main topic, until it exists', async () => {
     await remove('orders');
     const application = await testBus.startOrders([Orders]);
     await testBus.runtime.advance(1_000);
@@ -279,7 +279,7 @@ describe('A missing topic', () => {
     expect(healthOf(application)).toBe('UP ');
   });
 
-  it('is not told while it is being created', async () => {
+  it('is not logged while it is being created', async () => {
     await remove('orders', 'orders.DLT', 'orders.retry-1', 'orders.retry-2', 'orders.retry-3');
     const application = await testBus.startOrders([Orders], { provisioning: 'create' });
     await testBus.runtime.advance(MINUTE);
@@ -290,7 +290,7 @@ describe('A missing topic', () => {
 });
 
 describe('An unreachable broker', () => {
-  it('is told once a minute per container, until it is reachable', async () => {
+  it('is logged once a minute per container, until it is reachable', async () => {
     const application = await testBus.startOrders([Orders], { concurrency: 3 });
     const outage = testBus.broker.faults.unplug({ clientId: 'bus' });
     await testBus.runtime.advance(MINUTE);
@@ -307,7 +307,7 @@ describe('An unreachable broker', () => {
     expect(healthOf(application)).toBe('UP ');
   });
 
-  it('is told no more after its binding was stopped', async () => {
+  it('is not logged any more after the application was closed', async () => {
     const application = await testBus.startOrders([Orders]);
     testBus.broker.faults.unplug({ clientId: 'bus' });
     await testBus.runtime.advance(MINUTE);

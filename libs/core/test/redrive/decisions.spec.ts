@@ -188,7 +188,7 @@ describe('The statistics of dead letters', () => {
     expect(found.sampled).toBeUndefined();
   });
 
-  it('say so if only a part was read', async () => {
+  it('report that only a part of the letters was read', async () => {
     testBus = await RedriveTestBus.withLetters(Array.from({ length: 100 }, (_, n) => String(n)));
     const found = await stats({ mostRead: 20 });
     expect(found.sampled?.total).toBe(100);

@@ -28,7 +28,7 @@ function otherProcess(wrap: (driver: BrokerDriver) => BrokerDriver = (driver) =>
   });
 }
 
-/** Values that a read_committed reader finds behind the records that had failed. */
+/** Values that a read_committed reader finds after the records that had failed. */
 async function replayedValues(): Promise<readonly (string | null)[]> {
   return (await testBus.values('orders')).slice(LETTERS.length);
 }
@@ -122,7 +122,7 @@ describe('A redrive', () => {
     expect(left.selected).toBe(report.remaining);
   });
 
-  it('keeps its rate', async () => {
+  it('replays no more letters per second than its rate allows', async () => {
     const before = testBus.runtime.now();
     await testBus.finished(testBus.replay.replay('orders', { all: true, rate: 1 }));
     // The first letter does not wait.

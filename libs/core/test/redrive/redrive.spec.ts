@@ -94,7 +94,7 @@ describe('A replayed record', () => {
     expect(eventbusHeader(replayed!, 'total-attempts')).toBeUndefined();
   });
 
-  it('that fails again is dead-lettered with its count and its first position', async () => {
+  it('that fails again is dead-lettered with its number of replays and its first position', async () => {
     testBus = await RedriveTestBus.withLetters(['1']);
     await testBus.finished(testBus.replay.replay('orders', { all: true }));
     await testBus.runtime.advance(5_000);

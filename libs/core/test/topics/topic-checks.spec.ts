@@ -85,7 +85,7 @@ describe('A binding that starts', () => {
 });
 
 describe('A driver without an admin client', () => {
-  it('is asked again later, and causes no error', async () => {
+  it('is asked for the admin client again later, and its error is logged without stopping the start', async () => {
     const runtime = new VirtualRuntime();
     const log: LogLine[] = [];
     const admin = jest.fn(() => {

@@ -108,7 +108,7 @@ describe("A binding with provisioning: 'create'", () => {
     ]);
   });
 
-  it("gets the topics of preset 'brokers'", async () => {
+  it("gets topics with the names and settings that preset 'brokers' defines", async () => {
     const retry = { tiers: [{ delayMs: 1_000 }] };
     await testBus.startOrders([Handlers], { preset: 'brokers', topics: { partitions: 3 }, retry });
     expect(await partitions()).toEqual({ orders: 3, 'orders-retry': 1, 'orders-dlq': 1 });

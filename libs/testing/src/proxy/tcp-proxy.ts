@@ -123,8 +123,8 @@ export class TcpProxy implements AsyncDisposable {
   }
 
   /**
-   * Closes the connection that transfers the last byte of the given number. Other connections stay
-   * open.
+   * Forwards `bytes` more bytes, counted over all connections, and then closes the connection that
+   * transferred the last one. Other connections stay open.
    */
   cutAfter(bytes: number, direction: Direction): void {
     this.#setMode({ kind: 'cut-after', bytes }, direction);

@@ -29,7 +29,7 @@ const SHORT_BYTES = 16;
  * the header. A writer builds one batch only. `finish` returns the writer's own buffer, not a copy.
  */
 export class RecordBatchWriter {
-  /** The number of records. Only the writer sets it, as the other fields. */
+  /** The number of records. Only the writer sets this field and the other fields. */
   count = 0;
   /** The current size of the batch, before compression. */
   sizeInBytes: number = BATCH.records;

@@ -6,8 +6,8 @@ export interface RecordInflater {
   readonly id: number;
   readonly name: string;
   /**
-   * Throws if the block is broken, or if its output would exceed `maxBytes`. A number in the block
-   * never causes a larger allocation.
+   * Throws if the block is broken, or if its output would exceed `maxBytes`. Never allocates more
+   * than that, whatever sizes the block claims.
    */
   inflate(block: Uint8Array, maxBytes: number): Buffer;
 }

@@ -9,7 +9,7 @@ export type GuardedDistance = (
   error: Error,
 ) => number | undefined;
 
-/** A binding whose options have error matchers. */
+/** The binding whose matchers are called. `dlt` limits what is logged of the error of a matcher. */
 export type MatchingBinding = Pick<ResolvedBinding, 'name' | 'dlt'>;
 
 /**

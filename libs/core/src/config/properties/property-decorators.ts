@@ -44,7 +44,7 @@ export interface PropertyShape {
   readonly type?: () => PropertiesClass;
   /** True if the value must not appear in messages. */
   readonly secret?: boolean;
-  /** Keys that a referenced object may have. If absent, the keys are not checked. */
+  /** Keys that the value may have if it is an object. If absent, the keys are not checked. */
   readonly knownKeys?: readonly string[];
   /** Converts a reference before it is stored. If absent, the reference is stored unchanged. */
   readonly kept?: (value: unknown) => unknown;

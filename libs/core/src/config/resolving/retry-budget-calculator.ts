@@ -16,7 +16,7 @@ export interface RetryBudgetInput {
 }
 
 export interface RetryBudget {
-  /** Longest time that one record may take within one slice. */
+  /** Longest time that the calls and delays of one record can take in its slice (one poll's records). */
   readonly recordMs: number;
   /** Longest time that a whole slice may take. */
   readonly sliceMs: number;

@@ -7,7 +7,7 @@ import type { LaneDelivery } from './lane-delivery.js';
  */
 const LONGEST_TIMER_MS = 30_000;
 
-/** The clocks are compared, and only one of them has fractions of milliseconds. */
+/** Allowed difference of the two clocks: only one of the clocks has fractions of milliseconds. */
 const ROUNDING_MS = 1;
 
 /** Delays the records of a lane until they are due. */

@@ -20,7 +20,7 @@ export type UnfinishedResult =
       readonly kind: 'failed';
       readonly error: Error;
       readonly delayMs?: number;
-      /** Called with the delay. */
+      /** Called with the delay in milliseconds, or with undefined if the delay is unknown. */
       readonly onRedelivery?: (inMs: number | undefined) => void;
     }
   | { readonly kind: 'undecided'; readonly error: Error; readonly offset: number }

@@ -158,7 +158,10 @@ export abstract class PartitionLane implements TopicPartition, Assignment {
     this.#histories.set(offset, withDecision(this.historyOf(offset), decision));
   }
 
-  /** Reads the clock. See `isLeaseOver`. */
+  /**
+   * True while the group cannot have given the partition to another member: see `isLeaseOver`. Every
+   * read of this property reads the clock.
+   */
   get holdsLease(): boolean {
     return !this.isLeaseOver(this.parts.runtime.monotonic());
   }

@@ -33,7 +33,7 @@ const answers =
 describe.each(['partition', 'key'] as const)('A failed record, processed by %s', (by) => {
   const settings = { processing: { by, maxConcurrency: 4 } };
 
-  it('says in how long it is delivered again', async () => {
+  it('reports the delay until it is delivered again', async () => {
     await testBed.write(1);
     await testBed.started(answers(failure({ delayMs: 700 }), failure()), { settings });
     await testBed.untilCommitted(1);
@@ -41,7 +41,7 @@ describe.each(['partition', 'key'] as const)('A failed record, processed by %s',
     expect(delays[1]).toBeGreaterThan(0);
   });
 
-  it('says that it does not know if its partition was taken away meanwhile', async () => {
+  it('reports an unknown delay if its partition was taken away meanwhile', async () => {
     await testBed.write(1);
     const gate = new Deferred<Outcome>();
     const { session } = await testBed.started(() => gate.promise, { settings });
@@ -67,12 +67,12 @@ describe('A failed record of a slice', () => {
     await testBed.untilCommitted(3);
   }
 
-  it('says that it is delivered again at once, from memory', async () => {
+  it('reports that it is delivered again at once, from memory', async () => {
     await startSlices([failure({ batch: 'from-failed-record' })]);
     expect(delays).toEqual([0]);
   });
 
-  it('has the delay of the first failed one before it', async () => {
+  it('reports no delay of its own if an earlier record of the slice has failed', async () => {
     await startSlices([failure({ delayMs: 700 }), failure({ delayMs: 900 })]);
     expect(delays).toHaveLength(2);
     expect(delays).toEqual(expect.arrayContaining([700, undefined]));

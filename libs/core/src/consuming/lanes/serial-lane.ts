@@ -193,7 +193,7 @@ export class SerialLane extends PartitionLane {
     this.#concludeUnfinished([...notWritten, ...unfinished]);
   }
 
-  /** Lets the records behind this one begin before a topic has acknowledged it. */
+  /** Lets the records after this one begin before a topic has acknowledged this one. */
   #writeAhead(delivery: LaneDelivery, outcome: Promise<Outcome>): void {
     delivery.onHandlerReturned();
     this.#beingWritten.push({ delivery, outcome });
@@ -232,7 +232,7 @@ export class SerialLane extends PartitionLane {
       this.#conclude(each.delivery, each.outcome, { isFirst: each === inOrder[0] });
   }
 
-  /** Puts unfinished records before the later ones of the slice, with their new histories. */
+  /** Puts unfinished records before the later ones of the slice. Each history counts this delivery. */
   #redeliverFromMemory(unfinished: readonly UnfinishedDelivery[]): void {
     const again = unfinished.map(({ delivery, outcome }) => {
       this.settle(delivery, outcome);

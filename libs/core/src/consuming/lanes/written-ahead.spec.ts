@@ -43,7 +43,7 @@ afterEach(() => testBed.end());
 const firstIsBeingWritten: Answer = () => [written.promise];
 
 describe('A record of a slice that is being written to another topic', () => {
-  it('does not hold up the records behind it, but the commit', async () => {
+  it('does not delay the records after it, but delays the commit', async () => {
     const member = await startWith(firstIsBeingWritten);
     expect(calls).toEqual([
       [0, 1, 2, 3, 4],

@@ -35,7 +35,7 @@ export interface ConsumingSessionOptions {
   readonly bufferLimit: BufferLimit;
   /** What happens if the topic is deleted and created again. Default `'stop'`. */
   readonly onTopicRecreated?: OnTopicRecreated;
-  /** Is told of the partitions of the session. Omitted in tests that do not look at it. */
+  /** Gets the partitions of the session. Omitted in tests that do not examine partitions. */
   readonly partitions?: PartitionObserver;
   /** Called with the state at each change of the status. It must be cheap. */
   readonly onState?: (current: CurrentState) => void;
@@ -56,12 +56,12 @@ export interface Processing {
   readonly maxConcurrency: number;
 }
 
-/** Is told of the partitions of a session. Never throws. */
+/** Gets the changes to the partitions of a session. Never throws. */
 export interface PartitionObserver {
   onAssigned(partitions: readonly TopicPartition[]): void;
-  /** Called when the partitions are released. `isLost`: another member had them already. */
+  /** Called when the partitions are released. `isLost`: another member had the partitions already. */
   onRevoked(partitions: readonly TopicPartition[], isLost: boolean): void;
-  /** Called when a partition cannot be read on. */
+  /** Called when a partition cannot be read any further. */
   onStopped(error: PartitionError): void;
 }
 

@@ -23,14 +23,14 @@ beforeEach(async () => {
 afterEach(() => testBed.end());
 
 describe('PartitionObserver', () => {
-  it('is told of the partitions that a session gets, and of those that it releases', async () => {
+  it('gets the partitions that are assigned to a session, and those that the session releases', async () => {
     const { session } = await testBed.started(undefined, { partitions });
     await testBed.until(() => seen.length === 1);
     await testBed.done(session.close());
     expect(seen).toEqual(['assigned 0', 'revoked 0']);
   });
 
-  it('is told of partitions that another member may have already', async () => {
+  it('gets the partitions that were lost, because another member may have them already', async () => {
     await testBed.write(1);
     const gate = new Deferred<Outcome>();
     let isAborted = false;
@@ -48,7 +48,7 @@ describe('PartitionObserver', () => {
     fault.lift();
   });
 
-  it('is told of a partition that cannot be read on', async () => {
+  it('gets a partition that cannot be read any further', async () => {
     await testBed.write(5);
     await testBed.started(undefined, { partitions });
     await testBed.untilCommitted(5);

@@ -57,8 +57,8 @@ const CHECK_MS = 1_000;
 /**
  * Handles topics that are deleted and created again while they are read.
  *
- * A session learns of it in two ways, and which one comes first depends on the group protocol and on
- * chance. Either the driver cannot read the partition on, or the group takes the partition away and
+ * A session notices a new topic in two ways, and which one comes first depends on the group protocol and on
+ * chance. Either the driver cannot read the partition any further, or the group takes the partition away and
  * assigns it again, without a committed offset.
  */
 export class RecreatedTopics {
@@ -94,7 +94,7 @@ export class RecreatedTopics {
     }
   }
 
-  /** Called when the driver cannot read the partition on. */
+  /** Called when the driver cannot read the partition any further. */
   onStopped(lane: PartitionLane): void {
     lane.stopCommitting();
     this.parts.pauser.onReadingStopped(lane, this.errorOf(lane));

@@ -348,7 +348,7 @@ describe('SupervisedSession', () => {
       return { member, gate };
     }
 
-    it('continues to read at the truncation, and redelivers the unfinished records that remain', async () => {
+    it('continues to read at the truncated end, and redelivers the unfinished records before that end', async () => {
       testBed = await ConsumingTestBed.of(1);
       const { member, gate } = await cutBack('earliest');
       await testBed.until(() => member.log.some(({ context }) => context['reason'] !== undefined));
@@ -364,7 +364,7 @@ describe('SupervisedSession', () => {
       expect(reconciles(member.session.counts)).toBe(true);
     });
 
-    it("commits no more with offsetReset 'none'", async () => {
+    it("commits no further offset with offsetReset 'none'", async () => {
       testBed = await ConsumingTestBed.of(1);
       const { member, gate } = await cutBack('none');
       await testBed.until(() => member.session.status.partitionPauses.length > 0);

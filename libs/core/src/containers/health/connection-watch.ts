@@ -17,8 +17,8 @@ const RECONNECT_GRACE_MS = 1_000;
 const CREATION_GRACE_MS = 10_000;
 
 /**
- * Tells when a container cannot consume, and when all its sessions have joined again. The error of
- * one session is told for all, because it is nearly always the same.
+ * Reports when a container cannot consume, and when all its sessions have joined again. The error
+ * of one session is reported for all sessions, because nearly always all have the same error.
  */
 export class ConnectionWatch {
   readonly #failing = new Set<number>();
@@ -50,7 +50,10 @@ export class ConnectionWatch {
     }
   }
 
-  /** A missing retry topic is no problem until a record has to be retried. TopicChecks tells it. */
+  /**
+   * Returns true for a missing retry topic, which is no problem until a record has to be retried.
+   * TopicChecks reports missing retry topics.
+   */
   #isExpected(error: Error): boolean {
     return this.container.tier > 0 && error instanceof UnknownTopicError;
   }

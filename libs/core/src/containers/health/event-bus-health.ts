@@ -95,7 +95,7 @@ function publishFindings({ publishProblems }: ContainerRegistration): readonly F
   ]);
 }
 
-/** Reports an open circuit that does not pause its binding. A paused binding has a reason already. */
+/** Reports an open circuit unless it pauses its binding, because health reports the pause itself. */
 function circuitFindings({ circuitBreaker }: ContainerRegistration): readonly Finding[] {
   const breaker = circuitBreaker.current;
   if (breaker?.state !== 'OPEN' || breaker.automaticPauseOnOpen) return [];

@@ -40,9 +40,9 @@ describe('describeError()', () => {
     ],
     ['the name of a built-in class', new RangeError('x'), 'RangeError'],
     ['the result of a getter', new DOMException('x', 'TimeoutError'), 'TimeoutError'],
-    ['Error where there is none', new (class extends Error {})('x'), 'Error'],
-    ['Error where the name is none', Object.assign(new Error('x'), { name: 7 }), 'Error'],
-  ])('returns as the class of an error %s', (_, error, expected) => {
+    ['Error, for an anonymous class', new (class extends Error {})('x'), 'Error'],
+    ['Error, for a name that is no text', Object.assign(new Error('x'), { name: 7 }), 'Error'],
+  ])('returns as className %s', (_, error, expected) => {
     expect(describeError(error, full).className).toBe(expected);
   });
 

@@ -287,7 +287,7 @@ describe("The preset 'brokers'", () => {
     ['fetch for no known reason', fetchFailed(new Error('bad port')), 'NEXT_TIER'],
     ['a Java name', Object.assign(new Error(), { name: 'NullPointerException' }), 'DEAD_LETTER'],
     ['anything else', new RangeError('x'), 'NEXT_TIER'],
-  ])('routes %s', (_, error, routing) => {
+  ])('chooses the next tier or the dead-letter topic for %s', (_, error, routing) => {
     expect(brokers(error)).toBe(routing);
   });
 });

@@ -156,7 +156,7 @@ describe('A dead letter in the profile spring', () => {
     expect(others).toEqual({ ...LETTER_CONTROL, 'x-eventbus-header-profiles': 'spring' });
   });
 
-  it('has the timestamp type of the original record, as the profile eventbus has it', () => {
+  it('has the timestamp type of the original record, with the same value as the profile eventbus', () => {
     const report = { originalTimestampType: 'LogAppendTime' } as const;
     expect(shown(deadLetter(['spring', 'eventbus'], report))).toMatchObject({
       'kafka_dlt-original-timestamp-type': 'LogAppendTime',

@@ -56,7 +56,7 @@ export function archiveHeaders(
 export interface SplitHeaders {
   /** The headers before the first failure, byte for byte and in their order. */
   readonly original: readonly RecordHeader[];
-  /** The headers that may tell of the failure. A header of the producer never does. */
+  /** The headers that may describe the failure. A header of the producer never does. */
   readonly written: readonly RecordHeader[];
 }
 

@@ -129,7 +129,7 @@ describe('The original headers of a record', () => {
     });
   });
 
-  it('stay under their own names if the profiles of the binding do not use them', () => {
+  it('keep their own names if the header profiles of the binding do not use these names', () => {
     const own = headers([
       ['retry-count', '7'],
       ['kafka_dlt-original-topic', 'mine'],

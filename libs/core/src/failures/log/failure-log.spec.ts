@@ -49,7 +49,7 @@ describe('FailureLog', () => {
     expect(lines).toHaveLength(4);
   });
 
-  it('says nothing of the end of failures that were all logged', async () => {
+  it('logs no end of failures that were all logged in full', async () => {
     fail(1);
     await runtime.advance(600_000);
     expect(lines).toHaveLength(1);

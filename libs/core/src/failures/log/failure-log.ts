@@ -31,7 +31,7 @@ export class FailureLog implements BindingObserver {
 
   observe(event: EventBusEvent): void {
     if (event.name !== 'record.failed') return;
-    // A guard that refuses is told as a problem that lasts, with what to do about it.
+    // A guard that refuses is logged elsewhere, as a lasting problem with its remedy.
     if (event.exception.className === HandlerRefusedException.name) return;
     if (this.parts.binding.failureLog.level === 'off' && !event.isFinal) return;
     this.#groupOf(event).add(event);

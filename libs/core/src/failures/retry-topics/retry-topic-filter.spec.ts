@@ -77,7 +77,7 @@ describe('A record in a retry topic', () => {
     },
   );
 
-  it('is foreign and due at once if it names another group', () => {
+  it('counts as a record of another group, and is due at once, if its header names another group', () => {
     const other = record({
       'x-eventbus-group-id': 'billing',
       'x-eventbus-retry-timestamp': '1000000',
@@ -86,7 +86,7 @@ describe('A record in a retry topic', () => {
     expect(filterWith().dueAt(other, NOW)).toBe(0);
   });
 
-  it('belongs to the binding if it names its group, or none', () => {
+  it('belongs to the binding if its header names the group of the binding, or is missing', () => {
     expect(filterWith().isForeign(retried(1))).toBe(false);
     expect(filterWith().isForeign(record())).toBe(false);
   });

@@ -88,7 +88,7 @@ describe('SKIP_TO_TIER', () => {
     [2, { tier: 2, delivery: 3 }, 'tier 3, delivery 1'],
     [1, { tier: 3, delivery: 3 }, 'RETRIES_EXHAUSTED exhausted'],
     [9, { tier: 3, delivery: 3 }, 'RETRIES_EXHAUSTED exhausted'],
-  ])('to tier %d never leads from %j back: %s', (wanted, place, expected) => {
+  ])('to tier %d leads from %j to no earlier delivery: %s', (wanted, place, expected) => {
     expect(goesTo(skipToTier(wanted), place)).toBe(expected);
   });
 

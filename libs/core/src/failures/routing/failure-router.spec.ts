@@ -106,7 +106,7 @@ describe('FailureRouter', () => {
 describe('FailureRouter', () => {
   const main = { topic: recordOf().topic, partition: recordOf().partition };
 
-  it('tells of the failure before the write, and of the retry after it', async () => {
+  it('emits the failure before the write, and the retry after the write', async () => {
     bed.publish = async () => expect(bed.events).toMatchObject([{ name: 'record.failed' }]);
     await bed.router().route(delivery(), failed({ error: new RangeError('no') }));
     const dueAt = bed.runtime.now() + 1_000;
@@ -123,7 +123,7 @@ describe('FailureRouter', () => {
     ]);
   });
 
-  it('tells why a record was dead-lettered, and on which topic it failed', async () => {
+  it('emits why a record was dead-lettered, and on which topic it failed', async () => {
     bed.classification = { ...bed.classification, decision: deadLetter() };
     await bed.router({}, 1).route(delivery(), failed());
     const letter = { topic: 'orders.DLT', reason: 'NON_RETRYABLE', cause: 'routing' };
@@ -133,14 +133,14 @@ describe('FailureRouter', () => {
     ]);
   });
 
-  it('tells of no failure if an operator dead-letters a record', async () => {
+  it('emits no failure if an operator dead-letters a record', async () => {
     await bed.router().routeWithoutCall(delivery({ history: { decision: 'dead-letter' } }));
     expect(bed.events).toMatchObject([
       { name: 'record.dead-lettered', reason: 'MANUAL', cause: 'operator' },
     ]);
   });
 
-  it('tells of a redelivery when its lane knows the delay, with the class that a batch error wraps', async () => {
+  it('emits a redelivery when its lane knows the delay, with the class of the error that a batch error wraps', async () => {
     const cause = new RangeError('no');
     const error = new BatchProcessingException(0, 'the first', [], { cause });
     const outcome = await bed.router().route(delivery(), failed({ error, reason: 'redeliver' }));
@@ -156,7 +156,7 @@ describe('FailureRouter', () => {
     ]);
   });
 
-  it('tells of a call that failed and is made again', async () => {
+  it('emits the failure of a call after which the handler is called again', async () => {
     const again = { call: 2, of: 3, inMs: 200 };
     bed.router().onCallFailed(delivery(), failed({ attempts: 1, reason: 'redeliver' }), again);
     expect(bed.events).toMatchObject([
@@ -168,7 +168,7 @@ describe('FailureRouter', () => {
     ]);
   });
 
-  it('tells that a record waits for a decision, or has paused its binding', async () => {
+  it('emits that a record waits for a decision, or has paused its binding', async () => {
     await bed.router(STRICT).route(delivery(), failed());
     bed.classification = { ...bed.classification, decision: pauseContainer() };
     await bed.router().route(delivery(), failed());
@@ -178,7 +178,7 @@ describe('FailureRouter', () => {
     ]);
   });
 
-  it('tells of a record that a dead-letter handler has discarded, or an operator has skipped', async () => {
+  it('emits that a dead-letter handler has discarded a record, or that an operator has skipped it', async () => {
     bed.classification = { ...bed.classification, decision: deadLetter() };
     bed.accept = async () => 'discarded';
     await bed.router().route(delivery(), failed());
@@ -190,7 +190,7 @@ describe('FailureRouter', () => {
     ]);
   });
 
-  it('tells of a recovery only if the record had failed before', () => {
+  it('emits a recovery only if the record had failed before', () => {
     const router = bed.router();
     router.onSucceeded(delivery(), 0);
     router.onSucceeded(delivery({ history: { redeliveries: 1 } }), 0);

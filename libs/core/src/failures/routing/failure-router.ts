@@ -77,7 +77,7 @@ export class FailureRouter {
     }
   }
 
-  /** Tells that a call has failed after which the handler is called again. Never throws. */
+  /** Reports a failed call after which the handler is called again. Never throws. */
   onCallFailed(delivery: Delivery, failed: Failure, again: CallAgain): void {
     try {
       const report = createFailureReport({ ...this.parts, delivery, failed });
@@ -87,12 +87,12 @@ export class FailureRouter {
     }
   }
 
-  /** Tells that a record has succeeded, if it had failed before. Never throws. */
+  /** Reports that a record has succeeded, if it had failed before. Never throws. */
   onSucceeded(delivery: Delivery, failedCalls: number): void {
     this.#events.recovered(delivery, this.parts.tier, failedCalls);
   }
 
-  /** Tells that a record was discarded without a failure. Never throws. */
+  /** Reports that a record was discarded without a failure. Never throws. */
   onDiscarded(delivery: Delivery, reason: string): void {
     this.#events.discarded(delivery, this.parts.tier, reason);
   }
@@ -146,7 +146,7 @@ export class FailureRouter {
     });
   }
 
-  /** Keeps the record in its place. The failure is told when its lane knows the delay. */
+  /** Keeps the record in its place. The failure is reported when its lane knows the delay. */
   #redelivered(
     failed: KeptFailure,
     report: FailureReport | undefined,
@@ -294,7 +294,7 @@ export class FailureRouter {
   }
 }
 
-/** A failure that is told when its destination is known, or one that was told already. */
+/** A failure that is reported when its destination is known, or one that was reported already. */
 interface NewOrRepeated {
   readonly report: FailureReport;
   readonly isNew: boolean;

@@ -60,7 +60,7 @@ it.each([
   expect(handler.getRetryTopic(source)).toBe(expected);
 });
 
-it('keeps the headers of the producer, also those with the names that it writes itself', async () => {
+it('KafkaErrorHandler keeps the headers of the producer, also those with names of its own headers', async () => {
   const original = headers([
     ['retry-count', '7'],
     ['trace', 'a'],

@@ -69,7 +69,7 @@ describe('FailureRouter with a topic that accepts no record', () => {
     expect(await bed.router().route(delivery(), failed())).toMatchObject({ kind: 'failed' });
   });
 
-  it('tells of one failure, however often the write is repeated', async () => {
+  it('emits one failure, however often the write is repeated', async () => {
     bed.publish = () => Promise.reject(new Error('no leader'));
     const kept = await bed.router().route(delivery(), failed());
     bed.publish = async () => undefined;

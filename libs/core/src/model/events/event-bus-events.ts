@@ -161,11 +161,11 @@ export interface PartitionsAssigned extends SessionEvent<'partitions.assigned'> 
 
 export interface PartitionsRevoked extends SessionEvent<'partitions.revoked'> {
   readonly partitions: readonly TopicPartition[];
-  /** True if another member had them already, so that nothing could be committed. */
+  /** True if another member had the partitions already, so that no offset could be committed. */
   readonly isLost: boolean;
 }
 
-/** A partition cannot be read on: it was recreated or truncated, or a batch is damaged. */
+/** A partition cannot be read any further: it was recreated or truncated, or a batch is damaged. */
 export interface PartitionStopped extends SessionEvent<'partition.stopped'> {
   readonly topic: string;
   readonly partition: number;

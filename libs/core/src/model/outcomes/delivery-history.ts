@@ -32,7 +32,7 @@ export interface DeliveryHistory {
   readonly failures: number;
   /** Failed handler calls in the earlier deliveries. */
   readonly calls: number;
-  /** Redeliveries by SEEK_TO_FAILED, after the calls of tier 0. */
+  /** Redeliveries of the batch by SEEK_TO_FAILED, after the calls that tier 0 (no delay) allows. */
   readonly batchRedeliveries?: number;
   /** True if the latest call failed for any record of its batch, because its error named none. */
   readonly isUnattributed?: boolean;

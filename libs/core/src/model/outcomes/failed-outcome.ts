@@ -52,7 +52,7 @@ export type Failure =
   | Failed<'redeliver'>;
 
 /**
- * How a failed batch is delivered again at once: the failed record alone and the records behind it
+ * How a failed batch is delivered again at once: the failed record alone and the records after it
  * as a slice, or one record after the other because the failed one is not known.
  */
 export type BatchRedelivery = 'from-failed-record' | 'one-by-one';
@@ -66,7 +66,7 @@ export type UnfinishedFailure =
       readonly batch?: BatchRedelivery;
       /**
        * Called by the lane when it knows in how many milliseconds the record is delivered again;
-       * undefined if that depends on something else. Set by the router, which tells of the failure.
+       * undefined if that depends on something else. Set by the router, which reports the failure.
        */
       readonly onRedelivery?: (inMs: number | undefined) => void;
     })

@@ -20,7 +20,10 @@ export interface ErrorDescription {
   readonly isRedactionBroken?: boolean;
 }
 
-/** Everything that is written about a failed record. All header profiles are created from it. */
+/**
+ * Everything that is written about a failed record. The headers of every header profile (`spring`,
+ * `eventbus`, …) are created from this report.
+ */
 export interface FailureReport {
   readonly binding: string;
   readonly groupId: string;

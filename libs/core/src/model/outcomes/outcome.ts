@@ -36,7 +36,7 @@ interface WithOutputs {
 
 /**
  * Outcome of a record of a slice. A promise: the record is being written to another topic, and the
- * records behind it may be handled meanwhile. The promise never rejects.
+ * records after it may be handled meanwhile. The promise never rejects.
  */
 export type SliceOutcome = Outcome | Promise<Outcome>;
 

@@ -122,7 +122,7 @@ describe('A batch handler that fails', () => {
     expect(calls).toEqual([[1], [2]]);
   });
 
-  it('still gets the records one by one after one of them was written to another topic', async () => {
+  it('gets all records one by one after an error that named no record, also after the second record failed', async () => {
     const handler = batchHandler((records) => {
       calls.push(records.map(({ value }) => value));
       if (records.some(({ value }) => value === 2)) throw new Error('boom');
@@ -306,7 +306,7 @@ describe('Records of a slice that cannot be passed to the handler', () => {
 });
 
 describe('Several batch handlers', () => {
-  it('get the segments of their types in order, and the slice ends at a failure', async () => {
+  it('get the records of their types in order, and the records after a failure are handed back', async () => {
     const slice = ['A', 'A', 'B', 'A'].map((type, value) => ({ type, value }));
     const failing = batchHandler(() => Promise.reject(new Error('B')), { type: 'B' });
     const outcomes = await outcomesOf([batchHandler(keep, { type: 'A' }), failing], slice);
@@ -323,7 +323,7 @@ describe('Several batch handlers', () => {
 describe('Any slice', () => {
   const kinds = fc.constantFrom('good', 'other', 'filtered', 'broken', 'unknown', 'failing');
 
-  it('ends at the first call that leaves a record unfinished, and keeps the order', async () => {
+  it('is passed to no further handler call after one that leaves a record unfinished, and keeps the order', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(kinds, { minLength: 1, maxLength: 12 }), async (slice) => {
         const seen: number[] = [];

@@ -4,7 +4,7 @@ import { isPromiseLike } from '../and-then.js';
 
 type Reports = Pick<OngoingProblems, 'report'>;
 
-/** Tells answers of handlers that are probably mistakes, although the bus goes on with them. */
+/** Reports handler results that are probably mistakes, although the bus accepts these results. */
 export class HandlerProblems {
   readonly #binding: string;
 
@@ -24,12 +24,12 @@ export class HandlerProblems {
     else if (Array.isArray(answer) && hasPromiseAtAnEnd(answer)) this.#report(RETURNED_PROMISES);
   }
 
-  /** Tells that a handler ended again without acknowledging its record. */
+  /** Reports that a handler returned again without acknowledging its record. */
   notAcknowledged(): void {
     this.#report(NOT_ACKNOWLEDGED);
   }
 
-  /** Tells that a batch handler returned another number of results than it got records. */
+  /** Reports that a batch handler returned more or fewer results than it got records. */
   wrongNumberOfResults(results: number, records: number): void {
     this.#report(WRONG_NUMBER_OF_RESULTS, { results, records });
   }

@@ -161,7 +161,7 @@ export class ReceivedContext implements EventContext {
     return this.#outputs ? withOutputs(succeeded, this.#outputs) : succeeded;
   }
 
-  /** Throws if the answer is a failure result, and tells answers that are probably mistakes. */
+  /** Throws if the answer is a failure result, and reports answers that are probably mistakes. */
   examine(answer: unknown): void {
     if (isConsumerResult(answer)) throwIfFailed(answer);
     else this.#source.problems.examine(answer);
@@ -171,7 +171,7 @@ export class ReceivedContext implements EventContext {
     return this.#source.problems;
   }
 
-  /** The first time says nothing, because the handler may count on another delivery. */
+  /** Reports nothing the first time, because the handler may rely on another delivery. */
   #notAcknowledged(): Outcome {
     if (this.#delivery.history.redeliveries > 0) this.#source.problems.notAcknowledged();
     return handedBack;

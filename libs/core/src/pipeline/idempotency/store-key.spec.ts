@@ -117,7 +117,7 @@ describe('The key of a record in another scope', () => {
   });
 });
 
-describe('The header key of a record', () => {
+describe('The idempotency key of a record, from a header', () => {
   const key = { header: 'message-id' };
 
   it('is the same at every position', () => {

@@ -20,7 +20,7 @@ export class DeliveryRetry extends DeliveryPolicy<IRetryContext> {
     private readonly config: RetryConfig,
     private readonly delivery: Delivery,
     private readonly runtime: Runtime,
-    /** Is told of each failed call after which the handler is called again. */
+    /** Called after each failed call after which the handler is called again. */
     private readonly failures: Pick<RoutesFailures, 'onCallFailed'> = {},
   ) {
     super();

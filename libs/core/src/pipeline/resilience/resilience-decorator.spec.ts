@@ -80,7 +80,7 @@ describe('ResilienceDecorator, after a failed call', () => {
     expect(errorOf(await process()).message).toBe('failure 3');
   });
 
-  it('reports whether the calls failed in different ways', async () => {
+  it('sets hasVaried if the calls failed with errors of different classes or messages', async () => {
     const failingWith = (...errors: readonly unknown[]) => {
       const left = [...errors];
       return bindingUnderTest(() => {

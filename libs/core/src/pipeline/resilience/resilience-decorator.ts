@@ -36,7 +36,7 @@ export interface ResilienceOptions {
   /** Prepares the record again before another call. */
   readonly preparation: Pick<Preparation, 'prepare'>;
   readonly runtime: Runtime;
-  /** Is told of each failed call after which the handler is called again. */
+  /** Called after each failed call after which the handler is called again. */
   readonly failures?: Pick<RoutesFailures, 'onCallFailed'> | undefined;
 }
 

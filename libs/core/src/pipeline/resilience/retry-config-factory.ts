@@ -48,7 +48,7 @@ export class RetryConfigFactory {
   }
 }
 
-/** With DLQ_AND_CONTINUE a failed record must not hold up the records behind it with further calls. */
+/** With DLQ_AND_CONTINUE, further calls for a failed record must not delay the records after it. */
 function deadLettersAtOnce({ listenerType, batchFailureStrategy }: RetrySource): boolean {
   return (
     listenerType === ListenerType.BATCH &&

@@ -176,7 +176,7 @@ describe('FailureRoutingStep, for a slice', () => {
     expect(await run(inner, slice)).toEqual(answers);
   });
 
-  it('tells of discarded records, and of those that succeed after a failure, if none has failed', async () => {
+  it('reports discarded records, and records that succeed after earlier failures, if no record has failed', async () => {
     const told: string[] = [];
     const telling = {
       ...router,

@@ -21,11 +21,11 @@ import type { RecordCall } from '../record-call.js';
 export interface RoutesFailures {
   /** Returns a promise only if the record is written to a topic. Never throws or rejects. */
   route(delivery: Delivery, failed: FailedOutcome): Outcome | Promise<Outcome>;
-  /** Tells that a call has failed after which the handler is called again. Never throws. */
+  /** Reports a failed call after which the handler is called again. Never throws. */
   onCallFailed?(delivery: Delivery, failed: Failure, again: CallAgain): void;
-  /** Tells that a record has succeeded, if it had failed before. Never throws. */
+  /** Reports that a record has succeeded, if it had failed before. Never throws. */
   onSucceeded?(delivery: Delivery, failedCalls: number): void;
-  /** Tells that a record was discarded without a failure. Never throws. */
+  /** Reports that a record was discarded without a failure. Never throws. */
   onDiscarded?(delivery: Delivery, reason: string): void;
   /**
    * Applies an operator's decision, or repeats a write that failed. Returns undefined if the
@@ -86,8 +86,8 @@ export class FailureRoutingStep implements PipelineStep<SliceOutcome> {
   }
 
   /**
-   * Handles a record without a handler call: with a decision of an operator, or with a write that
-   * has to be repeated.
+   * Routes a record without calling its handler, because an operator has decided about the record,
+   * or because its write to another topic failed earlier and has to be repeated.
    */
   #withoutHandler({ delivery }: RecordCall): Outcome | Promise<Outcome> {
     return this.#router.routeWithoutCall(delivery) ?? handedBack;
@@ -100,7 +100,7 @@ export class FailureRoutingStep implements PipelineStep<SliceOutcome> {
     return outcome;
   };
 
-  /** Tells of a success after failures, and of a record that was discarded. */
+  /** Reports a success after failures, and a record that was discarded. */
   #tell(outcome: Outcome, call: RecordCall): void {
     if (outcome.kind === 'succeeded') {
       if (this.#mayHaveFailed(call)) this.#router.onSucceeded?.(call.delivery, call.failedCalls);
@@ -109,7 +109,7 @@ export class FailureRoutingStep implements PipelineStep<SliceOutcome> {
     }
   }
 
-  /** Is false for nearly every record, so that nothing is done for it. */
+  /** Returns false for nearly every record, so that a success costs no further work. */
   #mayHaveFailed({ failedCalls, delivery }: RecordCall): boolean {
     return this.#isRetryTopic || failedCalls > 0 || delivery.history !== FIRST_DELIVERY;
   }

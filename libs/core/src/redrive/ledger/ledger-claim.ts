@@ -102,7 +102,7 @@ export class LedgerClaim {
     }
   }
 
-  /** Tells fenced nodes that the partition is free. Never rejects. */
+  /** Writes to the ledger that the partition is free, for fenced nodes. Never rejects. */
   async release(): Promise<void> {
     // Without the entry a fenced node waits until the ledger is silent.
     await this.commit([], [this.#ownerEntry('', true)]).catch(() => undefined);
@@ -131,7 +131,8 @@ export class LedgerClaim {
 
   /**
    * Reads until the own entry is visible. An open transaction of another producer hides everything
-   * behind its first record, so its end is waited for: entries of earlier claims could be behind it.
+   * after its first record, and entries of earlier claims could be there. So this method waits for
+   * the end of that transaction.
    */
   async #readUntil(claim: string): Promise<void> {
     const { runtime } = this.parts;

@@ -20,7 +20,7 @@ export interface ListOptions {
   readonly status?: LetterStatus;
   /** The largest number of letters: 1 to 1000. Default 50. */
   readonly limit?: number;
-  /** Lists letters behind this position: `next` of the previous page. */
+  /** Lists letters after this position: `next` of the previous page. */
   readonly after?: DeadLetterPosition;
   readonly signal?: AbortSignal;
 }

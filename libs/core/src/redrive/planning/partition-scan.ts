@@ -10,7 +10,7 @@ export interface ScanStep {
   /** Undefined at the end of the partition. */
   readonly letter: ReadLetter | undefined;
   readonly skipped: SkipCounts;
-  /** The offset behind the last letter that was read. */
+  /** The offset after the last letter that was read. */
   readonly next: number;
 }
 

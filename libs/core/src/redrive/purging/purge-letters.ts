@@ -14,8 +14,8 @@ export interface PurgedPartition {
   readonly low: number;
   readonly deleted: number;
   /**
-   * Why letters behind it were kept, although they were asked for: a letter in front of them
-   * belongs to another binding, or is open and not part of the plan. Kafka deletes only from the
+   * Why requested letters from `low` on were kept: a letter before them belongs to another binding,
+   * or is open and not part of the plan. Kafka deletes only from the
    * beginning of a partition.
    */
   readonly stoppedBy?: 'other-binding' | 'not-in-plan';
@@ -39,7 +39,7 @@ export async function limitsByAge(
   { admin, binding, topics }: LedgerAccess,
   before: number,
 ): Promise<readonly PurgeLimit[]> {
-  // The ends are read first, so that a letter that arrives meanwhile is behind them.
+  // The ends are read first: a letter that arrives meanwhile then has a larger offset.
   const marks = await admin.watermarks(topics.deadLetters);
   const starts = await admin.offsetsAt(topics.deadLetters, before);
   return Promise.all(

@@ -11,7 +11,7 @@ export interface LetterBatch {
   readonly letters: readonly ReadLetter[];
   /** Letters of the plan that are no longer open. */
   readonly skipped: SkipCounts;
-  /** The offset behind the last letter that was decided. */
+  /** The offset after the last letter that was put into the batch, skipped or not selected. */
   readonly next: number;
   readonly isLast: boolean;
 }

@@ -69,7 +69,7 @@ describe('securitySettings', () => {
     });
   });
 
-  it('requires a broker in local Java', () => {
+  it('requires a broker that runs in local Java, not in a container', () => {
     expect(javaOnlyNeeds(kafkaRecipe({ security: { listeners: { a: {} } } }))).toEqual([
       'security',
     ]);

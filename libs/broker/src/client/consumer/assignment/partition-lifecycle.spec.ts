@@ -77,7 +77,7 @@ describe('PartitionLifecycle, with a leader that does not respond', () => {
 describe('PartitionLifecycle, with committed offsets that are refused', () => {
   const refused = (): Promise<never> => Promise.reject(new AuthorizationError('not granted'));
 
-  it('reports the error and retries, and reads the partitions once the offsets are returned', async () => {
+  it('shows the error, asks again for the offsets, and reads the partitions when it has the offsets', async () => {
     const test = new LifecycleTest();
     test.committed = refused;
     await expect(test.lifecycle.onAssigned([zero, one])).rejects.toBeInstanceOf(AuthorizationError);

@@ -41,7 +41,7 @@ interface PendingCommit {
   readonly calls: readonly CommitCall[];
 }
 
-/** A commit that is sent again, with the reaction to the code that the broker has answered. */
+/** A commit that is sent again, with the reaction to the error code in the response. */
 interface QueuedCommit {
   readonly pending: PendingCommit;
   readonly reaction: 'retry' | 'refresh-metadata' | 'find-coordinator' | 'after-sync';
@@ -204,7 +204,7 @@ export class OffsetCommitter {
     }
   }
 
-  /** Does what the broker's codes ask for, and waits. Failed commits of deleted topics end there. */
+  /** Reacts to the broker's error codes, and waits. Fails commits of deleted topics. */
   async #waitBeforeRetry(queued: readonly QueuedCommit[], node: number): Promise<void> {
     const reactions = queued.map(({ reaction }) => reaction);
     if (reactions.includes('find-coordinator')) this.#coordinator.forget(node);

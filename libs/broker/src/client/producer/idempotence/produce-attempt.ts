@@ -17,7 +17,7 @@ type Response = readonly ProducedPartition[];
  * aborted until then are left out. Records that are sent may be written.
  */
 export class ProduceAttempt {
-  /** Batches that could not be encoded, such as by an exception of a codec. */
+  /** Batches that could not be encoded, such as after an exception of a codec. */
   readonly unencodable = new Map<PendingBatch, Error>();
   /** True once the attempt was answered or has failed. A later `encode` finds no records. */
   isFinished = false;

@@ -13,7 +13,7 @@ import type { SenderContext } from '../sender-context.js';
 
 /** The coordinator that gets the request: the one of a transactional id, or of a group. */
 export interface CoordinatorTarget {
-  /** The name in error messages, as in "the coordinator of …". */
+  /** The transactional id or the group, as error messages name it after "the coordinator of". */
   readonly name: string;
   readonly find: ApiRequest<CoordinatorResponse>;
   readonly requestKind: Extract<RequestKind, 'transaction' | 'transactionOffsets'>;

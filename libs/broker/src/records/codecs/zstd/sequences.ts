@@ -108,8 +108,9 @@ export class RecentOffsets {
   private third = 8;
 
   /**
-   * Returns the distance for `value`. The numbers are shifted by one if the sequence has no
-   * literals.
+   * Returns the distance for `value`: above 3, `value` minus 3; otherwise the recent distance with
+   * this number. In a sequence without literals, 1 and 2 mean the second and the third recent
+   * distance, and 3 means the first one minus 1.
    */
   resolve(value: number, hasLiterals: boolean): number {
     if (value > 3) return this.remember(value - 3);
