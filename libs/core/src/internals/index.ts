@@ -85,4 +85,4 @@ export type {
 } from '../model/outcomes/failure-report.js';
 
 export type { OngoingProblems, Problem, ProblemReason } from '../problems/ongoing-problems.js';
-export type { SliceOutcome } from '../model/outcomes/outcome.js';
+export type { HandedBack, SliceOutcome } from '../model/outcomes/outcome.js';

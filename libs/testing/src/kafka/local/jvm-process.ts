@@ -5,6 +5,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Deferred } from '@nest-event-bus/broker/runtime';
 import { launchScript } from './launch-script.js';
+import { waitUntilStopped } from './wait-until-stopped.js';
 
 type State =
   | { readonly kind: 'down' }
@@ -52,7 +53,9 @@ export class JvmProcess {
 
   freeze(): void {
     if (this.#state.kind !== 'up') return;
-    this.#state.child.kill('SIGSTOP');
+    const { child } = this.#state;
+    child.kill('SIGSTOP');
+    if (child.pid !== undefined) waitUntilStopped(child.pid);
     this.#state = { ...this.#state, kind: 'frozen' };
   }
 
