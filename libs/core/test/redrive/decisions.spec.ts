@@ -130,6 +130,20 @@ describe('A purge', () => {
     });
   });
 
+  it('by plan is refused after the dead-letter topic was created again', async () => {
+    testBus = await RedriveTestBus.withLetters(['1', '2']);
+    const { replay } = testBus;
+    const { id } = await testBus.done(replay.plan('orders', { all: true }));
+    await testBus.done(testBus.outside.admin().deleteTopics(['orders.DLT']));
+    await testBus.topic('orders.DLT');
+    await testBus.fails('3', '4');
+    await expect(testBus.done(replay.purge('orders', { plan: id }))).rejects.toMatchObject({
+      code: 'REDRIVE_REFUSED',
+      message: expect.stringContaining("topic 'orders.DLT' was deleted and created again"),
+    });
+    expect(await testBus.deadLetters()).toEqual(['3', '4']);
+  });
+
   it('never deletes a letter of another group', async () => {
     testBus = await RedriveTestBus.withLetters(['1']);
     const headers = [{ key: 'x-eventbus-group-id', value: 'billing' }];

@@ -6,6 +6,7 @@ import { readStates } from '../ledger/read-states.js';
 import { belongsTo, ReadLetter } from '../letters/read-letters.js';
 import { LetterSelection } from '../planning/letter-selection.js';
 import type { RedrivePlan } from '../planning/redrive-plan.js';
+import { requireSameTopic } from '../planning/require-same-topic.js';
 
 /** What was deleted in one partition of the dead-letter topic. */
 export interface PurgedPartition {
@@ -60,6 +61,7 @@ export async function limitsByPlan(
   plan: RedrivePlan,
 ): Promise<readonly PurgeLimit[]> {
   const { admin, binding, topics } = access;
+  requireSameTopic(plan, topics);
   const { filter, maxReplays } = plan;
   const selection = new LetterSelection({ owner: binding, filter, maxReplays });
   const marks = await admin.watermarks(topics.deadLetters);

@@ -13,6 +13,7 @@ import { CancelWatch, OperationLog, type StoredOperation } from '../ledger/opera
 import { LetterSelection } from '../planning/letter-selection.js';
 import { Planner } from '../planning/planner.js';
 import type { RedrivePlan, RedriveTarget } from '../planning/redrive-plan.js';
+import { requireSameTopic } from '../planning/require-same-topic.js';
 import type { RedriveRequest, RunOptions } from '../redrive-request.js';
 import { PartitionReplay, type PartitionReplayParts } from './partition-replay.js';
 import { redriveReport, type RedriveReport } from './redrive-report.js';
@@ -151,19 +152,16 @@ export function reportOf({ plan, control, progress }: StoredOperation): RedriveR
 }
 
 function requireRunnable(
-  { binding, deadLetterTopic, deadLetterTopicId }: RedrivePlan,
+  plan: RedrivePlan,
   { driver: { capabilities, name }, topics }: LedgerAccess,
   command: 'run' | 'cancel' | undefined,
 ): void {
   const refuse = (complaint: string): never => {
-    throw new RedriveRefusedException(binding, complaint);
+    throw new RedriveRefusedException(plan.binding, complaint);
   };
   if (command === 'cancel')
     refuse('the operation was cancelled. Make a new plan for what is left.');
-  if (topics.deadLetterTopicId !== deadLetterTopicId)
-    refuse(
-      `topic '${deadLetterTopic}' was deleted and created again since the plan was made, so its offsets name other letters. Make a new plan.`,
-    );
+  requireSameTopic(plan, topics);
   if (!capabilities.transactions)
     refuse(`driver '${name}' has no transactions, without which a letter could be replayed twice.`);
 }
