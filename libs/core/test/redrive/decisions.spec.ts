@@ -130,6 +130,24 @@ describe('A purge', () => {
     });
   });
 
+  it('by plan never deletes an open letter that was not open when the plan was made', async () => {
+    testBus = await RedriveTestBus.withLetters(['1', '2']);
+    const { replay } = testBus;
+    await testBus.done(replay.markPermanentlyFailed('orders', at(0), NOTE));
+    const { id } = await testBus.done(replay.plan('orders', { all: true }));
+    const kept = {
+      deleted: 0,
+      partitions: [{ partition: 0, low: 0, deleted: 0, stoppedBy: 'not-in-plan' }],
+    };
+    await testBus.done(replay.reopen('orders', at(0), NOTE));
+    expect(await testBus.done(replay.purge('orders', { plan: id }))).toEqual(kept);
+    // The ledger no longer says that it was marked before the plan.
+    await testBus.done(replay.markPermanentlyFailed('orders', at(0), NOTE));
+    await testBus.done(replay.reopen('orders', at(0), NOTE));
+    expect(await testBus.done(replay.purge('orders', { plan: id }))).toEqual(kept);
+    expect(await testBus.deadLetters()).toEqual(['1', '2']);
+  });
+
   it('by plan is refused after the dead-letter topic was created again', async () => {
     testBus = await RedriveTestBus.withLetters(['1', '2']);
     const { replay } = testBus;

@@ -7,6 +7,7 @@ import { belongsTo, ReadLetter } from '../letters/read-letters.js';
 import { LetterSelection } from '../planning/letter-selection.js';
 import type { RedrivePlan } from '../planning/redrive-plan.js';
 import { requireSameTopic } from '../planning/require-same-topic.js';
+import { statusAtPlan } from '../planning/status-at-plan.js';
 
 /** What was deleted in one partition of the dead-letter topic. */
 export interface PurgedPartition {
@@ -66,7 +67,8 @@ export async function limitsByPlan(
   const selection = new LetterSelection({ owner: binding, filter, maxReplays });
   const marks = await admin.watermarks(topics.deadLetters);
   return Promise.all(
-    plan.partitions.map(async ({ partition, to }) => {
+    plan.partitions.map(async (planned) => {
+      const { partition, to } = planned;
       const low = marks.find((each) => each.partition === partition)?.low ?? to;
       const states = await readStates(access, partition);
       for await (const record of admin.readRange(topics.deadLetters, partition, low, to)) {
@@ -74,8 +76,10 @@ export async function limitsByPlan(
         const end = letter.offset;
         if (!belongsTo(letter, binding))
           return { partition, low, end, stoppedBy: 'other-binding' as const };
-        const isResolved = states.statusOf(end) !== 'open';
-        if (!isResolved && selection.decide(letter, 'open') !== 'selected')
+        if (states.statusOf(end) !== 'open') continue;
+        const planStatus = statusAtPlan(end, states, planned);
+        // A letter whose status at the plan is unknown is kept.
+        if (planStatus === undefined || selection.decide(letter, planStatus) !== 'selected')
           return { partition, low, end, stoppedBy: 'not-in-plan' as const };
       }
       return { partition, low, end: Math.max(low, to) };

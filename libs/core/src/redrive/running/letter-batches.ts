@@ -1,10 +1,10 @@
 import type { AdminSession } from '@nest-event-bus/broker';
-import type { LetterStatus } from '../ledger/ledger-entry.js';
 import type { PartitionStates } from '../ledger/partition-states.js';
 import { ReadLetter } from '../letters/read-letters.js';
 import { skipReasonOf, type LetterSelection } from '../planning/letter-selection.js';
 import type { PlannedPartition, SkipCounts } from '../planning/redrive-plan.js';
 import { SkipCounter } from '../planning/skip-counter.js';
+import { statusAtPlan } from '../planning/status-at-plan.js';
 
 /** Letters that are replayed in one transaction. */
 export interface LetterBatch {
@@ -45,7 +45,8 @@ export async function* letterBatches(parts: LetterBatchesParts): AsyncGenerator<
       [letters, skipped, bytes] = [[], new SkipCounter(), 0];
     }
     next = letter.offset + 1;
-    if (selection.decide(letter, statusAtPlan(letter, states, planned)) !== 'selected') continue;
+    const planStatus = statusAtPlan(letter.offset, states, planned) ?? 'open';
+    if (selection.decide(letter, planStatus) !== 'selected') continue;
     const reason = skipReasonOf(states.statusOf(letter.offset));
     if (reason) {
       skipped.count(reason);
@@ -55,17 +56,4 @@ export async function* letterBatches(parts: LetterBatchesParts): AsyncGenerator<
     bytes += record.sizeInBytes;
   }
   yield { letters, skipped: skipped.counts(), next: planned.to, isLast: true };
-}
-
-/** Returns the status that the letter had when it was planned. Later entries do not count. */
-function statusAtPlan(
-  { offset }: ReadLetter,
-  states: PartitionStates,
-  { ledgerEnd }: PlannedPartition,
-): LetterStatus {
-  const entry = states.letter(offset);
-  if (entry === undefined) return 'open';
-  if (entry.ledgerOffset < ledgerEnd) return entry.status;
-  const { supersedes } = entry;
-  return supersedes && supersedes.ledgerOffset < ledgerEnd ? supersedes.status : 'open';
 }
