@@ -222,14 +222,18 @@ export class SerialLane extends PartitionLane {
   }
 
   /**
-   * Rewinds for each unfinished record. The first one is handled last, so that the lane ends there.
+   * Rewinds for each unfinished record, and pauses the partition. The first record is handled last,
+   * so that the lane ends there. None stays in memory, because the driver reads on from where the
+   * pause puts it.
    */
   #concludeUnfinished(unfinished: readonly UnfinishedDelivery[]): void {
     const inOrder = unfinished.toSorted(
       (one, other) => one.delivery.record.offset - other.delivery.record.offset,
     );
-    for (const each of inOrder.toReversed())
-      this.#conclude(each.delivery, each.outcome, { isFirst: each === inOrder[0] });
+    for (const { delivery, outcome } of inOrder.toReversed()) {
+      const left = this.settle(delivery, outcome);
+      if (left) this.#rewindAndPause(delivery, left, delivery === inOrder[0]?.delivery);
+    }
   }
 
   /** Puts unfinished records before the later ones of the slice. Each history counts this delivery. */
@@ -268,7 +272,7 @@ export class SerialLane extends PartitionLane {
 
   /**
    * Rewinds to the first unfinished record of the slice. That record and all later ones are read
-   * again.
+   * again, except those that are still being written.
    */
   #giveBackSlice(): void {
     const [first] = this.#slice;
@@ -276,7 +280,8 @@ export class SerialLane extends PartitionLane {
     this.dropWaiting();
     this.#forget(this.#slice);
     this.#slice = [];
-    this.tracker.rewindTo(first.record.offset);
+    const beingWritten = this.#beingWritten.map(({ delivery }) => delivery.record.offset);
+    this.tracker.rewindTo(first.record.offset, new Set(beingWritten));
   }
 
   #forget(deliveries: readonly LaneDelivery[]): void {
@@ -310,11 +315,11 @@ export class SerialLane extends PartitionLane {
     return answer;
   }
 
-  #conclude(delivery: LaneDelivery, outcome: Outcome, { isFirst = true } = {}): void {
+  #conclude(delivery: LaneDelivery, outcome: Outcome): void {
     const unfinished = this.settle(delivery, outcome);
     if (unfinished && this.phase === 'open' && isRedeliveredAtOnce(outcome))
       return this.pending.putBack(this.#nextDelivery(delivery, outcome));
-    if (unfinished) return this.#rewindAndPause(delivery, unfinished, isFirst);
+    if (unfinished) return this.#rewindAndPause(delivery, unfinished, true);
     if (this.phase === 'ended') return;
     this.#backoff = undefined;
     const { commits, committer } = this.parts;

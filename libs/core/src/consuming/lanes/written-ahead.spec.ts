@@ -1,12 +1,19 @@
 import { Deferred } from '@nest-event-bus/broker/runtime';
 import { type Outcome, type SliceOutcome, succeeded } from '../../model/outcomes/outcome.js';
 import { aFailure } from '../../model/outcomes/outcomes.spec-support.js';
+import type { ConsumingSession } from '../session/consuming-session.js';
 import { ConsumingTestBed, reconciles } from '../session/consuming-test-bed.spec-support.js';
 
 const retried: Outcome = { kind: 'retried', tier: 1, delivery: 1 };
 const refused: Outcome = aFailure({ reason: 'redeliver', error: new Error('no'), delayMs: 1_000 });
 
-type Answer = (offsets: readonly number[]) => readonly SliceOutcome[];
+const atOnce: Outcome = aFailure({ reason: 'redeliver', batch: 'one-by-one' });
+const handedBack: Outcome = { kind: 'handed-back' };
+
+type Answer = (
+  offsets: readonly number[],
+  session: ConsumingSession,
+) => readonly SliceOutcome[] | Promise<readonly SliceOutcome[]>;
 
 let testBed: ConsumingTestBed;
 let calls: (readonly number[])[];
@@ -22,7 +29,7 @@ async function startWith(...answers: Answer[]) {
       processSlice: async (slice) => {
         const offsets = slice.map(({ record }) => record.offset);
         calls.push(offsets);
-        return answers.shift()?.(offsets) ?? offsets.map(() => succeeded);
+        return (await answers.shift()?.(offsets, member.session)) ?? offsets.map(() => succeeded);
       },
     },
   });
@@ -41,6 +48,21 @@ beforeEach(async () => {
 afterEach(() => testBed.end());
 
 const firstIsBeingWritten: Answer = () => [written.promise];
+
+describe('A slice with records that are redelivered at once and others that wait', () => {
+  it('is read again from its first unfinished record, so that no record is skipped', async () => {
+    const waiting: Outcome = { kind: 'handed-back', delayMs: 1_000 };
+    const member = await startWith(() => [atOnce, handedBack, handedBack, waiting, handedBack]);
+    await testBed.write(5);
+    await testBed.runtime.advance(5_000);
+    await testBed.untilCommitted(10);
+    const handled = new Set(calls.slice(1).flat());
+    expect([...handled].toSorted((one, other) => one - other)).toEqual([
+      0, 1, 2, 3, 4, 5, 6, 7, 8, 9,
+    ]);
+    expect(reconciles(member.session.counts)).toBe(true);
+  });
+});
 
 describe('A record of a slice that is being written to another topic', () => {
   it('does not delay the records after it, but delays the commit', async () => {
@@ -84,6 +106,26 @@ describe('A record of a slice that is being written to another topic', () => {
     await testBed.runtime.advance(5_000);
     await testBed.untilCommitted(5);
     expect(calls.slice(1)).toEqual([[0, 2, 3, 4]]);
+  });
+
+  it('is not handled again if a record before it is given back while it is being written', async () => {
+    const member = await startWith(
+      () => [atOnce, handedBack, handedBack, written.promise, handedBack],
+      async (_, session) => {
+        await Promise.resolve();
+        void session.pause('operator');
+        return [succeeded];
+      },
+    );
+    expect(calls).toEqual([
+      [0, 1, 2, 3, 4],
+      [0, 1, 2, 4],
+    ]);
+    member.session.resume('operator');
+    await testBed.runtime.advance(1_000);
+    written.resolve(retried);
+    await testBed.untilCommitted(5);
+    expect(calls.slice(2)).toEqual([[1, 2, 4]]);
   });
 
   it('is awaited when the session closes', async () => {
