@@ -68,6 +68,17 @@ describe('EventPublisher.publishAll', () => {
     expect(caused!.headers).toEqual([{ key: 'traceparent', value: Buffer.from(traceparent) }]);
   });
 
+  it('writes the other events if the timestamp of one is invalid, and reports that one', async () => {
+    const { results } = await failureOf([{ event: 1 }, { event: 2, timestamp: 1.5 }, { event: 3 }]);
+    expect(results.map((each) => each instanceof EventPublishException)).toEqual([
+      false,
+      true,
+      false,
+    ]);
+    expect(results[1]).toMatchObject({ fate: 'not-written' });
+    expect(await values(2)).toEqual(['1', '3']);
+  });
+
   it('keeps the order with a serializer that is asynchronous for some events', async () => {
     const serializer = {
       name: 'mine',

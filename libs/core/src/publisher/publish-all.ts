@@ -1,4 +1,4 @@
-import { SendError, type OutgoingRecord } from '@nest-event-bus/broker';
+import { InvalidOptionError, SendError, type OutgoingRecord } from '@nest-event-bus/broker';
 import { EventPublishException } from '../errors/publish-errors.js';
 import type { EventToPublish, PublishTarget } from './event-publisher.js';
 import { EventsPublishException, type EventResult } from './events-publish-exception.js';
@@ -68,6 +68,8 @@ async function sendAll(
     const written = await target.producer().send(records, { signal });
     return records.map((_, index) => publishedOrUnknown(target, written[index]));
   } catch (error) {
+    if (error instanceof InvalidOptionError && records.length > 1)
+      return sendEach(target, records, signal);
     if (!(error instanceof SendError)) return records.map(() => publishFailure(target, error));
     return error.outcomes.map((outcome) =>
       outcome.state === 'written'
@@ -75,6 +77,19 @@ async function sendAll(
         : failureOfRecord(target, outcome),
     );
   }
+}
+
+/**
+ * Sends each record with a call of its own, in their order, because the producer refuses a whole call
+ * if one of its records is invalid.
+ */
+async function sendEach(
+  target: PublishTarget,
+  records: readonly OutgoingRecord[],
+  signal: AbortSignal | undefined,
+): Promise<readonly EventResult[]> {
+  const results = await Promise.all(records.map((record) => sendAll(target, [record], signal)));
+  return results.flat();
 }
 
 function isEachPrepared(
