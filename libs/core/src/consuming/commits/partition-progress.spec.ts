@@ -43,6 +43,18 @@ describe('PartitionProgress.commitPoint', () => {
     expect(progress.commitPoint()).toBeUndefined();
   });
 
+  it('returns the start of a recreated topic without the leader epoch of the deleted one', () => {
+    const progress = progressWith();
+    receive(progress, 0, 1);
+    progress.commitStart(0);
+    expect(progress.commitPoint()).toEqual({
+      topic: 't',
+      partition: 0,
+      offset: 0,
+      leaderEpoch: -1,
+    });
+  });
+
   it('returns the watermark again if the group has stored an older one since', () => {
     const progress = progressWith();
     receive(progress, 0, 1);

@@ -81,6 +81,10 @@ export class PartitionProgress {
     this.#isCommittingStopped = true;
   }
 
+  get isCommittingStopped(): boolean {
+    return this.#isCommittingStopped;
+  }
+
   /**
    * Commits the offset at which reading a recreated topic begins, once. A late commit for the
    * deleted topic would otherwise hide records of the new one.
@@ -88,7 +92,8 @@ export class PartitionProgress {
   commitStart(offset: number): void {
     const { topic, partition } = this.assigned;
     this.stopCommitting();
-    this.#beginning = { topic, partition, offset };
+    // The records before belong to the deleted topic, and so do their epochs.
+    this.#beginning = { topic, partition, offset, leaderEpoch: -1 };
   }
 
   /**

@@ -221,6 +221,10 @@ export abstract class PartitionLane implements TopicPartition, Assignment {
     return this.phase === 'ended' ? undefined : this.parts.membership?.member(this);
   }
 
+  get isCommittingStopped(): boolean {
+    return this.progress.isCommittingStopped;
+  }
+
   async stored(): Promise<number> {
     return (await this.parts.membership?.stored(this)) ?? 0;
   }

@@ -15,6 +15,11 @@ export interface Assignment {
    * committed then.
    */
   member(): CommittingMember | undefined;
+  /**
+   * True if offsets of this assignment must not be committed, because the topic was deleted and
+   * created again. Brokers accept commits by name, so they would hide records of the new topic.
+   */
+  readonly isCommittingStopped: boolean;
   /** Resolves with the committed offset of the group, read from the broker; 0 if there is none. */
   stored(): Promise<number>;
   /** Called when the group has stored this offset, so that the lane does not commit it again. */

@@ -105,7 +105,8 @@ export class SessionTransactions {
       await transaction.send(outputs);
       const member = assignment.member();
       if (!member) throw new FencedError([offset], 'The partition was taken away.');
-      await transaction.sendOffsets({ ...member, offsets: [offset] });
+      if (!assignment.isCommittingStopped)
+        await transaction.sendOffsets({ ...member, offsets: [offset] });
       await transaction.commit();
       return 'committed';
     } catch (error) {
