@@ -2,6 +2,7 @@ import type { BindingRef } from '../model/states/binding-ref.js';
 import { listLetters, type DeadLetterPage, type ListOptions } from './letters/list-letters.js';
 import { withDeadLetters, type RedriveParts } from './ledger/ledger-access.js';
 import type { ActionEntry } from './ledger/ledger-entry.js';
+import { requireLastingLedger } from './ledger/ledger-policy.js';
 import {
   markLetters,
   type LettersToMark,
@@ -221,13 +222,15 @@ export class DltReplayService {
 
   /** Writes who does what and why before it is done, and its result afterwards. */
   async #record<Result extends object>(
-    { binding, operations }: OperationAccess,
+    access: OperationAccess,
     action: RedriveAction['action'],
     { by, reason }: { readonly by?: string; readonly reason?: string },
     request: RedriveAction['request'],
     act: () => Promise<Result>,
   ): Promise<Result> {
+    const { binding, operations } = access;
     const { runtime } = this.parts;
+    await requireLastingLedger(this.parts, access);
     const entry: RedriveAction = {
       ...{ id: runtime.uuid(), action, binding: binding.name, groupId: binding.groupId, request },
       by: by ?? runtime.hostname(),

@@ -1,3 +1,4 @@
+import { AuthorizationError } from '@nest-event-bus/broker';
 import { readDeadLetter } from '../../src/failures/headers/read-dead-letter.js';
 import { eventbusHeader } from '../support/recording-test-bus.spec-support.js';
 import { AT_ONCE, RedriveTestBus } from './redrive-test-bus.spec-support.js';
@@ -161,5 +162,47 @@ describe('A list of dead letters', () => {
     expect(second.next).toBeUndefined();
     const open = await testBus.done(testBus.replay.list('orders', { status: 'open' }));
     expect(open.letters).toHaveLength(2);
+  });
+});
+
+describe('A ledger whose topic lets entries expire', () => {
+  it.each(['delete', 'compact,delete'])(
+    'is refused before anything is replayed or decided, with cleanup.policy=%s',
+    async (policy) => {
+      testBus = await RedriveTestBus.withLetters(['1']);
+      testBus.cure();
+      const { replay } = testBus;
+      const { id } = await testBus.done(replay.plan('orders', { all: true }));
+      const admin = testBus.outside.admin();
+      await testBus.done(admin.alterTopicConfig('orders.DLT.ledger', { 'cleanup.policy': policy }));
+      const letters = { at: [{ partition: 0, offset: 0 }] };
+      const refused = {
+        code: 'REDRIVE_REFUSED',
+        message: expect.stringContaining('Set cleanup.policy=compact on it'),
+      };
+      for (const act of [
+        () => replay.plan('orders', { all: true }),
+        () => Promise.resolve(replay.run('orders', id)),
+        () => replay.markPermanentlyFailed('orders', letters, { reason: 'test data' }),
+        () => replay.purge('orders', { plan: id }),
+      ])
+        await expect(testBus.done<unknown>(act())).rejects.toMatchObject(refused);
+      await testBus.runtime.advance(1_000);
+      expect(testBus.handled).toEqual([]);
+      expect(await testBus.deadLetters()).toEqual(['1']);
+      // Nothing is decided by looking at an operation or by ending it.
+      const report = await testBus.done(replay.cancel('orders', id));
+      expect(report).toMatchObject({ state: 'cancelled', remaining: 1 });
+    },
+  );
+
+  it('is used with a warning if the right to read its policy is missing', async () => {
+    testBus = await RedriveTestBus.withLetters(['1']);
+    const denied = new AuthorizationError('DESCRIBE_CONFIGS is missing');
+    testBus.broker.faults.refuse({ operation: 'describe-config' }, denied);
+    expect(await testBus.done(testBus.replay.plan('orders', { all: true }))).toMatchObject({
+      selected: 1,
+    });
+    expect(testBus.log.warnings.join()).toContain('Grant DESCRIBE_CONFIGS');
   });
 });

@@ -8,6 +8,7 @@ import {
 import type { BindingRef } from '../../model/states/binding-ref.js';
 import { fixAges } from '../letters/dead-letter-filter.js';
 import { withLedger, type LedgerAccess, type RedriveParts } from '../ledger/ledger-access.js';
+import { requireLastingLedger } from '../ledger/ledger-policy.js';
 import type { ProgressEntry } from '../ledger/ledger-entry.js';
 import { CancelWatch, OperationLog, type StoredOperation } from '../ledger/operation-log.js';
 import { LetterSelection } from '../planning/letter-selection.js';
@@ -44,10 +45,13 @@ export function withOperations<T>(
 
 /** Counts what the request selects, and stores the plan. */
 export async function planRedrive(
-  { runtime }: RedriveParts,
-  { admin, binding, operations, topics }: OperationAccess,
+  parts: RedriveParts,
+  access: OperationAccess,
   request: RedriveRequest,
 ): Promise<RedrivePlan> {
+  const { runtime } = parts;
+  const { admin, binding, operations, topics } = access;
+  await requireLastingLedger(parts, access);
   const { to: target = 'origin', by: createdBy = runtime.hostname(), reason } = request;
   const { limit, signal } = request;
   const createdAt = runtime.now();
@@ -78,13 +82,15 @@ export async function planRedrive(
 
 /** Runs a plan until it is done, cancelled, or the signal aborts. */
 export async function runRedrive(
-  { logger, runtime }: RedriveParts,
+  parts: RedriveParts,
   access: OperationAccess,
   planId: string,
   { rate: perSecond, by }: RunOptions,
   { signal, onProgress }: RunControl,
 ): Promise<RedriveReport> {
+  const { logger, runtime } = parts;
   const { admin, binding, driver, operations, topics } = access;
+  await requireLastingLedger(parts, access);
   const { plan, control } = await requireOperation(access, planId);
   requireRunnable(plan, access, control?.command);
   const operator = by ?? plan.createdBy;
