@@ -193,9 +193,26 @@ export class TopicChecks {
     return keys;
   }
 
+  /**
+   * Logs warnings about the topics. A check that failed is repeated without delaying the caller:
+   * nothing else would report a missing topic before a record needs it.
+   */
   async #warn(cluster: string, checks: readonly TopicCheck[]): Promise<void> {
+    if (!(await this.#tryToWarn(cluster, checks))) void this.#warnLater(cluster, checks);
+  }
+
+  async #warnLater(cluster: string, checks: readonly TopicCheck[]): Promise<void> {
+    const { runtime } = this.parts;
+    const { signal } = this.#ending;
+    const backoff = new Backoff(runtime, CHECK_BACKOFF);
+    do await sleep(runtime, backoff.next(), signal, { background: true }).catch(() => undefined);
+    while (!(await this.#tryToWarn(cluster, checks)));
+  }
+
+  /** Returns false if the check failed. Obsolete checks succeed without a request. */
+  async #tryToWarn(cluster: string, checks: readonly TopicCheck[]): Promise<boolean> {
     const bindings = this.#currentChecks(checks).map(({ binding }) => binding);
-    if (bindings.length === 0) return;
+    if (bindings.length === 0) return true;
     const { logger } = this.parts;
     try {
       const { topics, configs } = await this.#withAdmin(cluster, (admin) =>
@@ -204,10 +221,12 @@ export class TopicChecks {
       for (const warning of bindings.flatMap((binding) => topicFindings(binding, topics, configs)))
         logger.warn(warning);
       this.#reportMissing(cluster, checks, topics);
+      return true;
     } catch (error) {
       // No warning is logged: either the cluster is unreachable, which health reports, or the bus
       // is closing.
       logger.debug('The topics could not be checked', { cluster, error: errorReasonOf(error) });
+      return false;
     }
   }
 

@@ -234,6 +234,22 @@ describe('A missing topic', () => {
     expect(healthOf(application)).toBe('UP ');
   });
 
+  it('is logged if it is the dead-letter topic and the brokers return long after the start', async () => {
+    await remove('orders.DLT');
+    const outage = testBus.broker.faults.unplug({ clientId: 'bus' });
+    const application = await testBus.startOrders([Orders], { provisioning: 'verify' });
+    await testBus.runtime.advance(10 * MINUTE);
+    const told = () => warningsWith("dead-letter topic 'orders.DLT'");
+    expect(told()).toEqual([]);
+    outage.lift();
+    await testBus.runtime.advance(2 * MINUTE);
+    expect(told()[0]).toContain("of binding 'orders' does not exist");
+    await testBus.topic('orders.DLT');
+    await testBus.runtime.advance(10_000);
+    expect(infosWith("dead-letter topic 'orders.DLT' of binding 'orders' exists")).toHaveLength(1);
+    expect(healthOf(application)).toBe('UP ');
+  });
+
   it.each([
     ['orders.DLT', 'dead-letter'],
     ['orders.retry-1', 'retry'],

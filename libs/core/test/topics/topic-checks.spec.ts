@@ -104,6 +104,27 @@ describe('A driver without an admin client', () => {
     expect(admin.mock.calls.length).toBeGreaterThan(2);
     expect(JSON.stringify(log)).toContain('The driver is closed.');
   });
+
+  it('is asked for it again to verify topics, until the bus closes', async () => {
+    const runtime = new VirtualRuntime();
+    const admin = jest.fn(() => {
+      throw new ClosedError('The driver is closed.');
+    });
+    const checks = new TopicChecks({
+      driverOf: () => ({ admin }) as unknown as BrokerDriver,
+      problemsOf: () => undefined,
+      runtime,
+      logger: recordingLogger([]),
+    });
+    checks.request(resolvedOrders({ provisioning: 'verify' }));
+    await runtime.advance(600_000);
+    const { length } = admin.mock.calls;
+    expect(length).toBeGreaterThan(10);
+    expect(length).toBeLessThan(40);
+    checks.close();
+    await runtime.advance(600_000);
+    expect(admin).toHaveBeenCalledTimes(length);
+  });
 });
 
 describe('Retry and dead-letter topics', () => {
