@@ -72,10 +72,13 @@ export class OngoingProblems {
     known.times++;
   }
 
-  /** Ends the problem with this key. Does nothing if there is no such problem. */
-  end(key: string): void {
+  /**
+   * Ends the problem with this key. Does nothing if there is no such problem. The message replaces
+   * `ended` of the problem.
+   */
+  end(key: string, message?: string): void {
     const ongoing = this.#ongoing.get(key);
-    if (ongoing) this.#end(ongoing, ongoing.problem.ended);
+    if (ongoing) this.#end(ongoing, message ?? ongoing.problem.ended);
   }
 
   /** Forgets all problems without a log line, because nobody watches them any more. */

@@ -323,6 +323,23 @@ describe('An unreachable broker', () => {
     expect(healthOf(application)).toBe('UP ');
   });
 
+  it('is not logged any more for a retry topic that is missing when the broker is reachable again', async () => {
+    const outage = testBus.broker.faults.unplug({ clientId: 'bus' });
+    await testBus.done(testBus.outside.admin().deleteTopics(['orders.retry-1']));
+    await testBus.startOrders([Orders]);
+    await testBus.runtime.advance(2 * MINUTE);
+    const told = () => warningsWith("does not consume topic 'orders.retry-1'");
+    expect(told().length).toBeGreaterThan(0);
+    outage.lift();
+    await testBus.runtime.advance(2 * MINUTE);
+    const { length } = told();
+    await testBus.runtime.advance(5 * MINUTE);
+    expect(told()).toHaveLength(length);
+    expect(infosWith("the brokers again, but topic 'orders.retry-1' does not exist")).toHaveLength(
+      1,
+    );
+  });
+
   it('is not logged any more after the application was closed', async () => {
     const application = await testBus.startOrders([Orders]);
     testBus.broker.faults.unplug({ clientId: 'bus' });

@@ -32,13 +32,13 @@ export class ConnectionWatch {
     switch (state) {
       case 'retrying':
       case 'failed':
-        if (!error || this.#isExpected(error)) return;
+        if (!error) return;
+        if (this.#isExpected(error)) return this.#recover(sessionIndex, this.#reachable(error));
         this.#failing.add(sessionIndex);
         this.#report(error);
         return;
       case 'joined':
-        if (this.#failing.delete(sessionIndex) && this.#failing.size === 0) this.#end();
-        return;
+        return this.#recover(sessionIndex);
       case 'closed':
         // The binding forgets its problems when it is stopped, so nothing is logged.
         this.#failing.delete(sessionIndex);
@@ -54,7 +54,7 @@ export class ConnectionWatch {
    * Returns true for a missing retry topic, which is no problem until a record has to be retried.
    * TopicChecks reports missing retry topics.
    */
-  #isExpected(error: Error): boolean {
+  #isExpected(error: Error): error is UnknownTopicError {
     return this.container.tier > 0 && error instanceof UnknownTopicError;
   }
 
@@ -72,8 +72,15 @@ export class ConnectionWatch {
     });
   }
 
-  #end(): void {
-    this.problems.end(this.container.id);
+  /** Ends the problem with the last session that had it. */
+  #recover(sessionIndex: number, message?: string): void {
+    if (this.#failing.delete(sessionIndex) && this.#failing.size === 0)
+      this.problems.end(this.container.id, message);
+  }
+
+  /** Only a cluster that answers says that a topic does not exist. */
+  #reachable({ topic }: UnknownTopicError): string {
+    return `${this.container.id} reaches the brokers again, but topic '${topic}' does not exist`;
   }
 
   #missingTopicMessage(topic: string): string {
