@@ -66,10 +66,13 @@ export class TopicChecks {
 
   attach(registry: ContainerRegistry): void {
     registry.onChange((change) => {
-      if (change.kind === 'unregistered') this.#latest.delete(checkKey(change.registration.config));
-      if (change.kind !== 'updated' || change.registration.state !== 'RUNNING') return;
-      const { state } = change.previous;
-      if (state === 'CREATED' || state === 'STOPPED') this.request(change.registration.config);
+      const { config, state } = change.registration;
+      // Nobody watches the problems of a stopped binding, and its next start requests a check.
+      if (change.kind === 'unregistered' || state === 'STOPPED')
+        this.#latest.delete(checkKey(config));
+      if (change.kind !== 'updated' || state !== 'RUNNING') return;
+      const { previous } = change;
+      if (previous.state === 'CREATED' || previous.state === 'STOPPED') this.request(config);
     });
   }
 
@@ -301,8 +304,8 @@ export class TopicChecks {
   }
 
   /**
-   * Returns the checks that are not obsolete: their bindings were neither removed nor started
-   * again.
+   * Returns the checks that are not obsolete: their bindings were neither removed, stopped nor
+   * started again.
    */
   #currentChecks(checks: readonly TopicCheck[]): readonly TopicCheck[] {
     if (this.#ending.signal.aborted) return [];

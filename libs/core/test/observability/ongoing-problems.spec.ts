@@ -1,5 +1,6 @@
 import { Injectable, UseGuards } from '@nestjs/common';
 import type { TestingModule } from '@nestjs/testing';
+import { LifecycleManager } from '../../src/containers/lifecycle/lifecycle-manager.js';
 import { EventHandler } from '../../src/discovery/decorators/event-handler.js';
 import { ConsumerResult } from '../../src/model/outcomes/consumer-result.js';
 import type { EventContext } from '../../src/model/records/event-context.js';
@@ -293,6 +294,20 @@ describe('A missing topic', () => {
     await testBus.runtime.advance(MINUTE);
     expect(infosWith('eventbus-orders consumes again')).toHaveLength(1);
     expect(healthOf(application)).toBe('UP ');
+  });
+
+  it('is not logged any more after its binding was stopped', async () => {
+    await remove('orders.DLT');
+    const application = await testBus.startOrders([Orders], { provisioning: 'verify' });
+    await testBus.done(application.get(LifecycleManager).stop('orders'));
+    const told = () => warningsWith("dead-letter topic 'orders.DLT'");
+    expect(told()).toHaveLength(1);
+    await testBus.runtime.advance(5 * MINUTE);
+    expect(told()).toHaveLength(1);
+    expect(healthOf(application)).not.toContain('orders.DLT');
+    await testBus.done(application.get(LifecycleManager).start('orders'));
+    await testBus.runtime.advance(500);
+    expect(told()).toHaveLength(2);
   });
 
   it('is not logged while it is being created', async () => {
