@@ -29,7 +29,10 @@ export class EventBusEvents {
 
   /**
    * Returns the events with these names. They arrive in their order, outside of the work on records.
-   * A subscriber that throws changes nothing: a warning is logged, and it stays subscribed.
+   * A subscriber of this observable, or of what `pipe` makes of it, may throw: a warning is logged,
+   * and the process keeps running. This is not so for an observable that rxjs makes of several, as
+   * with `merge`: rxjs throws the error of its subscriber again, which can end the process. Use
+   * `@OnEventBus` where a listener may throw.
    */
   on<Name extends EventBusEventName>(...names: readonly Name[]): Observable<EventBusEvent<Name>> {
     const report = (error: unknown): void => this.#problems.threw(names.join(', '), error);
