@@ -28,6 +28,29 @@ function otherProcess(wrap: (driver: BrokerDriver) => BrokerDriver = (driver) =>
   });
 }
 
+/** Calls `act` before the first records that are sent without a transaction. */
+function beforeFirstSend(driver: BrokerDriver, act: () => Promise<unknown>): BrokerDriver {
+  let acting: Promise<unknown> | undefined;
+  return {
+    name: driver.name,
+    capabilities: driver.capabilities,
+    consumer: (options) => driver.consumer(options),
+    producer: (options) => {
+      const producer = driver.producer(options);
+      return {
+        send: async (records, sending) => {
+          await (acting ??= act());
+          return producer.send(records, sending);
+        },
+        transaction: () => producer.transaction(),
+        close: () => producer.close(),
+      };
+    },
+    admin: () => driver.admin(),
+    close: () => driver.close(),
+  };
+}
+
 /** Values that a read_committed reader finds after the records that had failed. */
 async function replayedValues(): Promise<readonly (string | null)[]> {
   return (await testBus.values('orders')).slice(LETTERS.length);
@@ -120,6 +143,31 @@ describe('A redrive', () => {
     // What is left is still open for another plan.
     const left = await testBus.done(testBus.replay.plan('orders', { all: true }));
     expect(left.selected).toBe(report.remaining);
+  });
+
+  it('stays cancelled if another node begins to run it at the same moment', async () => {
+    const { id } = await testBus.done(testBus.replay.plan('orders', { all: true }));
+    const running = Promise.resolve(testBus.replay.run('orders', id, { rate: 1 }));
+    await testBus.runtime.advance(500);
+    // The other node has read that nobody cancels, and writes its command after the cancel.
+    const late = otherProcess((driver) =>
+      beforeFirstSend(driver, () => testBus.replay.cancel('orders', id)),
+    );
+    const reports = await testBus.done(Promise.all([running, late.run('orders', id)]));
+    expect(reports).toMatchObject([{ state: 'cancelled' }, { state: 'cancelled' }]);
+    const replayed = (await replayedValues()).length;
+    expect(replayed).toBeLessThan(LETTERS.length);
+    expect(await testBus.done(testBus.replay.status('orders', id))).toMatchObject({
+      state: 'cancelled',
+      remaining: LETTERS.length - replayed,
+    });
+    await expect(testBus.finished(late.run('orders', id))).rejects.toMatchObject({
+      code: 'REDRIVE_REFUSED',
+    });
+    // Compaction keeps the last entry of each key, so the cancel needs a key of its own.
+    const entries = await testBus.records('orders.DLT.ledger');
+    const last = new Map(entries.map(({ key, value }) => [String(key), String(value)]));
+    expect([...last.values()].join()).toContain('"command":"cancel"');
   });
 
   it('replays no more letters per second than its rate allows', async () => {

@@ -37,7 +37,7 @@ export interface ProgressEntry {
   readonly at: number;
 }
 
-/** The last command of an operator to an operation. */
+/** A command of an operator to an operation. After a cancel, no other command counts. */
 export interface ControlEntry {
   readonly kind: 'control';
   readonly command: 'run' | 'cancel';
@@ -88,7 +88,9 @@ const VERSION = 1;
 export const ledgerKeys = {
   action: (id: string): string => `action/${id}`,
   plan: (operation: string): string => `plan/${operation}`,
-  control: (operation: string): string => `control/${operation}`,
+  /** A cancel has a key of its own, so that compaction never keeps a later `run` in its place. */
+  control: (operation: string, command: ControlEntry['command']): string =>
+    command === 'cancel' ? `control/${operation}/cancel` : `control/${operation}`,
   owner: (partition: number): string => `owner/${partition}`,
   progress: (operation: string, partition: number): string => `progress/${operation}/${partition}`,
   letter: (topicId: string, partition: number, offset: number): string =>

@@ -37,7 +37,8 @@ export class OperationLog {
   }
 
   saveControl(operation: string, control: Omit<ControlEntry, 'kind'>): Promise<void> {
-    return this.#write(ledgerKeys.control(operation), { kind: 'control', ...control });
+    const key = ledgerKeys.control(operation, control.command);
+    return this.#write(key, { kind: 'control', ...control });
   }
 
   /** Returns one operation; undefined if the ledger has no plan with this id. */
@@ -79,7 +80,8 @@ export class OperationLog {
         const [kind, operation = '', letters = ''] = key.split('/');
         if (entry === undefined || entry.kind !== kind || !isWanted(operation)) continue;
         if (entry.kind === 'plan') plans.set(operation, entry.plan);
-        if (entry.kind === 'control') controls.set(operation, entry);
+        if (entry.kind === 'control' && controls.get(operation)?.command !== 'cancel')
+          controls.set(operation, entry);
         if (entry.kind === 'progress') {
           const known = progress.get(operation) ?? new Map<number, ProgressEntry>();
           progress.set(operation, known.set(Number(letters), entry));
@@ -127,8 +129,8 @@ export class CancelWatch {
     const range = { topic: topics.ledger, partition: OPERATIONS, from: this.#readTo };
     for await (const { key, entry, offset } of readLedger(admin, range)) {
       this.#readTo = offset + 1;
-      if (key === ledgerKeys.control(this.operation) && entry?.kind === 'control')
-        this.#isCancelled = entry.command === 'cancel';
+      if (entry?.kind === 'control' && entry.command === 'cancel')
+        this.#isCancelled ||= key === ledgerKeys.control(this.operation, 'cancel');
     }
   }
 }
