@@ -30,7 +30,7 @@ export interface BrokerRecord {
    * LogAppendTime.
    */
   readonly timestamp: number;
-  /** Whose clock the timestamp has. Both drivers set it. */
+  /** Says whether the producer or the broker set the timestamp. Both drivers set this field. */
   readonly timestampType?: TimestampType;
   /** The leader epoch of the record's batch; -1 if the broker did not send it. */
   readonly leaderEpoch: number;

@@ -3,7 +3,7 @@ import type { Runtime } from '@nest-event-bus/broker/runtime';
 import type { CurrentState, PartitionObserver } from '../consuming/session/consuming-session.js';
 import type { BindingEventSink } from '../model/events/event-sink.js';
 
-/** What every event of the session says. */
+/** Properties of every event of the session. */
 export interface SessionIdentity {
   readonly session: string;
   readonly groupId: string;

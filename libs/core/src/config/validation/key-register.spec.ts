@@ -33,7 +33,7 @@ describe('KEY_REGISTER', () => {
     },
   );
 
-  // Whether the test fails without the option is proven by `npm run break-options`.
+  // `npm run break-options` proves that the test fails without the option.
   it.each(
     [...new Set(KEY_REGISTER.map(({ effect }) => effect))].filter((file) => file !== 'pending'),
   )('names an existing test of an effect: %s', (file) => {

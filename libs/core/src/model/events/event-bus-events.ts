@@ -147,7 +147,7 @@ export interface BindingResumed extends BusEventBase<'binding.resumed'>, Command
 
 type BindingPauseReason = 'operator' | 'circuit' | 'routing';
 
-/** What every event about a session says. A session is one member of a consumer group. */
+/** Properties of every event about a session. A session is one member of a consumer group. */
 interface SessionEvent<Name extends string> extends BusEventBase<Name> {
   /** Id of the session: `eventbus-orders-0`. */
   readonly session: string;

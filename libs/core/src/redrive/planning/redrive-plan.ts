@@ -11,7 +11,7 @@ export type SkipReason =
   | 'permanently-failed'
   /** It was replayed `dlt.replay.maxReplays` times. */
   | 'max-replays'
-  /** It belongs to another group or binding that shares the dead-letter topic. */
+  /** The letter belongs to another group or binding that shares the dead-letter topic. */
   | 'other-binding'
   /** Retention or a purge has deleted it after the plan was made. */
   | 'deleted';
