@@ -146,7 +146,12 @@ export function createRecordPipeline(
     steps: steps.preparation,
     // Records of a batch handler are redelivered instead of waiting in the pipeline, because a wait
     // would delay the whole slice.
-    retry: takesSlices(parts) ? withSeekMode(retry) : retry,
+    // DLQ_AND_CONTINUE limits the calls of the handler only, so that an outage of a database or a
+    // registry dead-letters no record at its first attempt.
+    retry: {
+      ...(takesSlices(parts) ? withSeekMode(retry) : retry),
+      maxAttempts: binding.retry.tier0.maxAttempts,
+    },
     runtime,
   });
   // Only the failure routing returns promises for the records of a slice. The step around it passes

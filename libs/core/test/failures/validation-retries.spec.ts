@@ -79,3 +79,13 @@ describe.each([
     expect(await testBus.committed()).toBe(1);
   });
 });
+
+it('A record of a batch handler is handled after such a reset with DLQ_AND_CONTINUE, too', async () => {
+  const properties = { batchFailureStrategy: 'DLQ_AND_CONTINUE', retry: { tiers: [] } } as const;
+  await testBus.startOrders([ValidatedBatches], properties);
+  await testBus.write('orders', '{"customer":"anna"}');
+  await testBus.runtime.advance(60_000);
+  expect(handled).toBe(1);
+  expect(await testBus.records('orders.DLT')).toEqual([]);
+  expect(await testBus.committed()).toBe(1);
+});
