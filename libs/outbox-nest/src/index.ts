@@ -1,0 +1,15 @@
+export { OutboxListener, type OutboxListenerOptions } from './outbox-listener.js';
+export { OutboxModule } from './outbox.module.js';
+export type {
+  OutboxMode,
+  OutboxModuleAsyncOptions,
+  OutboxModuleExtras,
+  OutboxModuleOptions,
+  OutboxPurgeOptions,
+  OutboxRoute,
+  RouteListenerFactory,
+} from './outbox-options.js';
+export { OutboxRuntime } from './outbox-runtime.js';
+export { type PromClient, PrometheusMetricsExporter } from './prometheus-metrics-exporter.js';
+export type { TransactionOf } from './transactions/transaction-of.js';
+export { OutboxTransactions } from './transactions/outbox-transactions.js';

@@ -1,0 +1,90 @@
+import type {
+  AggregateType,
+  ConnectionProvider,
+  EventInterceptor,
+  EventPurger,
+  EventType,
+  LeasedOutboxOptions,
+  MetricsExporter,
+  OutboxEventListener,
+  OutboxStore,
+  RetryPolicy,
+} from '@nest-event-bus/outbox';
+import type { SqlOutboxStoreOptions, SqlPool } from '@nest-event-bus/outbox-sql';
+import type {
+  InjectionToken,
+  ModuleMetadata,
+  OptionalFactoryDependency,
+  Type,
+} from '@nestjs/common';
+
+export type OutboxMode = 'singleNode' | 'multiNode' | 'ordered' | 'writerOnly' | 'leased';
+
+/** A listener that is an object, for example one of `toBinding`. */
+export interface OutboxRoute {
+  /** Default: events without an aggregate type. */
+  readonly aggregate?: AggregateType | string;
+  readonly event: EventType | string;
+  readonly listener: OutboxEventListener | RouteListenerFactory;
+}
+
+/** Creates a listener from providers of the application. */
+export type RouteListenerFactory = (get: <T>(token: Type<T>) => T) => OutboxEventListener;
+
+export interface OutboxPurgeOptions {
+  readonly purger: EventPurger;
+  /** Default 7 days. */
+  readonly retentionMs?: number;
+  /** Default 500. */
+  readonly batchSize?: number;
+  /** Default 3600. */
+  readonly intervalSeconds?: number;
+}
+
+export interface OutboxModuleOptions {
+  /** Default `singleNode`. */
+  readonly mode?: OutboxMode;
+  /**
+   * The pool of pg or mysql2, or the database of SQLite, that the dispatcher uses. Its kind decides
+   * the store.
+   */
+  readonly database: SqlPool;
+  /** Options of the store that is made for the database. */
+  readonly storeOptions?: SqlOutboxStoreOptions;
+  /** A store of your own. */
+  readonly store?: OutboxStore;
+  /** Connections of your own. */
+  readonly connectionProvider?: ConnectionProvider;
+  /** Listeners beside those with `@OutboxListener`. */
+  readonly routes?: readonly OutboxRoute[];
+  /** Required with `multiNode`: after this time another process may claim the events. */
+  readonly claimTimeoutMs?: number;
+  readonly metrics?: MetricsExporter;
+  readonly interceptors?: readonly EventInterceptor[];
+  readonly intervalMs?: number;
+  readonly batchSize?: number;
+  readonly skipRecentMs?: number;
+  readonly drainTimeoutMs?: number;
+  readonly workerCount?: number;
+  readonly maxAttempts?: number;
+  readonly retryPolicy?: RetryPolicy;
+  /** More options of the mode `leased`. */
+  readonly leased?: LeasedOutboxOptions;
+  /** Deletes old events. Use a purger by age only with `writerOnly`. */
+  readonly purge?: OutboxPurgeOptions;
+}
+
+export interface OutboxModuleExtras {
+  /** Default true. */
+  readonly isGlobal?: boolean;
+}
+
+export interface OutboxModuleAsyncOptions
+  extends Pick<ModuleMetadata, 'imports'>, OutboxModuleExtras {
+  readonly inject?: (InjectionToken | OptionalFactoryDependency)[];
+  readonly useFactory: (
+    ...dependencies: never[]
+  ) => OutboxModuleOptions | Promise<OutboxModuleOptions>;
+}
+
+export const OUTBOX_OPTIONS = Symbol('OUTBOX_OPTIONS');

@@ -1,0 +1,87 @@
+import {
+  AggregateType,
+  DeadEventManager,
+  DefaultListenerRegistry,
+  type Outbox,
+  type OutboxPurgeScheduler,
+  type OutboxWriter,
+} from '@nest-event-bus/outbox';
+import {
+  type BeforeApplicationShutdown,
+  Inject,
+  Injectable,
+  Logger,
+  type OnApplicationBootstrap,
+  type Type,
+} from '@nestjs/common';
+import { ModuleRef } from '@nestjs/core';
+import {
+  type OutboxBasis,
+  buildOutbox,
+  buildPurge,
+  connectionsOf,
+  storeOf,
+} from './build-outbox.js';
+import { HostedOutboxWriter } from './hosted-outbox-writer.js';
+import { ListenerExplorer } from './listener-explorer.js';
+import { OUTBOX_OPTIONS, type OutboxModuleOptions } from './outbox-options.js';
+import { OutboxTransactions } from './transactions/outbox-transactions.js';
+
+/** Starts the outbox when all listeners are known, and closes it before the producers close. */
+@Injectable()
+export class OutboxRuntime implements OnApplicationBootstrap, BeforeApplicationShutdown {
+  readonly transactions = new OutboxTransactions();
+  readonly writer: OutboxWriter;
+  readonly deadEvents: DeadEventManager;
+  readonly #basis: OutboxBasis & { readonly registry: DefaultListenerRegistry };
+  #outbox: Outbox | undefined;
+  #purge: OutboxPurgeScheduler | undefined;
+
+  constructor(
+    @Inject(OUTBOX_OPTIONS) private readonly options: OutboxModuleOptions,
+    @Inject(ListenerExplorer) private readonly explorer: ListenerExplorer,
+    @Inject(ModuleRef) private readonly moduleRef: ModuleRef,
+  ) {
+    const logger = new Logger('Outbox');
+    const store = storeOf(options);
+    const connectionProvider = connectionsOf(options);
+    const txContext = this.transactions.context;
+    const registry = new DefaultListenerRegistry();
+    this.#basis = { store, connectionProvider, txContext, registry, logger };
+    const lockKeys = options.mode === 'leased' && options.leased?.order !== 'none';
+    this.writer = new HostedOutboxWriter(
+      txContext,
+      store,
+      { logger, lockKeys },
+      () => this.#outbox,
+    );
+    this.transactions.useWriter(() => this.#outbox?.writer ?? this.writer);
+    this.deadEvents = new DeadEventManager(connectionProvider, store, { logger });
+  }
+
+  get isRunning(): boolean {
+    return this.#outbox !== undefined;
+  }
+
+  onApplicationBootstrap(): void {
+    const { registry } = this.#basis;
+    this.explorer.register(registry);
+    for (const { aggregate, event, listener } of this.options.routes ?? [])
+      registry.register(
+        aggregate ?? AggregateType.GLOBAL,
+        event,
+        typeof listener === 'function' ? listener(this.#get) : listener,
+      );
+    this.#outbox = buildOutbox(this.options, this.#basis);
+    this.#purge = buildPurge(this.options, this.#basis);
+    this.#purge?.start();
+  }
+
+  readonly #get = <T>(token: Type<T>): T => this.moduleRef.get(token, { strict: false });
+
+  /** Comes after the hook in which the bus drains its handlers, and before it closes its producers. */
+  async beforeApplicationShutdown(): Promise<void> {
+    await this.#purge?.close();
+    await this.#outbox?.close();
+  }
+}

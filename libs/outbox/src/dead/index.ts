@@ -1,0 +1,1 @@
+export { DeadEventManager, type DeadEventFilter } from './dead-event-manager.js';

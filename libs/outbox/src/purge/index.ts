@@ -1,0 +1,5 @@
+export {
+  OutboxPurgeScheduler,
+  OutboxPurgeSchedulerBuilder,
+  type OutboxPurgeSchedulerOptions,
+} from './outbox-purge-scheduler.js';

@@ -1,0 +1,2 @@
+export type { Runtime, Timer, TimerOptions } from './runtime.js';
+export { realRuntime } from './real-runtime.js';
