@@ -1,24 +1,27 @@
 import type { BindingRef } from '../model/states/binding-ref.js';
+import { checkEdit, type LetterEdit } from './editing/letter-edit.js';
+import { editAndReplay, type EditReport } from './editing/edit-and-replay.js';
+import type { DeadLetterPosition } from './letters/read-letters.js';
 import { listLetters, type DeadLetterPage, type ListOptions } from './letters/list-letters.js';
 import { withDeadLetters, type RedriveParts } from './ledger/ledger-access.js';
 import type { ActionEntry } from './ledger/ledger-entry.js';
 import { requireLastingLedger } from './ledger/ledger-policy.js';
 import {
+  checkedLetters,
   markLetters,
   type LettersToMark,
   type MarkNote,
   type MarkReport,
 } from './marking/mark-letters.js';
 import type { RedrivePlan } from './planning/redrive-plan.js';
-import {
-  limitsByAge,
-  limitsByPlan,
-  purgeLetters,
-  type PurgeReport,
-} from './purging/purge-letters.js';
+import { purgeLetters } from './purging/purge-letters.js';
+import { rulesByAge, rulesByPlan } from './purging/purge-limits.js';
+import type { PurgeReport } from './purging/purge-report.js';
 import {
   checkNote,
-  checkRate,
+  checkPosition,
+  checkRunKeys,
+  checkRunOptions,
   checkRequest,
   purgedBefore,
   type PurgeRequest,
@@ -26,15 +29,18 @@ import {
   type RunOptions,
 } from './redrive-request.js';
 import {
+  destinationOf,
   isPlanOf,
   planRedrive,
-  reportOf,
   requireOperation,
-  runRedrive,
+  requireTransactions,
   withOperations,
   type OperationAccess,
 } from './running/redrive-operations.js';
-import type { RedriveReport } from './running/redrive-report.js';
+import { runRedrive } from './running/run-redrive.js';
+import { RedriveNews } from './running/redrive-news.js';
+import { requireApprovable } from './canary/require-approvable.js';
+import { emptyReport, storedReport, type RedriveReport } from './running/redrive-report.js';
 import { RedriveRun, type RedriveWork } from './running/redrive-run.js';
 
 /** An operation with its plan, as `operations` returns it. */
@@ -46,12 +52,21 @@ export interface RedriveOperation {
 /** A decision of an operator that is no replay. `result` is missing if its process has died. */
 export type RedriveAction = Omit<ActionEntry, 'kind'>;
 
+/** Who approves the rest of an operation, and why. */
+export interface ApprovalNote {
+  /** The operator, for the ledger. Default: the name of this host. */
+  readonly by?: string;
+  readonly reason?: string;
+}
+
 /**
  * Brings dead letters back. `plan` says what a redrive would do, `run` does exactly that, once, and
  * the ledger of the dead-letter topic remembers it.
  */
 export class DltReplayService {
   readonly #runs = new Set<RedriveRun>();
+  /** Plans that are being made, by the id that the request names. */
+  readonly #planning = new Map<string, Promise<unknown>>();
 
   constructor(private readonly parts: RedriveParts) {}
 
@@ -61,7 +76,7 @@ export class DltReplayService {
    */
   async list(ref: BindingRef, options: ListOptions = {}): Promise<DeadLetterPage> {
     const page = await withDeadLetters(this.parts, ref, ({ admin, binding: owner, topics }) =>
-      listLetters({ admin, topics, owner }, options),
+      listLetters({ admin, topics, owner, now: this.parts.runtime.now() }, options),
     );
     return page ?? { letters: [] };
   }
@@ -72,7 +87,7 @@ export class DltReplayService {
    */
   async plan(ref: BindingRef, request: RedriveRequest): Promise<RedrivePlan> {
     checkRequest(request);
-    return withOperations(this.parts, ref, (access) => planRedrive(this.parts, access, request));
+    return this.#plan(ref, request);
   }
 
   /**
@@ -80,7 +95,8 @@ export class DltReplayService {
    * often and on however many nodes the plan runs.
    */
   run(ref: BindingRef, planId: string, options: RunOptions = {}): RedriveRun {
-    checkRate(options.rate);
+    checkRunKeys(options);
+    checkRunOptions(options);
     return this.#start(options.signal, (signal, onProgress) =>
       withOperations(this.parts, ref, (access) =>
         runRedrive(this.parts, access, planId, options, { signal, onProgress }),
@@ -90,13 +106,14 @@ export class DltReplayService {
 
   /** Makes a plan and runs it. */
   replay(ref: BindingRef, request: RedriveRequest & RunOptions): RedriveRun {
-    checkRate(request.rate);
+    checkRunOptions(request);
     checkRequest(request);
     return this.#start(request.signal, (signal, onProgress) =>
-      withOperations(this.parts, ref, async (access) => {
-        const { id } = await planRedrive(this.parts, access, { ...request, signal });
-        return runRedrive(this.parts, access, id, request, { signal, onProgress });
-      }),
+      this.#plan(ref, { ...request, signal }).then(({ id }) =>
+        withOperations(this.parts, ref, (access) =>
+          runRedrive(this.parts, access, id, request, { signal, onProgress }),
+        ),
+      ),
     );
   }
 
@@ -106,10 +123,23 @@ export class DltReplayService {
    * nodes, and while other redrives run.
    */
   replayDue(ref: BindingRef, options: RunOptions = {}): RedriveRun {
-    const { batchSize, cooldownMs } = this.parts.bindingOf(ref).dlt.replay;
+    checkRunKeys(options);
+    checkRunOptions(options);
+    const { batchSize: limit, cooldownMs } = this.parts.bindingOf(ref).dlt.replay;
     const where = { deadLetteredAt: { to: this.parts.runtime.now() - cooldownMs + 1 } };
-    const reason = 'replay of due letters';
-    return this.replay(ref, { reason, ...options, where, limit: batchSize });
+    const request = { where, limit, by: options.by, reason: 'replay of due letters' };
+    return this.#start(options.signal, (signal, onProgress) =>
+      withOperations(this.parts, ref, async (access) => {
+        const plan = await planRedrive(
+          this.parts,
+          access,
+          { ...request, signal },
+          { keepsEmpty: false },
+        );
+        if (plan.selected === 0) return emptyReport(plan);
+        return runRedrive(this.parts, access, plan.id, options, { signal, onProgress });
+      }),
+    );
   }
 
   /**
@@ -123,7 +153,7 @@ export class DltReplayService {
   ): Promise<RedriveReport> {
     checkNote({ by });
     return withOperations(this.parts, ref, async (access) => {
-      const report = reportOf(await requireOperation(access, planId));
+      const report = storedReport(await requireOperation(access, planId));
       if (report.state === 'completed') return report;
       const control = { command: 'cancel' as const, by, at: this.parts.runtime.now() };
       await access.operations.saveControl(planId, control);
@@ -131,10 +161,36 @@ export class DltReplayService {
     });
   }
 
+  /** Returns an operation with its plan. */
+  async operation(ref: BindingRef, planId: string): Promise<RedriveOperation> {
+    return withOperations(this.parts, ref, async (access) => {
+      const stored = await requireOperation(access, planId);
+      return { plan: stored.plan, report: storedReport(stored) };
+    });
+  }
+
+  /**
+   * Lets the rest of an operation follow its canary, on whatever node it runs. Also approves a canary
+   * that is undecided. A bad canary cannot be approved.
+   */
+  async approve(ref: BindingRef, planId: string, note: ApprovalNote = {}): Promise<RedriveReport> {
+    checkNote(note);
+    const { events, logger, runtime } = this.parts;
+    const { by = runtime.hostname(), reason } = note;
+    return withOperations(this.parts, ref, async (access) => {
+      requireApprovable(await requireOperation(access, planId));
+      const approval = { by, ...(reason !== undefined && { reason }), at: runtime.now() };
+      await access.operations.saveApproval(planId, approval);
+      const operation = await requireOperation(access, planId);
+      new RedriveNews({ plan: operation.plan, by, events, runtime, logger }).approved();
+      return storedReport(operation);
+    });
+  }
+
   /** Returns how far an operation is, on whatever node it runs. */
   async status(ref: BindingRef, planId: string): Promise<RedriveReport> {
     return withOperations(this.parts, ref, async (access) =>
-      reportOf(await requireOperation(access, planId)),
+      storedReport(await requireOperation(access, planId)),
     );
   }
 
@@ -142,7 +198,7 @@ export class DltReplayService {
   async operations(ref: BindingRef): Promise<readonly RedriveOperation[]> {
     return withOperations(this.parts, ref, async ({ binding, operations }) => {
       const own = (await operations.all()).filter(({ plan }) => isPlanOf(plan, binding));
-      return own.map((stored) => ({ plan: stored.plan, report: reportOf(stored) }));
+      return own.map((stored) => ({ plan: stored.plan, report: storedReport(stored) }));
     });
   }
 
@@ -152,6 +208,37 @@ export class DltReplayService {
       const own = (await operations.actions()).filter((action) => isPlanOf(action, binding));
       return own.map(({ kind: _kind, ...action }) => action);
     });
+  }
+
+  /**
+   * Replays one open letter with another value, key or headers, exactly once. The new record names
+   * the letter of which it was made. The ledger keeps who did it, and digests instead of payloads.
+   */
+  async editAndReplay(
+    ref: BindingRef,
+    position: DeadLetterPosition,
+    edit: LetterEdit,
+    note: MarkNote,
+  ): Promise<EditReport> {
+    checkNote(note);
+    checkEdit(edit);
+    checkPosition(position);
+    const { runtime } = this.parts;
+    const { partition, offset } = position;
+    const changed = Object.keys(edit).filter(
+      (part) => edit[part as keyof LetterEdit] !== undefined,
+    );
+    const id = runtime.uuid();
+    return withOperations(this.parts, ref, (access) =>
+      this.#record(access, 'edit-and-replay', note, { partition, offset, changed }, async () => {
+        requireTransactions(access);
+        const { topic: targetTopic } = access.binding;
+        const destination = await destinationOf(access, { target: 'origin', targetTopic });
+        const said = { by: runtime.hostname(), ...note, id };
+        const parts = { position: { partition, offset }, edit, destination, runtime };
+        return editAndReplay(access, { ...parts, ...said });
+      }),
+    );
   }
 
   /** Gives open letters up. They are no longer open, and no redrive selects them. */
@@ -177,13 +264,13 @@ export class DltReplayService {
     const { runtime } = this.parts;
     const before = purgedBefore(request, runtime.now());
     return withOperations(this.parts, ref, async (access) => {
-      const limits =
+      const rules =
         before === undefined
-          ? await limitsByPlan(access, (await requireOperation(access, request.plan!)).plan)
-          : await limitsByAge(access, before);
+          ? rulesByPlan(access, (await requireOperation(access, request.plan!)).plan)
+          : await rulesByAge(access, before);
       const asked = before === undefined ? { plan: request.plan } : { before };
       return this.#record(access, 'purge', request, asked, () =>
-        purgeLetters(access, limits, runtime),
+        purgeLetters(access, rules, runtime),
       );
     });
   }
@@ -195,6 +282,21 @@ export class DltReplayService {
     await Promise.allSettled(runs);
   }
 
+  /** Plans with the same id one after the other, so that the second finds the plan of the first. */
+  async #plan(ref: BindingRef, request: RedriveRequest): Promise<RedrivePlan> {
+    const make = (): Promise<RedrivePlan> =>
+      withOperations(this.parts, ref, (access) => planRedrive(this.parts, access, request));
+    const { id } = request;
+    if (id === undefined) return make();
+    const planning = (this.#planning.get(id) ?? Promise.resolve()).then(make, make);
+    this.#planning.set(id, planning);
+    try {
+      return await planning;
+    } finally {
+      if (this.#planning.get(id) === planning) this.#planning.delete(id);
+    }
+  }
+
   #start(signal: AbortSignal | undefined, work: RedriveWork): RedriveRun {
     const run = new RedriveRun(work, signal);
     this.#runs.add(run);
@@ -203,7 +305,7 @@ export class DltReplayService {
     return run;
   }
 
-  #mark(
+  async #mark(
     ref: BindingRef,
     letters: LettersToMark,
     note: MarkNote,
@@ -211,12 +313,11 @@ export class DltReplayService {
   ): Promise<MarkReport> {
     checkNote(note);
     const { runtime } = this.parts;
+    const asked = checkedLetters(letters, runtime.now());
     const marking = { status, runtime, note: { by: runtime.hostname(), ...note } };
     const action = status === 'open' ? 'reopen' : 'mark-permanently-failed';
     return withOperations(this.parts, ref, (access) =>
-      this.#record(access, action, note, { ...letters }, () =>
-        markLetters(access, letters, marking),
-      ),
+      this.#record(access, action, note, { ...asked }, () => markLetters(access, asked, marking)),
     );
   }
 

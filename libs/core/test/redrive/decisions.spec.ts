@@ -175,9 +175,14 @@ describe('A purge', () => {
     expect(await testBus.deadLetters()).toEqual(['2', '3']);
   });
 
-  it('is refused without exactly one of age and plan', async () => {
+  it('is refused without exactly one of age and plan, and with a field that it has not', async () => {
     testBus = await RedriveTestBus.withLetters([]);
-    for (const request of [{}, { olderThan: '1h', plan: 'x' }, { olderThan: 'soon' }] as const)
+    for (const request of [
+      {},
+      { olderThan: '1h', plan: 'x' },
+      { olderThan: 'soon' },
+      { olderThan: '1h', dryRun: true },
+    ] as const)
       await expect(
         testBus.done(testBus.replay.purge('orders', request as { olderThan: '1h' })),
       ).rejects.toMatchObject({ code: 'INVALID_DEAD_LETTER_FILTER' });
@@ -195,6 +200,34 @@ describe('The record of actions', () => {
       { action: 'purge', by: 'bob', result: { deleted: 2 } },
       { action: 'mark-permanently-failed', ...NOTE, result: { changed: 1 } },
     ]);
+  });
+
+  it('are kept of a filter with offsets beyond the exact range of numbers', async () => {
+    testBus = await RedriveTestBus.withLetters(['1', '2'], AT_ONCE);
+    const { replay } = testBus;
+    const where = { originalOffset: { from: 1n, to: 9_007_199_254_740_993n } };
+    const marked = await testBus.done(replay.markPermanentlyFailed('orders', { where }, NOTE));
+    expect(marked).toEqual({ changed: 1, unchanged: 0 });
+    expect(await testBus.done(replay.actions('orders'))).toMatchObject([
+      { request: { where: { originalOffset: { from: '1', to: '9007199254740993' } } } },
+    ]);
+  });
+
+  it('are not kept of a request that is refused', async () => {
+    testBus = await RedriveTestBus.withLetters(['1'], AT_ONCE);
+    const { replay } = testBus;
+    const wrong: readonly unknown[] = [
+      { where: {} },
+      { where: { nothing: '1' } },
+      { at: [] },
+      { at: [{ partition: 0, offset: -1 }] },
+      { at: [{ partition: 0, offset: 0 }], where: { key: '1' } },
+    ];
+    for (const letters of wrong)
+      await expect(
+        testBus.done(replay.markPermanentlyFailed('orders', letters as never, NOTE)),
+      ).rejects.toMatchObject({ code: 'INVALID_DEAD_LETTER_FILTER' });
+    expect(await testBus.done(replay.actions('orders'))).toEqual([]);
   });
 });
 
@@ -229,8 +262,32 @@ describe('The statistics of dead letters', () => {
     expect(found.count).toBeLessThanOrEqual(40);
   });
 
+  it('count no letter twice if a partition has fewer letters than a sample has pieces', async () => {
+    testBus = await RedriveTestBus.withLetters(['1', '2', '3']);
+    const found = await stats({ mostRead: 2 });
+    expect(found.sampled?.total).toBe(3);
+    expect(found.count).toBeLessThanOrEqual(3);
+    expect(found.count).toBeGreaterThan(0);
+  });
+
   it('are empty before the first dead letter', async () => {
     testBus = await RedriveTestBus.withLetters([]);
     expect(await stats()).toMatchObject({ count: 0, byStatus: { open: 0 } });
+  });
+});
+
+describe('An age in a filter', () => {
+  it('selects letters to list and to mark, as it does in a plan', async () => {
+    testBus = await RedriveTestBus.withLetters(['1']);
+    const { replay } = testBus;
+    await testBus.runtime.advance(3_600_000);
+    await testBus.fails('2');
+    const where = { olderThan: '10m' } as const;
+    const { letters } = await testBus.done(replay.list('orders', { where }));
+    expect(letters.map(({ position }) => position.offset)).toEqual([0]);
+    expect(await testBus.done(replay.markPermanentlyFailed('orders', { where }, NOTE))).toEqual({
+      changed: 1,
+      unchanged: 0,
+    });
   });
 });

@@ -14,6 +14,11 @@ export class DyingProcess {
     return this.#isDead;
   }
 
+  /** Dies now. */
+  die(): void {
+    this.#isDead = true;
+  }
+
   driver(driver: BrokerDriver): BrokerDriver {
     return {
       name: driver.name,

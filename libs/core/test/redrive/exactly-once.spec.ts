@@ -1,8 +1,6 @@
 import type { BrokerDriver } from '@nest-event-bus/broker';
-import { memory } from '@nest-event-bus/broker/memory';
-import { ContainerRegistry } from '../../src/containers/container-registry.js';
-import { DltReplayService } from '../../src/redrive/dlt-replay-service.js';
 import { DyingProcess } from './dying-driver.spec-support.js';
+import { otherProcess } from './other-process.spec-support.js';
 import { AT_ONCE, RedriveTestBus } from './redrive-test-bus.spec-support.js';
 
 let testBus: RedriveTestBus;
@@ -13,20 +11,6 @@ const LETTERS = ['1', '2', '3', '4', '5', '6', '7'];
 
 /** A rate at which a batch has two letters. */
 const SMALL_BATCHES = { rate: 20 };
-
-/** Another process with a replay service for the same cluster. */
-function otherProcess(wrap: (driver: BrokerDriver) => BrokerDriver = (driver) => driver) {
-  const driver = wrap(memory({ broker: testBus.broker, clientId: 'other' }));
-  const producer = driver.producer();
-  const silent = (): void => undefined;
-  return new DltReplayService({
-    bindingOf: (ref) => testBus.application.get(ContainerRegistry).require(ref).config,
-    driverOf: () => driver,
-    producerOf: () => producer,
-    runtime: testBus.runtime,
-    logger: { debug: silent, info: silent, warn: silent, error: silent },
-  });
-}
 
 /** Calls `act` before the first records that are sent without a transaction. */
 function beforeFirstSend(driver: BrokerDriver, act: () => Promise<unknown>): BrokerDriver {
@@ -67,7 +51,7 @@ describe('A redrive', () => {
     for (let deadlyCall = 1; ; deadlyCall++) {
       const dying = new DyingProcess(deadlyCall);
       const { id } = await testBus.done(testBus.replay.plan('orders', { all: true }));
-      const first = otherProcess((driver) => dying.driver(driver));
+      const first = otherProcess(testBus, (driver) => dying.driver(driver));
       await testBus.done(
         Promise.resolve(first.run('orders', id, SMALL_BATCHES)).catch(() => undefined),
       );
@@ -88,7 +72,7 @@ describe('A redrive', () => {
 
   it('replays each letter once if several nodes run it', async () => {
     const { id } = await testBus.done(testBus.replay.plan('orders', { all: true }));
-    const nodes = [testBus.replay, otherProcess(), otherProcess()];
+    const nodes = [testBus.replay, otherProcess(testBus), otherProcess(testBus)];
     const runs = nodes.map((node) => Promise.resolve(node.run('orders', id, { rate: 10 })));
     const reports = await testBus.done(Promise.all(runs));
     expect(await replayedValues()).toEqual(LETTERS);
@@ -101,7 +85,7 @@ describe('A redrive', () => {
     const two = await testBus.done(testBus.replay.plan('orders', { all: true }));
     const runs = [
       Promise.resolve(testBus.replay.run('orders', one.id, { rate: 10 })),
-      Promise.resolve(otherProcess().run('orders', two.id, { rate: 10 })),
+      Promise.resolve(otherProcess(testBus).run('orders', two.id, { rate: 10 })),
     ];
     const [first, second] = await testBus.done(Promise.all(runs));
     expect(new Set(await replayedValues())).toEqual(new Set(LETTERS));
@@ -122,7 +106,7 @@ describe('A redrive', () => {
     expect(stopped.state).toBe('stopped');
     expect(stopped.replayed + stopped.remaining).toBe(7);
     expect(stopped.remaining).toBeGreaterThan(0);
-    const report = await testBus.finished(otherProcess().run('orders', id));
+    const report = await testBus.finished(otherProcess(testBus).run('orders', id));
     expect(report).toMatchObject({ state: 'completed', replayed: 7 });
     expect(await replayedValues()).toEqual(LETTERS);
   });
@@ -131,7 +115,7 @@ describe('A redrive', () => {
     const { id } = await testBus.done(testBus.replay.plan('orders', { all: true }));
     const run = testBus.replay.run('orders', id, { rate: 1 });
     await testBus.runtime.advance(2_500);
-    await testBus.done(otherProcess().cancel('orders', id));
+    await testBus.done(otherProcess(testBus).cancel('orders', id));
     const report = await testBus.finished(run);
     expect(report.state).toBe('cancelled');
     expect(report.replayed).toBe((await replayedValues()).length);
@@ -150,7 +134,7 @@ describe('A redrive', () => {
     const running = Promise.resolve(testBus.replay.run('orders', id, { rate: 1 }));
     await testBus.runtime.advance(500);
     // The other node has read that nobody cancels, and writes its command after the cancel.
-    const late = otherProcess((driver) =>
+    const late = otherProcess(testBus, (driver) =>
       beforeFirstSend(driver, () => testBus.replay.cancel('orders', id)),
     );
     const reports = await testBus.done(Promise.all([running, late.run('orders', id)]));

@@ -1,5 +1,7 @@
 import type { TestingModule } from '@nestjs/testing';
 import type { TopicBindingProperties } from '../../src/config/properties/topic-binding-properties.js';
+import { EventBusEvents } from '../../src/events/event-bus-events.js';
+import type { EventBusEvent } from '../../src/model/events/event-bus-events.js';
 import { DltReplayService } from '../../src/redrive/dlt-replay-service.js';
 import type { RedriveRun } from '../../src/redrive/running/redrive-run.js';
 import type { RedriveReport } from '../../src/redrive/running/redrive-report.js';
@@ -41,6 +43,15 @@ export class RedriveTestBus extends RecordingTestBus {
   cure(): void {
     this.handle = () => undefined;
     this.calls.length = 0;
+  }
+
+  /** Returns the events of redrives from now on, in their order. */
+  listen(): readonly EventBusEvent[] {
+    const events: EventBusEvent[] = [];
+    this.application
+      .get(EventBusEvents)
+      .all$.subscribe((event) => void (event.name.startsWith('redrive.') && events.push(event)));
+    return events;
   }
 
   get handled(): readonly unknown[] {

@@ -4,7 +4,11 @@ import type { DltCause, DltReason } from '../records/dlt-record.js';
 import type { DeliveryAttempt } from '../records/event-context.js';
 import type { CircuitTransition } from '../states/circuit-breaker.js';
 import type { ContainerState } from '../states/container-state.js';
+import type { AdminCommandName } from './admin-command.js';
+import type { AlertLevel, AlertState } from '../states/lag-alert.js';
+import type { LagStatus } from '../states/lag.js';
 import type { RecordPosition } from './record-position.js';
+import type { RedriveEventMap } from './redrive-events.js';
 
 /** What every event says. */
 export interface BusEventBase<Name extends string> {
@@ -198,8 +202,24 @@ export interface TopicWriteRecovered extends BusEventBase<'topic.write-recovered
   readonly failedForMs: number;
 }
 
+/** An operator has given a command with `EventBusAdmin` or the admin API. */
+export interface AdminCommand extends BusEventBase<'admin.command'>, Commanded {
+  readonly command: AdminCommandName;
+  readonly outcome: 'done' | 'failed';
+  /** The code of the error. */
+  readonly code?: string | undefined;
+}
+
+/** The level of an alert has changed: lag or age of a topic is above a threshold, or below again. */
+export interface LagAlertRaised extends BusEventBase<'lag.alert'>, AlertState {
+  readonly previous: AlertLevel;
+  /** Status of the group, and its cause; undefined for dead letters. */
+  readonly status: LagStatus | undefined;
+  readonly cause: string | undefined;
+}
+
 /** The events of the bus by their names. */
-export interface EventBusEventMap {
+export interface EventBusEventMap extends RedriveEventMap {
   readonly 'record.failed': RecordFailed;
   readonly 'record.retried': RecordRetried;
   readonly 'record.dead-lettered': RecordDeadLettered;
@@ -216,6 +236,8 @@ export interface EventBusEventMap {
   readonly 'session.recovered': SessionRecovered;
   readonly 'topic.write-failed': TopicWriteFailed;
   readonly 'topic.write-recovered': TopicWriteRecovered;
+  readonly 'admin.command': AdminCommand;
+  readonly 'lag.alert': LagAlertRaised;
 }
 
 export type EventBusEventName = keyof EventBusEventMap;
@@ -242,6 +264,14 @@ const NAMES: Readonly<Record<EventBusEventName, true>> = {
   'session.recovered': true,
   'topic.write-failed': true,
   'topic.write-recovered': true,
+  'admin.command': true,
+  'lag.alert': true,
+  'redrive.started': true,
+  'redrive.canary-decided': true,
+  'redrive.approved': true,
+  'redrive.braked': true,
+  'redrive.resumed': true,
+  'redrive.ended': true,
 };
 
 export const EVENT_BUS_EVENT_NAMES: readonly EventBusEventName[] = Object.freeze(

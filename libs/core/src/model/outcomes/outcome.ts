@@ -45,6 +45,9 @@ export function settledOutcomes(outcomes: readonly SliceOutcome[]): Promise<read
   return Promise.all(outcomes.map(async (outcome) => outcome));
 }
 
+/** Reason of a discarded record that was handled before. */
+export const DUPLICATE = 'already-processed';
+
 export const succeeded: Outcome = Object.freeze({ kind: 'succeeded' });
 
 /** Returns whether the watermark may pass the record. */

@@ -48,6 +48,8 @@ export const EVENTBUS_HEADERS = Object.freeze({
   replayId: 'x-eventbus-replay-id',
   /** A digest of key and value, which only the replayed record has. */
   replayDigest: 'x-eventbus-replay-digest',
+  /** The dead letter of which an edited record was made: topic, partition and offset. */
+  editedFrom: 'x-eventbus-edited-from',
   /** What a replayed record keeps of its last failure. */
   previousException: 'x-eventbus-previous-exception',
   previousAttempts: 'x-eventbus-previous-attempts',

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { BrokerRecord } from '@nest-event-bus/broker';
 
 /**
@@ -6,7 +6,11 @@ import type { BrokerRecord } from '@nest-event-bus/broker';
  * has copied to another event are not taken for those of a replay.
  */
 export function replayDigestOf({ key, value }: Pick<BrokerRecord, 'key' | 'value'>): string {
-  const hash = createHash('sha256');
-  for (const part of [key, value]) hash.update(`${part?.length ?? -1}:`).update(part ?? '');
-  return hash.digest('base64url').slice(0, 22);
+  const parts = [key, value].flatMap((part) => [
+    Buffer.from(`${part?.length ?? -1}:`, 'latin1'),
+    part ?? NOTHING,
+  ]);
+  return hash('sha256', Buffer.concat(parts), 'base64url').slice(0, 22);
 }
+
+const NOTHING = Buffer.alloc(0);

@@ -3,6 +3,7 @@ import { EVENTBUS_HEADERS } from './event-bus-headers.js';
 import { headerCount } from './header-number.js';
 import { headerText } from './header-text.js';
 import { headerTimestampType } from './header-timestamp-type.js';
+import { replayDigestOf } from './replay-digest.js';
 import { EVENTBUS_POSITION, headerPosition, type OriginalPosition } from './original-position.js';
 import type { TierFailureRecord } from './tier-history.js';
 import { MOST_ATTEMPTS, readTierHistory } from './tier-history.js';
@@ -55,6 +56,11 @@ export function isReplay(record: BrokerRecord): boolean {
   return originalTopic === record.topic && replaysOf(record) > 0;
 }
 
+/** Returns whether key and value are those of the replay that the headers name. */
+export function isUnchangedReplay(record: BrokerRecord): boolean {
+  return headerText(record.headers, EVENTBUS_HEADERS.replayDigest) === replayDigestOf(record);
+}
+
 type Origin = Pick<
   RetryHistory,
   'original' | 'originalTimestamp' | 'originalTimestampType' | 'replayCount' | 'replayId'
@@ -96,7 +102,7 @@ function originOf(record: BrokerRecord, tier: number): Origin {
         }
       : { originalTimestamp: timestamp, originalTimestampType: record.timestampType }),
     replayCount: replaysOf(record),
-    replayId: replayIdOf(record),
+    replayId: replayIdOf(record, tier),
   };
 }
 
@@ -107,9 +113,11 @@ function replaysOf({ headers }: BrokerRecord): number {
 /** A longer value is not from this library, and would be copied into every later record. */
 const LONGEST_REPLAY_ID = 100;
 
-function replayIdOf({ headers }: BrokerRecord): string | undefined {
-  const id = headerText(headers, EVENTBUS_HEADERS.replayId);
-  return id && id.length <= LONGEST_REPLAY_ID ? id : undefined;
+function replayIdOf(record: BrokerRecord, tier: number): string | undefined {
+  const id = headerText(record.headers, EVENTBUS_HEADERS.replayId);
+  if (!id || id.length > LONGEST_REPLAY_ID) return undefined;
+  // A new event on the main topic may have copied the headers of a replay.
+  return tier > 0 || isUnchangedReplay(record) ? id : undefined;
 }
 
 function attemptsIn(headers: BrokerRecord['headers'], name: string): number | undefined {

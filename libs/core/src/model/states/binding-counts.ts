@@ -1,7 +1,17 @@
+import type { HistogramValues } from '../measures/histogram.js';
+
 /** The count of one event, with its labels. */
 export interface LabelledCount {
   readonly labels: Readonly<Record<string, string>>;
   readonly value: number;
+}
+
+/** Handler calls of records that ended in one tier. */
+export interface AttemptCounts {
+  readonly tier: string;
+  readonly values: HistogramValues;
+  /** Number of these records that succeeded in the end. */
+  readonly recovered: number;
 }
 
 /** Counts of a binding. The outcomes of records are counted by the containers. */
@@ -14,4 +24,8 @@ export interface BindingCounts {
   readonly deadLetters: readonly LabelledCount[];
   /** Transitions of the circuit breaker: `from`, `to`, `cause`. */
   readonly transitions: readonly LabelledCount[];
+  /** Handler calls of records that had failed before they were done. */
+  readonly attempts: readonly AttemptCounts[];
+  /** Changes of assignments: `tier`, and `change`: assigned, revoked or lost. */
+  readonly rebalances: readonly LabelledCount[];
 }

@@ -6,6 +6,8 @@ import type {
 } from '@nest-event-bus/broker';
 import type { Runtime } from '@nest-event-bus/broker/runtime';
 import type { ResolvedBinding } from '../../config/resolving/resolved-binding.js';
+import type { EventSink } from '../../model/events/event-sink.js';
+import type { CircuitState } from '../../model/states/circuit-breaker.js';
 import type { BindingRef } from '../../model/states/binding-ref.js';
 import { ledgerTopicOf, requireLedger, type LedgerTopics } from './ledger-topic.js';
 
@@ -15,6 +17,10 @@ export interface RedriveParts {
   readonly driverOf: (cluster: string) => BrokerDriver;
   /** Returns the producer for plans and commands. */
   readonly producerOf: (cluster: string) => ProducerSession;
+  /** Returns the state of the binding's circuit; undefined if the binding does not run here. */
+  readonly circuitOf: (binding: ResolvedBinding) => CircuitState | undefined;
+  /** Takes the events of the bus. */
+  readonly events: EventSink;
   readonly runtime: Runtime;
   readonly logger: DriverLogger;
 }

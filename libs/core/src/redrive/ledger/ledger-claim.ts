@@ -1,11 +1,12 @@
 import {
+  ownError,
   TransactionCommittedError,
   type AdminSession,
   type BrokerDriver,
   type OutgoingRecord,
   type ProducerSession,
 } from '@nest-event-bus/broker';
-import { Backoff, sleep, type Runtime } from '@nest-event-bus/broker/runtime';
+import { Backoff, resolvesWithin, sleep, type Runtime } from '@nest-event-bus/broker/runtime';
 import { encodeEntry, ledgerKeys, type LedgerEntry } from './ledger-entry.js';
 import { ledgerPartitionOf, type LedgerTopics } from './ledger-topic.js';
 import { PartitionStates } from './partition-states.js';
@@ -42,6 +43,8 @@ const BATCH_BYTES = 256 * 1024;
 /** The wait for transactions of other producers that hide the claim. */
 const READING = { initialMs: 20, maxMs: 1_000 };
 const LONGEST_HIDDEN_MS = 120_000;
+/** Much shorter than the silence after which another node claims the partition. */
+const KEEP_EVERY_MS = 2_500;
 
 /**
  * The right to write ledger entries about one partition of dead letters. The transactional id is
@@ -49,12 +52,21 @@ const LONGEST_HIDDEN_MS = 120_000;
  * ledger says when the claim begins, and no one else can change it without fencing the claim.
  */
 export class LedgerClaim {
+  readonly #id: string;
+
   private constructor(
     private readonly parts: LedgerClaimParts,
     private readonly claimant: Claimant,
     private readonly producer: ProducerSession,
     readonly states: PartitionStates,
-  ) {}
+  ) {
+    this.#id = parts.runtime.uuid();
+  }
+
+  /** The partition of the dead-letter topic. */
+  get partition(): number {
+    return this.claimant.partition;
+  }
 
   static async open(parts: LedgerClaimParts, claimant: Claimant): Promise<LedgerClaim> {
     const { topics } = parts;
@@ -102,6 +114,22 @@ export class LedgerClaim {
     }
   }
 
+  /**
+   * Waits, and tells the other nodes now and then that the claim still holds. Without that they
+   * would take a long wait for the silence of a dead node.
+   */
+  async keepWhile<T>(waiting: Promise<T>): Promise<T> {
+    const { runtime } = this.parts;
+    waiting.catch(() => undefined);
+    const settled = waiting.then(
+      () => undefined,
+      () => undefined,
+    );
+    while (!(await resolvesWithin(runtime, KEEP_EVERY_MS, settled)))
+      await this.commit([], [this.#ownerEntry(this.#id, false)]);
+    return waiting;
+  }
+
   /** Writes to the ledger that the partition is free, for fenced nodes. Never rejects. */
   async release(): Promise<void> {
     // Without the entry a fenced node waits until the ledger is silent.
@@ -116,9 +144,8 @@ export class LedgerClaim {
 
   /** Fences the earlier claim, and reads the ledger up to the entry of this one. */
   async #begin(): Promise<void> {
-    const claim = this.parts.runtime.uuid();
-    await this.commit([], [this.#ownerEntry(claim, false)]);
-    await this.#readUntil(claim);
+    await this.commit([], [this.#ownerEntry(this.#id, false)]);
+    await this.#readUntil(this.#id);
   }
 
   #ownerEntry(claim: string, isReleased: boolean): KeyedEntry {
@@ -141,8 +168,10 @@ export class LedgerClaim {
     const endsAt = runtime.monotonic() + LONGEST_HIDDEN_MS;
     while (!(await this.#readOnce(claim))) {
       if (runtime.monotonic() > endsAt)
-        throw new Error(
-          `A transaction of another producer has been open in ledger '${this.parts.topics.ledger}' for ${LONGEST_HIDDEN_MS} ms. Find it with kafka-transactions.sh, and end it.`,
+        throw ownError(
+          new Error(
+            `A transaction of another producer has been open in ledger '${this.parts.topics.ledger}' for ${LONGEST_HIDDEN_MS} ms. Find it with kafka-transactions.sh, and end it.`,
+          ),
         );
       await sleep(runtime, backoff.next(), signal);
     }

@@ -24,6 +24,8 @@ export interface DeadLetterFilter {
   readonly exceptionClass?: TextCondition;
   /** The id of a group of cause, as plans and lists return it. */
   readonly group?: TextCondition;
+  /** The binding that dead-lettered the record. */
+  readonly binding?: TextCondition;
   readonly reason?: TextCondition;
   readonly cause?: TextCondition;
   /** The key as text. A key that is no text is written as `base64:…`. */
@@ -51,20 +53,21 @@ const FIELDS: {
     condition: unknown,
   ) => LetterTest;
 } = {
-  exceptionClass: onText('exceptionClass', ({ dlt }) => dlt.lastExceptionClass),
+  exceptionClass: onText('exceptionClass', ({ facts }) => facts.lastExceptionClass),
   group: onText('group', ({ group }) => group),
-  reason: onText('reason', ({ dlt }) => dlt.dltReason),
-  cause: onText('cause', ({ dlt }) => dlt.dltCause),
+  binding: onText('binding', ({ facts }) => facts.binding),
+  reason: onText('reason', ({ facts }) => facts.dltReason),
+  cause: onText('cause', ({ facts }) => facts.dltCause),
   key: onText('key', ({ keyText }) => keyText),
   headers: headersTest,
-  originalPartition: onNumber('originalPartition', ({ dlt }) => dlt.originalPartition),
+  originalPartition: onNumber('originalPartition', ({ facts }) => facts.originalPartition),
   originalOffset: (condition) => {
     const test = offsetTest('originalOffset', condition);
-    return ({ dlt }) => test(dlt.originalOffset);
+    return ({ facts }) => test(facts.originalOffset);
   },
-  tier: onNumber('tier', ({ dlt }) => dlt.tierHistory.at(-1)?.tier),
-  replays: onNumber('replays', ({ dlt }) => dlt.replayCount),
-  deadLetteredAt: onNumber('deadLetteredAt', ({ dlt }) => dlt.dltTimestamp),
+  tier: onNumber('tier', ({ facts }) => facts.tierHistory.at(-1)?.tier),
+  replays: onNumber('replays', ({ facts }) => facts.replayCount),
+  deadLetteredAt: onNumber('deadLetteredAt', ({ facts }) => facts.dltTimestamp),
 };
 
 const AGES = ['olderThan', 'youngerThan'] as const;
@@ -118,12 +121,15 @@ function checkFilter(filter: unknown): void {
 
 /** Returns the offsets in a form that JSON can hold. */
 function offsetsAsText({ originalOffset }: DeadLetterFilter): DeadLetterFilter {
-  if (!isPlainObject(originalOffset)) return {};
-  const bounds = Object.entries(originalOffset).map(([name, bound]) => [
-    name,
-    typeof bound === 'bigint' ? String(bound) : bound,
-  ]);
-  return { originalOffset: Object.fromEntries(bounds) as OffsetCondition };
+  const asText = (part: unknown): unknown => {
+    if (typeof part === 'bigint') return String(part);
+    if (Array.isArray(part)) return part.map(asText);
+    if (!isPlainObject(part)) return part;
+    return Object.fromEntries(Object.entries(part).map(([name, bound]) => [name, asText(bound)]));
+  };
+  return originalOffset === undefined
+    ? {}
+    : { originalOffset: asText(originalOffset) as OffsetCondition };
 }
 
 function ageOf(field: string, age: unknown): number {
@@ -165,5 +171,5 @@ function headersTest(condition: unknown): LetterTest {
   ]);
   const has = (headers: readonly RecordHeader[], [name, test]: (typeof tests)[number]): boolean =>
     headers.some(({ key, value }) => key === name && test(value?.toString('utf8')));
-  return ({ dlt }) => tests.every((test) => has(dlt.headers, test));
+  return ({ facts }) => tests.every((test) => has(facts.headers, test));
 }

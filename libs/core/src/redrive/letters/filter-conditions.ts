@@ -11,10 +11,11 @@ export type NumberCondition =
   number | { readonly in: readonly number[] } | { readonly from?: number; readonly to?: number };
 
 /** An offset may exceed the exact range of numbers, so it may also be a bigint or decimal text. */
-export type OffsetCondition = {
-  readonly from?: number | bigint | string;
-  readonly to?: number | bigint | string;
-};
+type Offset = number | bigint | string;
+
+/** An offset that a field must have: the offset itself, one of several, or `from <= offset < to`. */
+export type OffsetCondition =
+  Offset | { readonly in: readonly Offset[] } | { readonly from?: Offset; readonly to?: Offset };
 
 export type Test<T> = (value: T) => boolean;
 
@@ -50,7 +51,17 @@ export function numberTest(field: string, condition: unknown): Test<number | und
 }
 
 export function offsetTest(field: string, condition: unknown): Test<bigint> {
-  const range = onlyKeys(field, condition, ['from', 'to']);
+  if (isOffset(condition)) {
+    const wanted = BigInt(condition);
+    return (value) => value === wanted;
+  }
+  const { in: list, ...range } = onlyKeys(field, condition, ['in', 'from', 'to']);
+  if (list !== undefined && Object.keys(range).length > 0)
+    throw refused(field, 'needs either in or a range');
+  if (list !== undefined) {
+    const values = new Set(listOf(field, list, isOffset).map(BigInt));
+    return (value) => values.has(value);
+  }
   const { from, to } = boundsOf(field, range, isOffset, (value) => BigInt(value as string));
   return (value) => (from === undefined || value >= from) && (to === undefined || value < to);
 }
@@ -81,7 +92,7 @@ export const isFilterText = (value: unknown): value is string =>
 
 const isFilterNumber = (value: unknown): value is number => Number.isSafeInteger(value);
 
-const isOffset = (value: unknown): boolean =>
+const isOffset = (value: unknown): value is Offset =>
   (typeof value === 'bigint' && value >= 0n) ||
   (Number.isSafeInteger(value) && (value as number) >= 0) ||
   (typeof value === 'string' && DECIMAL.test(value));

@@ -1,10 +1,12 @@
 import type { AdminSession } from '@nest-event-bus/broker';
+import type { ReplayOutcome } from '../../model/outcomes/replay-outcomes.js';
+import { readDeadLetter } from '../../failures/headers/read-dead-letter.js';
 import type { DltRecord } from '../../model/records/dlt-record.js';
 import type { LedgerTopics } from '../ledger/ledger-topic.js';
-import type { LetterEntry, LetterStatus } from '../ledger/ledger-entry.js';
+import type { LetterEntry, LetterStatus, OutcomeEntry } from '../ledger/ledger-entry.js';
 import type { PartitionStates, StoredLetter } from '../ledger/partition-states.js';
 import { readStates } from '../ledger/read-states.js';
-import { compileFilter, type DeadLetterFilter } from './dead-letter-filter.js';
+import { compileFilter, fixAges, type DeadLetterFilter } from './dead-letter-filter.js';
 import { refused } from './filter-conditions.js';
 import {
   belongsTo,
@@ -25,12 +27,22 @@ export interface ListOptions {
   readonly signal?: AbortSignal;
 }
 
+/** How the replay of a letter ended, and where. */
+export interface LetterOutcome extends ReplayOutcome {
+  /** The name of the host that ended the record. */
+  readonly node: string;
+  /** Milliseconds since 1970. */
+  readonly at: number;
+}
+
 /** A dead letter with what became of it. */
 export interface ListedDeadLetter {
   readonly position: DeadLetterPosition;
   readonly status: LetterStatus;
   /** The last decision about the letter; undefined if nobody has decided. */
   readonly decision?: Omit<LetterEntry, 'kind' | 'supersedes'>;
+  /** How its replay ended. Undefined if it was not replayed, or if that is not known yet. */
+  readonly outcome?: LetterOutcome;
   /** The id of the group of letters with the same cause. */
   readonly group: string;
   readonly letter: DltRecord;
@@ -47,6 +59,8 @@ export interface ListParts {
   /** Undefined if the ledger does not exist yet, so that all letters are open. */
   readonly topics: LedgerTopics | undefined;
   readonly owner: LetterOwner;
+  /** The time from which ages are counted. */
+  readonly now: number;
 }
 
 const DEFAULT_LIMIT = 50;
@@ -61,7 +75,7 @@ export async function listLetters(
 ): Promise<DeadLetterPage> {
   if (!Number.isInteger(limit) || limit < 1 || limit > MOST_LISTED)
     throw refused('limit', `must be 1 to ${MOST_LISTED}`);
-  const matches = where === undefined ? () => true : compileFilter(where);
+  const matches = where === undefined ? () => true : compileFilter(fixAges(where, parts.now));
   const { admin, owner } = parts;
   const letters: ListedDeadLetter[] = [];
   let read = 0;
@@ -89,16 +103,22 @@ export async function listLetters(
 function listed(letter: ReadLetter, states: PartitionStates): ListedDeadLetter {
   const { partition, offset } = letter.record;
   const entry = states.letter(offset);
+  const ended = states.outcomeOf(offset);
   return {
     position: { partition, offset },
     status: entry?.status ?? 'open',
     ...(entry && { decision: decisionOf(entry) }),
+    ...(entry?.status === 'replayed' && ended && { outcome: outcomeOf(ended) }),
     group: letter.group,
-    letter: letter.dlt,
+    letter: readDeadLetter(letter.record),
   };
 }
 
+function outcomeOf({ at, node, reason, result, tier }: OutcomeEntry): LetterOutcome {
+  return { result, tier, ...(reason !== undefined && { reason }), node, at };
+}
+
 function decisionOf(entry: StoredLetter): NonNullable<ListedDeadLetter['decision']> {
-  const { at, by, operation, reason, replayId, status, times, to } = entry;
-  return { status, at, by, times, operation, reason, replayId, to };
+  const { at, by, edited, operation, reason, replayId, status, times, to } = entry;
+  return { status, at, by, times, operation, reason, replayId, to, edited };
 }

@@ -1,6 +1,5 @@
 import type { BrokerRecord } from '@nest-event-bus/broker';
-import { readDeadLetter } from '../../failures/headers/read-dead-letter.js';
-import type { DltRecord } from '../../model/records/dlt-record.js';
+import { LetterFacts } from '../../failures/headers/letter-facts.js';
 import { printedKey } from '../../model/records/record-key.js';
 import { causeGroupOf } from './cause-group.js';
 
@@ -10,24 +9,22 @@ export interface DeadLetterPosition {
   readonly offset: number;
 }
 
-/** A record of a dead-letter topic. What its headers say is read when it is first needed. */
+/** A record of a dead-letter topic. Each fact of its headers is read when it is needed. */
 export class ReadLetter {
-  #dlt: DltRecord | undefined;
+  readonly facts: LetterFacts;
   #group: string | undefined;
 
-  constructor(readonly record: BrokerRecord) {}
+  constructor(readonly record: BrokerRecord) {
+    this.facts = new LetterFacts(record);
+  }
 
   get offset(): number {
     return this.record.offset;
   }
 
-  get dlt(): DltRecord {
-    return (this.#dlt ??= readDeadLetter(this.record));
-  }
-
   /** The id of the group of letters with the same cause. */
   get group(): string {
-    return (this.#group ??= causeGroupOf(this.dlt));
+    return (this.#group ??= causeGroupOf(this.facts));
   }
 
   get keyText(): string | null {
@@ -48,9 +45,10 @@ export interface LetterOwner {
  * dead-letter topic, and bindings may share one by name. A letter without a group belongs to the
  * binding of its original topic, or to every binding if that topic is unknown.
  */
-export function belongsTo({ dlt }: ReadLetter, owner: LetterOwner): boolean {
-  if (dlt.groupId !== undefined && dlt.groupId !== owner.groupId) return false;
-  if (dlt.originalTopic === owner.topic) return true;
+export function belongsTo({ facts }: ReadLetter, owner: LetterOwner): boolean {
+  const { groupId } = facts;
+  if (groupId !== undefined && groupId !== owner.groupId) return false;
+  if (facts.originalTopic === owner.topic) return true;
   // The position of the dead letter itself stands for an unknown one.
-  return dlt.originalTopic === owner.dlt.topic;
+  return facts.originalTopic === owner.dlt.topic;
 }

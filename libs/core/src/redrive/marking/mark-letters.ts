@@ -1,11 +1,13 @@
 import type { Runtime } from '@nest-event-bus/broker/runtime';
 import type { LedgerAccess } from '../ledger/ledger-access.js';
-import { LedgerClaim, type KeyedEntry } from '../ledger/ledger-claim.js';
+import type { KeyedEntry } from '../ledger/ledger-claim.js';
 import { ledgerKeys, type LetterEntry, type LetterStatus } from '../ledger/ledger-entry.js';
 import type { PartitionStates } from '../ledger/partition-states.js';
+import { withClaim } from '../ledger/with-claim.js';
 import { refused } from '../letters/filter-conditions.js';
 import { belongsTo, ReadLetter, type DeadLetterPosition } from '../letters/read-letters.js';
-import { compileFilter, type DeadLetterFilter } from '../letters/dead-letter-filter.js';
+import { compileFilter, fixAges, type DeadLetterFilter } from '../letters/dead-letter-filter.js';
+import { finishPurge } from '../purging/purge-intent.js';
 
 /** Which letters an operator decides about. */
 export type LettersToMark =
@@ -21,7 +23,7 @@ export interface MarkNote {
 export interface MarkReport {
   /** Letters whose status has changed. */
   readonly changed: number;
-  /** Letters that already had the status, or whose status does not allow it. */
+  /** Letters that already had the status, whose status does not allow it, or that were purged. */
   readonly unchanged: number;
 }
 
@@ -34,8 +36,21 @@ export interface Marking {
 const MOST_POSITIONS = 1_000;
 const ENTRIES_PER_TRANSACTION = 1_000;
 
+/** Returns what the ledger can store: with times instead of ages. Throws if it is not valid. */
+export function checkedLetters(letters: LettersToMark, now: number): LettersToMark {
+  const { at, where }: { at?: readonly DeadLetterPosition[]; where?: DeadLetterFilter } = letters;
+  if (at === undefined) return { where: fixAges(where!, now) };
+  if (where !== undefined) throw refused('at', 'cannot be combined with where');
+  if (!Array.isArray(at) || at.length === 0 || at.length > MOST_POSITIONS || !at.every(isPosition))
+    throw refused('at', `needs 1 to ${MOST_POSITIONS} positions { partition, offset }`);
+  return { at: at.map(({ partition, offset }) => ({ partition, offset })) };
+}
+
+const isPosition = ({ partition, offset }: DeadLetterPosition): boolean =>
+  [partition, offset].every((each) => Number.isSafeInteger(each) && each >= 0);
+
 /**
- * Changes the status of letters. Each partition is claimed, so that a redrive that runs meanwhile
+ * Changes the status of letters that were checked. Each partition is claimed, so that a redrive that runs meanwhile
  * sees either the letter before the decision or after it.
  */
 export async function markLetters(
@@ -70,20 +85,20 @@ async function markPartition(
   const { runtime, status } = marking;
   const { signal } = new AbortController();
   const claimant = { partition, operation: `mark ${status}`, signal };
-  const claim = await LedgerClaim.open({ admin, driver, topics, runtime }, claimant);
-  try {
-    const changing = offsets.filter((offset) => mayBecome(status, claim.states.statusOf(offset)));
+  return withClaim({ admin, driver, topics, runtime }, claimant, async (claim) => {
+    const low = await finishPurge({ admin, topics }, claim);
+    const { states } = claim;
+    const changing = offsets.filter(
+      (offset) => offset >= low && mayBecome(status, states.statusOf(offset)),
+    );
     const entries = changing.map((offset): KeyedEntry => {
       const key = ledgerKeys.letter(topics.deadLetterTopicId, partition, offset);
-      return [key, markEntry(marking, claim.states, offset)];
+      return [key, markEntry(marking, states, offset)];
     });
     for (let first = 0; first < entries.length; first += ENTRIES_PER_TRANSACTION)
       await claim.commit([], entries.slice(first, first + ENTRIES_PER_TRANSACTION));
-    await claim.release();
     return changing.length;
-  } finally {
-    await claim.close();
-  }
+  });
 }
 
 /** A replayed letter is not marked as failed, because its record goes on elsewhere. */
@@ -114,15 +129,9 @@ interface Selector {
 }
 
 function selectorOf(letters: LettersToMark): Selector {
-  if (!('at' in letters)) {
-    const matches = compileFilter(letters.where);
-    return { rangeOf: (_, low, high) => [low, high], has: matches };
-  }
+  if (!('at' in letters))
+    return { rangeOf: (_, low, high) => [low, high], has: compileFilter(letters.where) };
   const { at } = letters;
-  const isPosition = ({ partition, offset }: DeadLetterPosition): boolean =>
-    [partition, offset].every((each) => Number.isSafeInteger(each) && each >= 0);
-  if (at.length === 0 || at.length > MOST_POSITIONS || !at.every(isPosition))
-    throw refused('at', `needs 1 to ${MOST_POSITIONS} positions { partition, offset }`);
   const wanted = new Set(at.map(({ partition, offset }) => `${partition}/${offset}`));
   return {
     rangeOf: (partition, low, high) => {

@@ -14,8 +14,8 @@ export class GroupCounter {
   readonly #groups = new Map<string, Counted>();
   #uncounted = 0;
 
-  count({ group, dlt }: ReadLetter): void {
-    const at = dlt.dltTimestamp;
+  count({ group, facts }: ReadLetter): void {
+    const at = facts.dltTimestamp;
     const known = this.#groups.get(group);
     if (known) {
       known.count++;
@@ -25,8 +25,8 @@ export class GroupCounter {
     else
       this.#groups.set(group, {
         id: group,
-        exceptionClass: dlt.lastExceptionClass.slice(0, LONGEST_CLASS),
-        ...(dlt.dltCause !== undefined && { cause: dlt.dltCause }),
+        exceptionClass: facts.lastExceptionClass.slice(0, LONGEST_CLASS),
+        ...(facts.dltCause !== undefined && { cause: facts.dltCause }),
         count: 1,
         firstSeen: at,
         lastSeen: at,

@@ -27,7 +27,7 @@ export class LetterSelection {
     if (!belongsTo(letter, this.rules.owner)) return 'other-binding';
     const resolved = skipReasonOf(statusAtPlan);
     if (resolved) return resolved;
-    return letter.dlt.replayCount >= this.rules.maxReplays ? 'max-replays' : 'selected';
+    return letter.facts.replayCount >= this.rules.maxReplays ? 'max-replays' : 'selected';
   }
 }
 

@@ -83,7 +83,7 @@ export class Planner {
       let oldest: { readonly scan: Scan; readonly at: number } | undefined;
       for (const scan of scans) {
         const letter = await this.#look(scan);
-        const at = letter?.dlt.dltTimestamp ?? Infinity;
+        const at = letter?.facts.dltTimestamp ?? Infinity;
         if (letter && (!oldest || at < oldest.at)) oldest = { scan, at };
       }
       if (!oldest) return;

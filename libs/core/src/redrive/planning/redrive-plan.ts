@@ -44,6 +44,8 @@ export interface CauseGroup {
  */
 export interface RedrivePlan {
   readonly id: string;
+  /** Identifies the request, if the request named the id of the plan. */
+  readonly requestDigest?: string;
   readonly binding: string;
   readonly cluster: string;
   readonly groupId: string;
@@ -57,6 +59,11 @@ export interface RedrivePlan {
   readonly filter?: DeadLetterFilter;
   readonly target: RedriveTarget;
   readonly targetTopic: string;
+  /**
+   * Other groups that read the target topic. Groups of the bus skip a replay that is not theirs, and
+   * groups of other software see it again. Absent without the right to list groups.
+   */
+  readonly otherGroups?: readonly string[];
   readonly partitions: readonly PlannedPartition[];
   readonly selected: number;
   /** Letters that match the filter and are left where they are. */

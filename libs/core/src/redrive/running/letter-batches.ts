@@ -23,11 +23,14 @@ export interface LetterBatchesParts {
   readonly from: number;
   readonly states: PartitionStates;
   readonly selection: LetterSelection;
-  readonly batchSize: number;
+  /** Returns the largest number of letters of the next batch, after so many in earlier batches. */
+  readonly batchSize: (before: number) => number;
   readonly signal: AbortSignal;
 }
 
-const BYTES_PER_BATCH = 1024 * 1024;
+const BYTES_PER_BATCH = 4 * 1024 * 1024;
+/** After so many letters without a full batch the progress is written, and a resume begins there. */
+const MOST_READ = 20_000;
 
 /** Reads the letters that the plan selected in one partition, and puts them into batches. */
 export async function* letterBatches(parts: LetterBatchesParts): AsyncGenerator<LetterBatch, void> {
@@ -35,15 +38,18 @@ export async function* letterBatches(parts: LetterBatchesParts): AsyncGenerator<
   let letters: ReadLetter[] = [];
   let skipped = new SkipCounter();
   let bytes = 0;
-  let next = from;
+  let [next, read, before] = [from, 0, 0];
   const range = admin.readRange(topic, planned.partition, from, planned.to, { signal });
   for await (const record of range) {
     const letter = new ReadLetter(record);
-    const isFull = letters.length >= batchSize || bytes + record.sizeInBytes > BYTES_PER_BATCH;
-    if (isFull && letters.length > 0) {
+    const isFull =
+      letters.length >= batchSize(before) || bytes + record.sizeInBytes > BYTES_PER_BATCH;
+    if ((isFull && letters.length > 0) || read === MOST_READ) {
       yield { letters, skipped: skipped.counts(), next, isLast: false };
-      [letters, skipped, bytes] = [[], new SkipCounter(), 0];
+      before += letters.length;
+      [letters, skipped, bytes, read] = [[], new SkipCounter(), 0, 0];
     }
+    read++;
     next = letter.offset + 1;
     const planStatus = statusAtPlan(letter.offset, states, planned) ?? 'open';
     if (selection.decide(letter, planStatus) !== 'selected') continue;

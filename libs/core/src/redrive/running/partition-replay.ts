@@ -1,29 +1,34 @@
 import {
-  BrokerError,
   errorReasonOf,
-  ProducerFencedError,
   RecordTooLargeError,
   SendError,
-  TransactionOutcomeUnknownError,
   type AdminSession,
   type DriverLogger,
   type RecordOutcome,
 } from '@nest-event-bus/broker';
 import { Backoff, sleep, type Runtime } from '@nest-event-bus/broker/runtime';
-import { LedgerClaim, type KeyedEntry, type LedgerClaimParts } from '../ledger/ledger-claim.js';
-import { ledgerKeys, type LetterEntry, type ProgressEntry } from '../ledger/ledger-entry.js';
+import { forgetLetters } from '../ledger/forget-letters.js';
+import { isFence } from '../ledger/is-fence.js';
+import { LedgerClaim, type LedgerClaimParts } from '../ledger/ledger-claim.js';
+import { ledgerKeys, type ProgressEntry } from '../ledger/ledger-entry.js';
 import { ledgerPartitionOf } from '../ledger/ledger-topic.js';
 import { readLedger } from '../ledger/read-ledger.js';
 import type { ReadLetter } from '../letters/read-letters.js';
 import type { LetterSelection } from '../planning/letter-selection.js';
 import type { PlannedPartition, RedrivePlan } from '../planning/redrive-plan.js';
+import { finishPurge } from '../purging/purge-intent.js';
+import { triedIn } from '../canary/canary-quotas.js';
+import { replayIdOf } from '../outcomes/replay-id.js';
+import type { ReplayRate } from '../pacing/replay-rate.js';
 import { SkipCounter } from '../planning/skip-counter.js';
+import { canHeal } from './can-heal.js';
 import { letterBatches, type LetterBatch } from './letter-batches.js';
-import { replayedRecord, replayIdOf, type ReplayDestination } from './replayed-record.js';
-import type { ReplayRate } from './replay-rate.js';
+import { readAhead } from './read-ahead.js';
+import { replayEntries } from './replay-entries.js';
+import { replayedRecord, type ReplayDestination } from './replayed-record.js';
 
 export interface PartitionReplayParts extends LedgerClaimParts {
-  readonly admin: Pick<AdminSession, 'readRange'>;
+  readonly admin: Pick<AdminSession, 'deleteRecords' | 'readRange' | 'watermarks'>;
   readonly plan: RedrivePlan;
   readonly planned: PlannedPartition;
   readonly selection: LetterSelection;
@@ -34,9 +39,11 @@ export interface PartitionReplayParts extends LedgerClaimParts {
   readonly logger: DriverLogger;
   /** Aborts when this process stops the run. */
   readonly signal: AbortSignal;
-  /** Returns whether an operator has cancelled the operation, on any node. */
-  isCancelled(): Promise<boolean>;
-  onProgress(planned: PlannedPartition, progress: ProgressEntry): void;
+  /** The run of the partition ends after so many letters; Infinity for no limit. */
+  readonly quota: number;
+  /** Returns whether the next batch may be written. */
+  mayReplay(): Promise<boolean>;
+  onProgress(progress: ProgressEntry): void;
 }
 
 /** After this time without an entry in the ledger, the node that has fenced this one is gone. */
@@ -62,7 +69,10 @@ export class PartitionReplay {
 
   constructor(private readonly parts: PartitionReplayParts) {}
 
-  /** Resolves when the partition is done, cancelled, or the signal has aborted. */
+  /**
+   * Resolves when the partition is done, its quota is reached, `mayReplay` refuses the next batch, or
+   * the signal has aborted.
+   */
   async run(): Promise<void> {
     const { runtime, signal } = this.parts;
     const backoff = new Backoff(runtime, RETRY);
@@ -83,7 +93,9 @@ export class PartitionReplay {
     const claim = await LedgerClaim.open(this.parts, { partition, operation: plan.id, signal });
     this.#claimedAt = claim.states.end;
     try {
+      await finishPurge(this.parts, claim);
       await this.#replay(claim, onCommitted);
+      await forgetLetters(claim, await this.#firstLetter());
       await claim.release();
     } finally {
       await claim.close();
@@ -91,24 +103,35 @@ export class PartitionReplay {
   }
 
   async #replay(claim: LedgerClaim, onCommitted: () => void): Promise<void> {
-    const { admin, plan, planned, rate, selection, signal } = this.parts;
+    const { admin, plan, planned, quota, rate, selection, signal } = this.parts;
     let progress = claim.states.progressOf(plan.id) ?? this.#entryOf(nothing(planned));
-    this.parts.onProgress(planned, progress);
-    if (progress.isDone) return;
+    this.parts.onProgress(progress);
+    const isFinished = (): boolean => progress.isDone || triedIn(progress) >= quota;
+    if (isFinished()) return;
+    const toTry = quota - triedIn(progress);
     const { states } = claim;
     const batches = letterBatches({
       ...{ admin, planned, selection, signal, states },
       topic: plan.deadLetterTopic,
       from: progress.next,
-      batchSize: rate.batchSize,
+      // The next batch is read before the present one is counted in the progress.
+      batchSize: (before) => Math.min(rate.batchSize, toTry - before),
     });
-    for await (const batch of batches) {
-      await rate.take(batch.letters.length, signal);
-      if (signal.aborted || (await this.parts.isCancelled())) return;
+    for await (const batch of readAhead(batches)) {
+      await claim.keepWhile(rate.take(batch.letters.length, signal));
+      if (signal.aborted || !(await this.parts.mayReplay())) return;
       progress = await this.#commit(claim, batch, progress);
-      this.parts.onProgress(planned, progress);
+      this.parts.onProgress(progress);
       onCommitted();
+      if (isFinished()) return;
     }
+  }
+
+  /** Letters before this offset were deleted by a purge or by the retention. */
+  async #firstLetter(): Promise<number> {
+    const { admin, plan, planned } = this.parts;
+    const marks = await admin.watermarks(plan.deadLetterTopic);
+    return marks.find(({ partition }) => partition === planned.partition)?.low ?? 0;
   }
 
   async #commit(claim: LedgerClaim, batch: LetterBatch, before: Progress): Promise<ProgressEntry> {
@@ -116,11 +139,16 @@ export class PartitionReplay {
     const letters = batch.letters.filter(({ offset }) => !this.#refused.has(offset));
     const at = runtime.now();
     const records = letters.map((letter) => {
-      const replayId = replayIdOf(plan.id, letter);
+      const { partition, offset } = letter.record;
+      const replayId = replayIdOf({ operation: plan.id, partition, offset });
       return replayedRecord(letter, destination, { replayId, at });
     });
     const progress = this.#entryOf(advanced(before, batch, letters.length, planned));
-    const entries = letters.map((letter) => this.#letterEntry(claim, letter, at));
+    const { by, topics } = this.parts;
+    const entries = replayEntries(letters, claim.states, {
+      ...{ by, at, partition: planned.partition, topicId: topics.deadLetterTopicId },
+      ...{ operation: plan.id, to: destination.topic },
+    });
     const progressKey = ledgerKeys.progress(plan.id, planned.partition);
     try {
       await claim.commit(records, [...entries, [progressKey, progress]]);
@@ -128,26 +156,6 @@ export class PartitionReplay {
       throw this.#hasRefused(error, letters) ? new LettersRefusedError() : error;
     }
     return progress;
-  }
-
-  #letterEntry(claim: LedgerClaim, letter: ReadLetter, at: number): KeyedEntry {
-    const { by, destination, plan, topics } = this.parts;
-    const { partition, offset } = letter.record;
-    const before = claim.states.letter(offset);
-    const entry: LetterEntry = {
-      kind: 'letter',
-      status: 'replayed',
-      at,
-      by,
-      operation: plan.id,
-      replayId: replayIdOf(plan.id, letter),
-      to: destination.topic,
-      times: (before?.times ?? 0) + 1,
-      ...(before && {
-        supersedes: { status: before.status, ledgerOffset: before.ledgerOffset },
-      }),
-    };
-    return [ledgerKeys.letter(topics.deadLetterTopicId, partition, offset), entry];
   }
 
   #entryOf(progress: Progress): ProgressEntry {
@@ -195,27 +203,32 @@ export class PartitionReplay {
     while (runtime.monotonic() - changedAt < SILENCE_MS && !signal.aborted) {
       const seen = await this.#entriesFrom(from);
       if (seen.isReleased) return;
-      if (seen.end > from) [from, changedAt] = [seen.end, runtime.monotonic()];
+      if (seen.isActive) changedAt = runtime.monotonic();
+      from = seen.end;
       await sleep(runtime, LOOK_EVERY_MS, signal).catch(() => undefined);
     }
   }
 
-  async #entriesFrom(
-    from: number,
-  ): Promise<{ readonly end: number; readonly isReleased: boolean }> {
+  /** Outcomes are written by consumers, so they do not show that another node replays. */
+  async #entriesFrom(from: number): Promise<{
+    readonly end: number;
+    readonly isActive: boolean;
+    readonly isReleased: boolean;
+  }> {
     const { admin, planned, topics } = this.parts;
     const partition = ledgerPartitionOf(topics, planned.partition);
     const ownerKey = ledgerKeys.owner(planned.partition);
-    let [end, isReleased] = [from, false];
+    let [end, isActive, isReleased] = [from, false, false];
     for await (const { key, entry, offset } of readLedger(admin, {
       topic: topics.ledger,
       partition,
       from,
     })) {
       end = offset + 1;
+      isActive ||= entry?.kind !== 'outcome';
       if (key === ownerKey && entry?.kind === 'owner') isReleased = entry.isReleased;
     }
-    return { end, isReleased };
+    return { end, isActive, isReleased };
   }
 
   #context(more: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
@@ -244,20 +257,6 @@ function advanced(
   return { next, replayed, skipped: skips.counts(), failed, isDone: isLast };
 }
 
-function isFence(error: unknown): boolean {
-  if (error instanceof ProducerFencedError) return true;
-  const wraps = error instanceof SendError || error instanceof TransactionOutcomeUnknownError;
-  return wraps && isFence(error.cause);
-}
-
 function isTooLarge(outcome: RecordOutcome | undefined): boolean {
   return outcome?.state === 'not-written' && outcome.error instanceof RecordTooLargeError;
-}
-
-/** An unknown outcome heals, because the next claim reads what was committed. */
-function canHeal(error: unknown): boolean {
-  return (
-    error instanceof TransactionOutcomeUnknownError ||
-    (error instanceof BrokerError && error.retriable)
-  );
 }

@@ -9,21 +9,25 @@ import type { BindingRef } from '../../model/states/binding-ref.js';
 import { fixAges } from '../letters/dead-letter-filter.js';
 import { withLedger, type LedgerAccess, type RedriveParts } from '../ledger/ledger-access.js';
 import { requireLastingLedger } from '../ledger/ledger-policy.js';
-import type { ProgressEntry } from '../ledger/ledger-entry.js';
-import { CancelWatch, OperationLog, type StoredOperation } from '../ledger/operation-log.js';
+import { isPlanned, OperationLog, type StoredOperation } from '../ledger/operation-log.js';
+import type { OperationState } from '../ledger/operation-state.js';
 import { LetterSelection } from '../planning/letter-selection.js';
+import { otherGroupsOf } from '../planning/other-groups.js';
 import { Planner } from '../planning/planner.js';
 import type { RedrivePlan, RedriveTarget } from '../planning/redrive-plan.js';
+import { requestDigest } from '../planning/request-digest.js';
 import { requireSameTopic } from '../planning/require-same-topic.js';
-import type { RedriveRequest, RunOptions } from '../redrive-request.js';
-import { PartitionReplay, type PartitionReplayParts } from './partition-replay.js';
-import { redriveReport, type RedriveReport } from './redrive-report.js';
-import { ReplayRate } from './replay-rate.js';
+import type { RedriveRequest } from '../redrive-request.js';
+import type { PartitionReplayParts } from './partition-replay.js';
+import type { RedriveReport } from './redrive-report.js';
 
 /** The ledger of a binding, with its plans and commands. */
 export interface OperationAccess extends LedgerAccess {
   readonly operations: OperationLog;
 }
+
+/** The ledger keeps the latest redrives, and as many marks and purges. */
+const MOST_OPERATIONS = 1_000;
 
 /** How a run is stopped, and who follows it. */
 export interface RunControl {
@@ -39,18 +43,27 @@ export function withOperations<T>(
   return withLedger(parts, ref, (access) => {
     const { admin, binding, topics } = access;
     const producer = (): ProducerSession => parts.producerOf(binding.cluster);
-    return act({ ...access, operations: new OperationLog({ admin, producer, topics }) });
+    return act({
+      ...access,
+      operations: new OperationLog({ admin, producer, topics, runtime: parts.runtime }),
+    });
   });
 }
 
-/** Counts what the request selects, and stores the plan. */
+/**
+ * Counts what the request selects, and stores the plan. If the request names the id of a plan that
+ * exists, returns that plan. A plan of a schedule that selects nothing is not kept.
+ */
 export async function planRedrive(
   parts: RedriveParts,
   access: OperationAccess,
   request: RedriveRequest,
+  { keepsEmpty = true }: { readonly keepsEmpty?: boolean } = {},
 ): Promise<RedrivePlan> {
   const { runtime } = parts;
   const { admin, binding, operations, topics } = access;
+  const existing = await existingPlan(access, request);
+  if (existing) return existing;
   await requireLastingLedger(parts, access);
   const { to: target = 'origin', by: createdBy = runtime.hostname(), reason } = request;
   const { limit, signal } = request;
@@ -60,8 +73,11 @@ export async function planRedrive(
   const { maxReplays } = binding.dlt.replay;
   const selection = new LetterSelection({ owner: binding, filter, maxReplays });
   const counted = await new Planner({ admin, topics, selection, limit, signal }).plan();
+  const { groupId } = binding;
+  const otherGroups = await otherGroupsOf({ admin, topic: targetTopic, groupId });
   const plan: RedrivePlan = {
-    id: runtime.uuid(),
+    id: request.id ?? runtime.uuid(),
+    ...(request.id !== undefined && { requestDigest: requestDigest(request) }),
     binding: binding.name,
     cluster: binding.cluster,
     groupId: binding.groupId,
@@ -73,74 +89,45 @@ export async function planRedrive(
     ...(filter !== undefined && { filter }),
     target,
     targetTopic,
+    ...(otherGroups && { otherGroups }),
     maxReplays,
     ...counted,
   };
-  await operations.savePlan(plan);
+  if (!keepsEmpty && plan.selected === 0) return plan;
+  await operations.savePlan(plan, signal);
+  await operations.forgetOld(MOST_OPERATIONS);
   return plan;
 }
 
-/** Runs a plan until it is done, cancelled, or the signal aborts. */
-export async function runRedrive(
-  parts: RedriveParts,
-  access: OperationAccess,
-  planId: string,
-  { rate: perSecond, by }: RunOptions,
-  { signal, onProgress }: RunControl,
-): Promise<RedriveReport> {
-  const { logger, runtime } = parts;
-  const { admin, binding, driver, operations, topics } = access;
-  await requireLastingLedger(parts, access);
-  const { plan, control } = await requireOperation(access, planId);
-  requireRunnable(plan, access, control?.command);
-  const operator = by ?? plan.createdBy;
-  await operations.saveControl(planId, { command: 'run', by: operator, at: runtime.now() });
-  const progress = new Map<number, ProgressEntry>();
-  const watch = new CancelWatch({ admin, topics }, planId, runtime);
-  const { filter, maxReplays } = plan;
-  await replayPartitions(plan, signal, {
-    ...{ admin, driver, logger, plan, runtime, topics },
-    rate: new ReplayRate(runtime, perSecond),
-    destination: await destinationOf(access, plan),
-    selection: new LetterSelection({ owner: binding, filter, maxReplays }),
-    by: operator,
-    isCancelled: () => watch.isCancelled(),
-    onProgress: ({ partition }, entry) => {
-      progress.set(partition, entry);
-      onProgress(redriveReport(plan, progress, 'running'));
-    },
-  });
-  return redriveReport(plan, progress, (await watch.isCancelled()) ? 'cancelled' : 'stopped');
-}
-
-/** Replays all partitions together. If one fails, the others stop after their batches in flight. */
-async function replayPartitions(
-  { partitions }: RedrivePlan,
-  signal: AbortSignal,
-  parts: Omit<PartitionReplayParts, 'planned' | 'signal'>,
-): Promise<void> {
-  const ending = new AbortController();
-  const stopping = AbortSignal.any([signal, ending.signal]);
-  const replay = async (planned: PartitionReplayParts['planned']): Promise<void> => {
-    try {
-      await new PartitionReplay({ ...parts, planned, signal: stopping }).run();
-    } catch (error) {
-      ending.abort(error);
-      throw error;
-    }
-  };
-  const replays = partitions.filter(({ selected }) => selected > 0).map(replay);
-  const results = await Promise.allSettled(replays);
-  const failed = results.find(({ status }) => status === 'rejected');
-  if (failed?.status === 'rejected') throw failed.reason;
+/** Returns the plan that the request names, so that a request can be repeated after a time-out. */
+async function existingPlan(
+  { binding, operations }: OperationAccess,
+  request: RedriveRequest,
+): Promise<RedrivePlan | undefined> {
+  if (request.id === undefined) return undefined;
+  const plan = (await operations.find(request.id))?.plan;
+  if (!plan) return undefined;
+  if (isPlanOf(plan, binding) && plan.requestDigest === requestDigest(request)) return plan;
+  throw new RedriveRefusedException(
+    binding.name,
+    `id '${request.id}' belongs to a plan with another selection. Choose another id.`,
+  );
 }
 
 export async function requireOperation(
-  { binding, operations }: OperationAccess,
+  access: OperationAccess,
   planId: string,
 ): Promise<StoredOperation> {
-  const stored = await operations.find(planId);
-  if (stored && isPlanOf(stored.plan, binding)) return stored;
+  return requireStored(await access.operations.find(planId), access, planId);
+}
+
+/** Returns the operation if the ledger has its plan, and if the plan is that of the binding. */
+export function requireStored(
+  found: OperationState | undefined,
+  { binding }: Pick<OperationAccess, 'binding'>,
+  planId: string,
+): StoredOperation {
+  if (found && isPlanned(found) && isPlanOf(found.plan, binding)) return found;
   throw new RedrivePlanNotFoundException(binding.name, planId);
 }
 
@@ -152,24 +139,29 @@ export function isPlanOf(
   return binding === owner.name && groupId === owner.groupId;
 }
 
-export function reportOf({ plan, control, progress }: StoredOperation): RedriveReport {
-  const states = { run: 'running', cancel: 'cancelled' } as const;
-  return redriveReport(plan, progress, control ? states[control.command] : 'planned');
-}
-
-function requireRunnable(
+export function requireRunnable(
   plan: RedrivePlan,
-  { driver: { capabilities, name }, topics }: LedgerAccess,
+  access: LedgerAccess,
   command: 'run' | 'cancel' | undefined,
 ): void {
-  const refuse = (complaint: string): never => {
-    throw new RedriveRefusedException(plan.binding, complaint);
-  };
   if (command === 'cancel')
-    refuse('the operation was cancelled. Make a new plan for what is left.');
-  requireSameTopic(plan, topics);
+    throw new RedriveRefusedException(
+      plan.binding,
+      'the operation was cancelled. Make a new plan for what is left.',
+    );
+  requireSameTopic(plan, access.topics);
+  requireTransactions(access);
+}
+
+export function requireTransactions({
+  binding,
+  driver: { capabilities, name },
+}: Pick<LedgerAccess, 'binding' | 'driver'>): void {
   if (!capabilities.transactions)
-    refuse(`driver '${name}' has no transactions, without which a letter could be replayed twice.`);
+    throw new RedriveRefusedException(
+      binding.name,
+      `driver '${name}' has no transactions, without which a letter could be replayed twice.`,
+    );
 }
 
 function targetTopicOf({ name, topic, retry }: ResolvedBinding, target: RedriveTarget): string {
@@ -183,9 +175,9 @@ function targetTopicOf({ name, topic, retry }: ResolvedBinding, target: RedriveT
   );
 }
 
-async function destinationOf(
+export async function destinationOf(
   { admin, binding: { name, groupId } }: LedgerAccess,
-  { target, targetTopic }: RedrivePlan,
+  { target, targetTopic }: Pick<RedrivePlan, 'target' | 'targetTopic'>,
 ): Promise<PartitionReplayParts['destination']> {
   const [topic] = await admin.topics([targetTopic]);
   if (!topic)

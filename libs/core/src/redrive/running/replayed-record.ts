@@ -1,8 +1,7 @@
-import type { OutgoingRecord } from '@nest-event-bus/broker';
+import type { OutgoingHeader, OutgoingRecord, RecordHeader } from '@nest-event-bus/broker';
+import type { LetterFacts } from '../../failures/headers/letter-facts.js';
 import { archiveHeaders, HEADER_PROFILES } from '../../failures/headers/header-profiles.js';
-import { headersOf } from '../../failures/headers/header-profile.js';
 import { EVENTBUS_HEADERS } from '../../model/records/event-bus-headers.js';
-import type { DltRecord } from '../../model/records/dlt-record.js';
 import { replayDigestOf } from '../../model/records/replay-digest.js';
 import type { ReadLetter } from '../letters/read-letters.js';
 
@@ -17,15 +16,28 @@ export interface ReplayDestination {
   readonly partitions: number;
 }
 
-const HEADER_VERSION = 1;
+/** What the replayed record contains. */
+export interface ReplayedContent {
+  readonly key: Buffer | null;
+  readonly value: Buffer | null;
+  /** The record's own headers. */
+  readonly headers: readonly RecordHeader[];
+  /** False if the key was changed, so that the key decides. */
+  readonly keepsPartition: boolean;
+  /** The dead letter of which an edited record was made. */
+  readonly editedFrom: string | undefined;
+}
+
+const contentOf = ({ facts, record: { key, value } }: ReadLetter): ReplayedContent => ({
+  ...{ key, value, headers: facts.headers, keepsPartition: true, editedFrom: undefined },
+});
+
+const NAMES = EVENTBUS_HEADERS;
+const HEADER_VERSION = '1';
 /** The only names that a replay writes are those of this profile. */
 const REPLAY_PROFILES = [HEADER_PROFILES.eventbus];
+const PROFILE_NAMES = REPLAY_PROFILES.map(({ name }) => name).join(',');
 const LONGEST_ARCHIVED = 200;
-
-/** Identifies the replay of one letter. The same letter has the same id in the same operation. */
-export function replayIdOf(operation: string, { record }: ReadLetter): string {
-  return `${operation}/${record.partition}/${record.offset}`;
-}
 
 /**
  * Creates the record that is written again: key, value and own headers byte for byte, and headers
@@ -36,59 +48,63 @@ export function replayedRecord(
   letter: ReadLetter,
   destination: ReplayDestination,
   { replayId, at }: { readonly replayId: string; readonly at: number },
+  content: ReplayedContent = contentOf(letter),
 ): OutgoingRecord {
-  const { dlt, record } = letter;
+  const { facts } = letter;
   return {
     topic: destination.topic,
-    key: record.key,
-    value: record.value,
+    key: content.key,
+    value: content.value,
     timestamp: at,
     headers: [
-      ...archiveHeaders(dlt.headers, REPLAY_PROFILES),
-      ...headersOf({
-        [EVENTBUS_HEADERS.version]: HEADER_VERSION,
-        [EVENTBUS_HEADERS.headerProfiles]: REPLAY_PROFILES.map(({ name }) => name).join(','),
-        [EVENTBUS_HEADERS.bindingName]: destination.binding,
-        [EVENTBUS_HEADERS.groupId]: destination.groupId,
-        ...originOf(dlt),
-        [EVENTBUS_HEADERS.replayCount]: dlt.replayCount + 1,
-        [EVENTBUS_HEADERS.replayId]: replayId,
-        [EVENTBUS_HEADERS.replayDigest]: replayDigestOf(record),
-        ...archiveOf(dlt),
-        ...(destination.tier !== undefined && routedTo(destination.tier, at)),
-      }),
+      ...archiveHeaders(content.headers, REPLAY_PROFILES),
+      { key: NAMES.version, value: HEADER_VERSION },
+      { key: NAMES.headerProfiles, value: PROFILE_NAMES },
+      { key: NAMES.bindingName, value: destination.binding },
+      { key: NAMES.groupId, value: destination.groupId },
+      ...originOf(facts),
+      { key: NAMES.replayCount, value: String(facts.replayCount + 1) },
+      { key: NAMES.replayId, value: replayId },
+      { key: NAMES.replayDigest, value: replayDigestOf(content) },
+      ...(content.editedFrom === undefined
+        ? []
+        : [{ key: NAMES.editedFrom, value: content.editedFrom }]),
+      ...archiveOf(facts),
+      ...(destination.tier === undefined ? [] : routedTo(destination.tier, at)),
     ],
-    ...partitionOf(dlt, destination),
+    ...(content.keepsPartition && partitionOf(facts, destination)),
   };
 }
 
 /** A position of which a part is unknown is left out, because it would name another record. */
-function originOf(dlt: DltRecord) {
-  const names = EVENTBUS_HEADERS;
-  if (dlt.originalPartition < 0 || dlt.originalOffset < 0n)
-    return { [names.originalTopic]: dlt.originalTopic };
-  return {
-    [names.originalTopic]: dlt.originalTopic,
-    [names.originalPartition]: dlt.originalPartition,
-    [names.originalOffset]: dlt.originalOffset,
-    [names.originalTimestamp]: dlt.originalTimestamp,
-    [names.originalTimestampType]: dlt.originalTimestampType,
-  };
+function originOf(facts: LetterFacts): readonly OutgoingHeader[] {
+  const { originalPartition, originalOffset, originalTimestampType: timestampType } = facts;
+  const topic = { key: NAMES.originalTopic, value: facts.originalTopic };
+  if (originalPartition < 0 || originalOffset < 0n) return [topic];
+  return [
+    topic,
+    { key: NAMES.originalPartition, value: String(originalPartition) },
+    { key: NAMES.originalOffset, value: String(originalOffset) },
+    { key: NAMES.originalTimestamp, value: String(facts.originalTimestamp) },
+    ...(timestampType ? [{ key: NAMES.originalTimestampType, value: timestampType }] : []),
+  ];
 }
 
-function archiveOf(dlt: DltRecord) {
-  const names = EVENTBUS_HEADERS;
-  return {
-    [names.previousException]: dlt.lastExceptionClass.slice(0, LONGEST_ARCHIVED),
-    [names.previousAttempts]: dlt.totalAttempts,
-    [names.previousDltTimestamp]: dlt.dltTimestamp,
-  };
+function archiveOf(facts: LetterFacts): readonly OutgoingHeader[] {
+  return [
+    { key: NAMES.previousException, value: facts.lastExceptionClass.slice(0, LONGEST_ARCHIVED) },
+    { key: NAMES.previousAttempts, value: String(facts.totalAttempts) },
+    { key: NAMES.previousDltTimestamp, value: String(facts.dltTimestamp) },
+  ];
 }
 
 /** The headers of a record that was just routed to the tier, with no attempts so far. */
-function routedTo(tier: number, at: number) {
-  const names = EVENTBUS_HEADERS;
-  return { [names.retryTier]: tier, [names.retryAttempt]: 1, [names.retryTimestamp]: at };
+function routedTo(tier: number, at: number): readonly OutgoingHeader[] {
+  return [
+    { key: NAMES.retryTier, value: String(tier) },
+    { key: NAMES.retryAttempt, value: '1' },
+    { key: NAMES.retryTimestamp, value: String(at) },
+  ];
 }
 
 /**
@@ -96,7 +112,7 @@ function routedTo(tier: number, at: number) {
  * partitioner its producer used. A tier has no such order, so its key decides.
  */
 function partitionOf(
-  { originalTopic, originalPartition }: DltRecord,
+  { originalTopic, originalPartition }: LetterFacts,
   { topic, partitions }: ReplayDestination,
 ): { readonly partition?: number } {
   const isKnown = originalTopic === topic && originalPartition >= 0;

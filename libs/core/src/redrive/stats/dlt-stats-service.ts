@@ -45,6 +45,7 @@ function noLetters(binding: string, deadLetterTopic: string): DltStats {
     byTier: {},
     byAge: { under1h: 0, under1d: 0, under7d: 0, older: 0 },
     byOriginalPartition: {},
+    byBinding: {},
     groups: [],
   };
 }

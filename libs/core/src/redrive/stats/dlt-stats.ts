@@ -22,6 +22,8 @@ export interface DltStats {
   readonly byTier: Readonly<Record<string, number>>;
   readonly byAge: Readonly<Record<AgeClass, number>>;
   readonly byOriginalPartition: Readonly<Record<string, number>>;
+  /** By the binding that dead-lettered them; bindings may share a dead-letter topic. */
+  readonly byBinding: Readonly<Record<string, number>>;
   readonly groups: readonly CauseGroup[];
   /**
    * Present if the topic is so large that only a part was read. All figures are those of that part,
@@ -80,7 +82,8 @@ function rangesOf({ partition, from, to }: Range, share: number): readonly Range
   const length = (to - from) / PIECES;
   return Array.from({ length: PIECES }, (_, index) => {
     const start = Math.floor(from + index * length);
-    return { partition, from: start, to: Math.ceil(start + length * share) };
+    const next = Math.floor(from + (index + 1) * length);
+    return { partition, from: start, to: Math.min(next, Math.ceil(start + length * share)) };
   });
 }
 
@@ -99,6 +102,7 @@ class StatsCounters {
   readonly #reasons = new NamedCounts();
   readonly #tiers = new NamedCounts();
   readonly #partitions = new NamedCounts();
+  readonly #bindings = new NamedCounts();
   readonly #ages = { under1h: 0, under1d: 0, under7d: 0, older: 0 };
   readonly #groups = new GroupCounter();
   #oldest = Infinity;
@@ -109,16 +113,17 @@ class StatsCounters {
   count(letter: ReadLetter, status: LetterStatus): void {
     this.read++;
     if (!belongsTo(letter, this.parts.owner)) return;
-    const { dlt } = letter;
+    const { facts } = letter;
     this.#byStatus[status]++;
-    this.#oldest = Math.min(this.#oldest, dlt.dltTimestamp);
-    this.#newest = Math.max(this.#newest, dlt.dltTimestamp);
+    this.#oldest = Math.min(this.#oldest, facts.dltTimestamp);
+    this.#newest = Math.max(this.#newest, facts.dltTimestamp);
     if (status !== 'open') return;
-    this.#exceptions.count(dlt.lastExceptionClass);
-    this.#reasons.count(dlt.dltReason);
-    this.#tiers.count(String(dlt.tierHistory.at(-1)?.tier ?? 'unknown'));
-    this.#partitions.count(String(dlt.originalPartition));
-    this.#ages[ageClassOf(this.parts.now - dlt.dltTimestamp)]++;
+    this.#exceptions.count(facts.lastExceptionClass);
+    this.#reasons.count(facts.dltReason);
+    this.#tiers.count(String(facts.tierHistory.at(-1)?.tier ?? 'unknown'));
+    this.#bindings.count(facts.binding ?? 'unknown');
+    this.#partitions.count(String(facts.originalPartition));
+    this.#ages[ageClassOf(this.parts.now - facts.dltTimestamp)]++;
     this.#groups.count(letter);
   }
 
@@ -136,6 +141,7 @@ class StatsCounters {
       byTier: this.#tiers.counts(),
       byAge: this.#ages,
       byOriginalPartition: this.#partitions.counts(),
+      byBinding: this.#bindings.counts(),
       groups: this.#groups.largest(),
     };
   }

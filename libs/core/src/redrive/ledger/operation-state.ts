@@ -1,0 +1,97 @@
+import type { RedrivePlan } from '../planning/redrive-plan.js';
+import { OutcomeCounter } from '../outcomes/outcome-counts.js';
+import { parseReplayId } from '../outcomes/replay-id.js';
+import {
+  ledgerKeys,
+  type ApprovalEntry,
+  type BrakeEntry,
+  type CanaryEntry,
+  type ControlEntry,
+  type ProgressEntry,
+  type VerdictEntry,
+} from './ledger-entry.js';
+import type { StoredEntry } from './read-ledger.js';
+
+/** What the ledger says about one operation. Entries are applied in the order of the ledger. */
+export class OperationState {
+  plan: RedrivePlan | undefined;
+  control: ControlEntry | undefined;
+  canary: CanaryEntry | undefined;
+  verdict: VerdictEntry | undefined;
+  approval: ApprovalEntry | undefined;
+  /** The nodes on which the operation has paused itself. */
+  readonly brakes = new Map<string, BrakeEntry>();
+  readonly progress = new Map<number, ProgressEntry>();
+  readonly outcomes = new OutcomeCounter();
+
+  constructor(readonly id: string) {}
+
+  get isCancelled(): boolean {
+    return this.control?.command === 'cancel';
+  }
+
+  /** Takes the progress of a partition, unless a later one is known. */
+  advance(partition: number, entry: ProgressEntry): void {
+    const known = this.progress.get(partition);
+    if (!known || entry.isDone || entry.next >= known.next) this.progress.set(partition, entry);
+  }
+
+  apply({ key, entry }: StoredEntry): void {
+    switch (entry?.kind) {
+      case undefined:
+        if (key === ledgerKeys.plan(this.id)) this.plan = undefined;
+        if (key.startsWith(ledgerKeys.brake(this.id, ''))) this.brakes.delete(nodeOf(this.id, key));
+        break;
+      case 'plan':
+        this.plan = entry.plan;
+        break;
+      case 'control':
+        // After a cancel, no other command counts.
+        if (!this.isCancelled) this.control = entry;
+        break;
+      case 'canary':
+        this.canary = entry;
+        break;
+      case 'verdict':
+        // A bad verdict is final.
+        if (this.verdict?.verdict !== 'bad') this.verdict = entry;
+        break;
+      case 'approval':
+        this.approval = entry;
+        break;
+      case 'brake':
+        this.brakes.set(nodeOf(this.id, key), entry);
+        break;
+      case 'progress':
+        this.advance(Number(key.slice(ledgerKeys.progress(this.id, 0).length - 1)), entry);
+        break;
+      case 'outcome': {
+        const replay = parseReplayId(key.slice(ledgerKeys.outcome('').length));
+        if (replay) this.outcomes.add(replay, entry);
+        break;
+      }
+      default:
+    }
+  }
+}
+
+const nodeOf = (operation: string, key: string): string =>
+  key.slice(ledgerKeys.brake(operation, '').length);
+
+/** Returns the operation that an entry is about; undefined if it is about something else. */
+export function operationOf({ key, entry }: StoredEntry): string | undefined {
+  const [kind = '', operation] = key.split('/', 2);
+  if (!KINDS.has(kind)) return undefined;
+  return entry === undefined || entry.kind === kind ? operation : undefined;
+}
+
+const KINDS: ReadonlySet<string> = new Set([
+  'approval',
+  'brake',
+  'canary',
+  'control',
+  'outcome',
+  'plan',
+  'progress',
+  'verdict',
+]);

@@ -1,0 +1,38 @@
+import { canaryQuotas, triedIn } from '../canary/canary-quotas.js';
+import type { CanaryEntry, ProgressEntry } from '../ledger/ledger-entry.js';
+import type { StoredOperation } from '../ledger/operation-log.js';
+import type { PlannedPartition } from '../planning/redrive-plan.js';
+
+/** What an operation does next. */
+export type RedriveStep =
+  /** `quotas`: letters of each partition that belong to the canary; undefined for no limit. */
+  | { readonly kind: 'replay'; readonly quotas?: ReadonlyMap<number, number> }
+  | { readonly kind: 'await-outcomes'; readonly canary: CanaryEntry }
+  | { readonly kind: 'await-approval' }
+  | { readonly kind: 'end'; readonly state: 'cancelled' | 'completed' | 'rejected' };
+
+/** Decides by what the ledger says, so all nodes decide alike, and a restart changes nothing. */
+export function nextStepOf(operation: StoredOperation): RedriveStep {
+  const { approval, canary, plan, progress, verdict } = operation;
+  if (plan.partitions.every((each) => isDone(each, progress)))
+    return { kind: 'end', state: 'completed' };
+  if (operation.isCancelled) return { kind: 'end', state: 'cancelled' };
+  if (!canary) return { kind: 'replay' };
+  if (verdict?.verdict === 'bad') return { kind: 'end', state: 'rejected' };
+  if (approval) return { kind: 'replay' };
+  if (verdict)
+    return canary.continue === 'automatically' ? { kind: 'replay' } : { kind: 'await-approval' };
+  const quotas = canaryQuotas(canary.letters, plan.partitions, progress);
+  const isWritten = [...quotas].every(
+    ([partition, quota]) => triedIn(progress.get(partition)) >= quota,
+  );
+  return isWritten ? { kind: 'await-outcomes', canary } : { kind: 'replay', quotas };
+}
+
+/** A partition without selected letters has nothing to do, and gets no entry. */
+function isDone(
+  { partition, selected }: PlannedPartition,
+  progress: ReadonlyMap<number, ProgressEntry>,
+): boolean {
+  return selected === 0 || progress.get(partition)?.isDone === true;
+}

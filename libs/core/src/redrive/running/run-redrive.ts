@@ -1,0 +1,128 @@
+import { errorReasonOf } from '@nest-event-bus/broker';
+import { RedriveRefusedException } from '../../errors/redrive-errors.js';
+import { beginCanary } from '../canary/begin-canary.js';
+import type { RedriveParts } from '../ledger/ledger-access.js';
+import { requireLastingLedger } from '../ledger/ledger-policy.js';
+import type { StoredOperation } from '../ledger/operation-log.js';
+import { OperationWatch } from '../ledger/operation-watch.js';
+import { Pacing } from '../pacing/pacing.js';
+import { brakeLimitsOf, rampOf } from '../pacing/pacing-options.js';
+import { ReplayRate } from '../pacing/replay-rate.js';
+import { ReturnedLetters } from '../pacing/returned-letters.js';
+import { targetLag, type LagTarget } from '../pacing/target-lag.js';
+import { LetterSelection } from '../planning/letter-selection.js';
+import type { RunOptions } from '../redrive-request.js';
+import { nextStepOf } from './next-step.js';
+import {
+  destinationOf,
+  requireRunnable,
+  requireStored,
+  type OperationAccess,
+  type RunControl,
+} from './redrive-operations.js';
+import { RedriveNews } from './redrive-news.js';
+import { runReport, type RedriveReport } from './redrive-report.js';
+import { RedriveRunner } from './redrive-runner.js';
+
+/** Runs a plan until it is done, rejected by its canary, cancelled, or the signal aborts. */
+export async function runRedrive(
+  parts: RedriveParts,
+  access: OperationAccess,
+  planId: string,
+  options: RunOptions,
+  { signal, onProgress }: RunControl,
+): Promise<RedriveReport> {
+  const { events, logger, runtime } = parts;
+  const { admin, binding, driver, operations, topics } = access;
+  await requireLastingLedger(parts, access);
+  const watch = new OperationWatch({ admin, topics }, planId);
+  await watch.readAll();
+  const operation = requireStored(watch.state, access, planId);
+  const { plan } = operation;
+  requireRunnable(plan, access, operation.control?.command);
+  requireNotRejected(operation);
+  const by = options.by ?? plan.createdBy;
+  const at = runtime.now();
+  operation.canary = await beginCanary(operation, options.canary, operations, { by, at });
+  await operations.saveControl(planId, { command: 'run', by, at });
+  const node = runtime.hostname();
+  // A process of this host that was killed may have left a brake.
+  if (operation.brakes.has(node)) await operations.forgetBrake(planId, node);
+  const destination = await destinationOf(access, plan);
+  const news = new RedriveNews({ plan, by, events, runtime, logger });
+  const rate = new ReplayRate(runtime, options.rate);
+  const pacing = pacingOf(parts, access, { operation, options, rate, news, signal });
+  const { filter, maxReplays } = plan;
+  const selection = new LetterSelection({ owner: binding, filter, maxReplays });
+  const runner = new RedriveRunner({
+    ...{ operation, watch, operations, pacing, news, onProgress, runtime, logger, signal },
+    replay: {
+      ...{ admin, driver, logger, plan, runtime, topics, rate, destination, selection, by },
+    },
+  });
+  news.started(runReport(operation, 'running'));
+  try {
+    const { report, state } = await runner.run();
+    news.ended(report, state);
+    return report;
+  } finally {
+    await pacing.close();
+  }
+}
+
+interface PacingContext {
+  readonly operation: StoredOperation;
+  readonly options: RunOptions;
+  readonly rate: ReplayRate;
+  readonly news: RedriveNews;
+  readonly signal: AbortSignal;
+}
+
+function pacingOf(
+  { circuitOf, logger, runtime }: RedriveParts,
+  access: OperationAccess,
+  { operation, options, rate, news, signal }: PacingContext,
+): Pacing {
+  const { admin, binding, operations } = access;
+  const { id, plan } = operation;
+  const node = runtime.hostname();
+  // The brake works without its entry, which only other processes read.
+  const notWritten = (error: unknown): void =>
+    logger.warn('The brake of a redrive is not in the ledger, so other processes do not show it', {
+      ...{ binding: binding.name, operation: id, reason: errorReasonOf(error) },
+    });
+  return new Pacing({
+    ...{ binding: binding.name, rate, runtime, logger },
+    limits: brakeLimitsOf(options.brakes),
+    ramp: rampOf(options.ramp),
+    returned: new ReturnedLetters({ admin, owner: binding, plan, runtime, signal }),
+    isCircuitOpen: () => circuitOf(binding) === 'OPEN',
+    lag: () => targetLag(admin, lagTargetOf(access, operation)),
+    onBraked: async (brake) => {
+      const entry = { ...brake, node, at: runtime.now() };
+      operation.brakes.set(node, { kind: 'brake', ...entry });
+      news.braked(brake);
+      await operations.saveBrake(id, entry).catch(notWritten);
+    },
+    onReleased: async (brake, heldForMs) => {
+      operation.brakes.delete(node);
+      news.resumed(brake, heldForMs);
+      await operations.forgetBrake(id, node).catch(notWritten);
+    },
+  });
+}
+
+/** A tier is read by a group of its own. */
+function lagTargetOf({ binding }: OperationAccess, { plan }: StoredOperation): LagTarget {
+  const tier = binding.retry.tiers.find(({ topic }) => topic === plan.targetTopic);
+  return { topic: plan.targetTopic, groupId: tier?.groupId ?? binding.groupId };
+}
+
+function requireNotRejected(operation: StoredOperation): void {
+  const step = nextStepOf(operation);
+  if (step.kind === 'end' && step.state === 'rejected')
+    throw new RedriveRefusedException(
+      operation.plan.binding,
+      'its canary was bad. Make a new plan for what is left.',
+    );
+}
