@@ -9,7 +9,7 @@ import { ShutdownGate } from './shutdown/shutdown-gate.js';
 import { ContainerFactory } from './container-factory.js';
 import type { ContainerRegistration } from './container-registration.js';
 import { ContainerRegistry } from './container-registry.js';
-import { EventBusConnector } from './lifecycle/event-bus-connector.js';
+import { EventBusConnector, type ConnectorOptions } from './lifecycle/event-bus-connector.js';
 import { noDriver, virtualTestBed } from './fake-sessions.spec-support.js';
 import { JoinSlots } from './lifecycle/join-slots.js';
 import { LifecycleManager } from './lifecycle/lifecycle-manager.js';
@@ -111,9 +111,11 @@ export function busWith({
     registry.register(build(resolved));
     return registry.require({ cluster: resolved.cluster, name: resolved.name });
   };
+  const prepareBinding: ConnectorOptions['prepareBinding'] = async (name, properties) => () =>
+    build(binding(name, properties as Partial<ResolvedBinding>));
   const connector = new EventBusConnector({
-    prepareBinding: async (name, properties) => () =>
-      build(binding(name, properties as Partial<ResolvedBinding>)),
+    prepareBinding,
+    prepareDeclared: (name, properties) => prepareBinding(name, properties, () => undefined),
     ...shared,
     lifecycle,
     isDisabled: () => isDisabled,

@@ -2,10 +2,15 @@ import type { BrokerDriver, ConsumerOptions, DriverLogger } from '@nest-event-bu
 import type { Runtime } from '@nest-event-bus/broker/runtime';
 import type { ResolvedBinding, ResolvedTier } from '../config/resolving/resolved-binding.js';
 import { ConfigurationValidationException } from '../errors/configuration-validation-exception.js';
-import type { ConsumingSessionFactory } from '../consuming/session/consuming-session.js';
+import type {
+  ConsumingSessionFactory,
+  SessionTracing,
+} from '../consuming/session/consuming-session.js';
 import type { BufferLimit } from '../consuming/lanes/buffer-limit.js';
+import { ContainerMeasures } from '../consuming/measures/container-measures.js';
 import { LingeringHandlers } from '../consuming/session/lingering-handlers.js';
 import type { RecordProcessor } from '../model/outcomes/outcome.js';
+import type { EventBusTracer } from '../model/extension-points/event-bus-tracer.js';
 import type { PendingAlerts } from '../model/states/pending-alerts.js';
 import type { BindingCounts } from '../model/states/binding-counts.js';
 import type { CircuitBreaker } from '../model/states/circuit-breaker.js';
@@ -16,6 +21,7 @@ import { NO_EVENTS, type BindingEventSink } from '../model/events/event-sink.js'
 import { bindingKey } from '../model/states/binding-ref.js';
 import { driverRequirementViolations } from './driver-requirements.js';
 import { consumingSettings, mainConsumer, tierConsumer } from './consumer-settings.js';
+import { containerId } from './container-id.js';
 import type { CircuitBreakerSlot, ContainerRegistration } from './container-registration.js';
 import type { JoinSlots } from './lifecycle/join-slots.js';
 import { ConnectionWatch } from './health/connection-watch.js';
@@ -28,6 +34,8 @@ export interface ContainerFactoryOptions {
   readonly slots: JoinSlots;
   /** Buffer limit, which the lanes of all containers share. */
   readonly bufferLimit: BufferLimit;
+  /** Returns the tracer of the application; undefined if nothing is traced. */
+  readonly tracer?: () => EventBusTracer | undefined;
   readonly runtime: Runtime;
   readonly logger: DriverLogger;
 }
@@ -74,6 +82,7 @@ interface SharedParts {
   readonly circuitBreaker: CircuitBreakerSlot;
   readonly problems: OngoingProblems;
   readonly events: BindingEventSink;
+  readonly isMeasured: boolean;
 }
 
 /**
@@ -94,7 +103,11 @@ export class ContainerFactory {
     const circuitBreaker: CircuitBreakerSlot = Object.freeze({ current: parts.circuitBreaker });
     const { driver, events = NO_EVENTS } = parts;
     const build = (blueprint: ContainerSpec): MessageContainer =>
-      this.#container(binding, { driver, circuitBreaker, problems, events }, blueprint);
+      this.#container(
+        binding,
+        { driver, circuitBreaker, problems, events, isMeasured: parts.counts !== undefined },
+        blueprint,
+      );
     return Object.freeze({
       bindingName: binding.name,
       cluster: binding.cluster,
@@ -118,7 +131,7 @@ export class ContainerFactory {
 
   #container(
     binding: ResolvedBinding,
-    { driver, circuitBreaker, problems, events }: SharedParts,
+    { driver, circuitBreaker, problems, events, isMeasured }: SharedParts,
     { id, tier, concurrency, consumer, processor }: ContainerSpec,
   ): MessageContainer {
     const { createSession, slots, bufferLimit, runtime, logger } = this.options;
@@ -128,6 +141,8 @@ export class ContainerFactory {
       problems,
     );
     const lingering = this.#lingering.within(`${binding.cluster} ${consumer.groupId}`);
+    const measures = isMeasured ? new ContainerMeasures(tier) : undefined;
+    const tracing = this.#tracingOf(binding, id, tier, consumer);
     return new MessageContainer({
       binding: binding.name,
       id,
@@ -137,6 +152,7 @@ export class ContainerFactory {
       concurrency,
       circuitBreaker,
       slots,
+      measures,
       runtime,
       logger,
       openSession: (sessionIndex) => {
@@ -147,11 +163,13 @@ export class ContainerFactory {
           containerId: id,
           sessionIndex,
           driver,
-          consumer: memberOptions(consumer, binding, runtime, sessionIndex),
+          consumer: { ...memberOptions(consumer, binding, runtime, sessionIndex), clientId: id },
           settings,
           processor,
           lingering,
           bufferLimit,
+          measures,
+          tracing,
           // Only the bus writes to a retry topic, and its records exist nowhere else, so a
           // recreated one is read from its beginning.
           onTopicRecreated: tier > 0 ? 'earliest' : binding.onTopicRecreated,
@@ -165,6 +183,19 @@ export class ContainerFactory {
         });
       },
     });
+  }
+
+  #tracingOf(
+    { name, cluster }: ResolvedBinding,
+    clientId: string,
+    tier: number,
+    { topics, groupId }: ConsumerOptions,
+  ): SessionTracing | undefined {
+    const tracer = this.options.tracer?.();
+    const topic = topics.join(',');
+    return (
+      tracer && { tracer, container: { binding: name, cluster, topic, groupId, tier, clientId } }
+    );
   }
 }
 
@@ -181,7 +212,7 @@ function memberOptions(
 
 function mainSpec(binding: ResolvedBinding, processor: RecordProcessor): ContainerSpec {
   return {
-    id: `eventbus-${binding.name}`,
+    id: containerId(binding.name),
     tier: 0,
     concurrency: binding.concurrency,
     consumer: mainConsumer(binding),
@@ -192,7 +223,7 @@ function mainSpec(binding: ResolvedBinding, processor: RecordProcessor): Contain
 function tierSpecs(binding: ResolvedBinding, parts: ContainerParts): readonly ContainerSpec[] {
   if (parts.tiers === 'omit') return [];
   return binding.retry.tiers.map((tier) => ({
-    id: `eventbus-${binding.name}-retry-${tier.number}`,
+    id: containerId(binding.name, tier.number),
     tier: tier.number,
     concurrency: tier.concurrency,
     consumer: tierConsumer(binding, tier),

@@ -4,6 +4,7 @@ import { asError } from '../errors/as-error.js';
 import { ContainerUnresponsiveException } from '../errors/container-errors.js';
 import type { DrainReport, ConsumingSession } from '../consuming/session/consuming-session.js';
 import type { Decision, DecisionPlace } from '../model/outcomes/decision.js';
+import type { LaneView } from '../model/states/lane-view.js';
 import type { PauseReason } from '../consuming/pauses/pause-reason.js';
 import type { SessionView } from './health/container-status.js';
 import { failuresOf, throwIfAny } from './shutdown/collect-failures.js';
@@ -51,6 +52,10 @@ export class ContainerRun {
       status: session.status,
       failure: this.#failures.get(session),
     }));
+  }
+
+  get lanes(): readonly LaneView[] {
+    return this.sessions.flatMap(({ lanes }) => lanes);
   }
 
   /**

@@ -9,6 +9,7 @@ import type {
   ConsumingStatus,
 } from '../consuming/session/consuming-session.js';
 import type { Decision, DecisionPlace } from '../model/outcomes/decision.js';
+import type { LaneView } from '../model/states/lane-view.js';
 import type { PauseReason } from '../consuming/pauses/pause-reason.js';
 
 export const DRAINED: DrainReport = { complete: true, abandoned: [] };
@@ -29,10 +30,12 @@ export class FakeSession implements ConsumingSession {
   readonly id: string;
   readonly calls: string[] = [];
   readonly pauses = new Set<PauseReason>();
+  lanes: readonly LaneView[] = [];
   counts: RecordCounts = {
     received: 0,
     succeeded: 0,
     discarded: 0,
+    duplicates: 0,
     retried: 0,
     deadLettered: 0,
     failed: 0,
@@ -41,6 +44,7 @@ export class FakeSession implements ConsumingSession {
     slicesCut: 0,
     membershipsGivenUp: 0,
   };
+  bufferedBytes = 0;
   readonly #listeners = new Set<() => void>();
   readonly #closed = new Deferred<never>();
   #status: Omit<ConsumingStatus, 'pauses'>;

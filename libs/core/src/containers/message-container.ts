@@ -1,9 +1,14 @@
 import { ClosedError, type DriverLogger } from '@nest-event-bus/broker';
 import type { Runtime } from '@nest-event-bus/broker/runtime';
 import { asError } from '../errors/as-error.js';
+import type {
+  ContainerMeasures,
+  MeasuredValues,
+} from '../consuming/measures/container-measures.js';
 import type { RecordCounts, ConsumingSession } from '../consuming/session/consuming-session.js';
 import { defectContext } from '../errors/texts/defect-context.js';
 import type { Decision, DecisionPlace } from '../model/outcomes/decision.js';
+import type { LaneView } from '../model/states/lane-view.js';
 import type { PauseReason } from '../consuming/pauses/pause-reason.js';
 import type { CircuitBreakerSlot } from './container-registration.js';
 import { AccumulatedCounts } from './health/container-counts.js';
@@ -23,6 +28,8 @@ export interface MessageContainerOptions {
   /** Number of sessions. Each one is a member of the group and has its own partitions. */
   readonly concurrency: number;
   readonly circuitBreaker: CircuitBreakerSlot;
+  /** Omitted if metrics are disabled. */
+  readonly measures?: ContainerMeasures | undefined;
   readonly openSession: (index: number) => ConsumingSession;
   readonly slots: JoinSlots;
   readonly runtime: Runtime;
@@ -127,8 +134,23 @@ export class MessageContainer {
     return report;
   }
 
+  /** Approximate memory of the records that were received and are not finished. */
+  get bufferedBytes(): number {
+    return this.#accumulated.bufferedBytes;
+  }
+
+  /** Measured values over all starts; undefined if metrics are disabled. */
+  get measuredValues(): MeasuredValues | undefined {
+    return this.options.measures?.values;
+  }
+
   get status(): ContainerStatus {
     return aggregate(this.#run?.views ?? [], this.#stoppedSince);
+  }
+
+  /** Progress of the partitions that the sessions own at this moment. */
+  get lanes(): readonly LaneView[] {
+    return this.#run?.lanes ?? [];
   }
 
   /** Counts over all starts. At any moment, `received` is the sum of all other counts. */

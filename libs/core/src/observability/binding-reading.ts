@@ -11,6 +11,11 @@ export interface ContainerReading {
   readonly labels: Labels;
   readonly counts: MessageContainer['counts'];
   readonly status: ContainerStatus;
+  readonly topic: string;
+  /** Group of the container. */
+  readonly group: string;
+  readonly bufferedBytes: number;
+  readonly measures: MessageContainer['measuredValues'];
 }
 
 export interface BindingReading {
@@ -23,10 +28,17 @@ export interface BindingReading {
 export function readBinding(registration: ContainerRegistration): BindingReading {
   const { bindingName, cluster } = registration;
   const labels = { binding: bindingName, cluster };
-  const containers = containersOf(registration).map(({ topic, tier, counts, status }) => ({
-    labels: { ...labels, topic, tier: String(tier) },
-    counts,
-    status,
-  }));
+  const containers = containersOf(registration).map((container) => {
+    const { topic, tier, groupId, counts, status, bufferedBytes, measuredValues } = container;
+    return {
+      labels: { ...labels, topic, tier: String(tier) },
+      counts,
+      status,
+      topic,
+      group: groupId,
+      bufferedBytes,
+      measures: measuredValues,
+    };
+  });
   return { labels, registration, containers };
 }

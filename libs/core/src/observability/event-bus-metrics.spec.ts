@@ -3,7 +3,9 @@ import type { CircuitBreaker, CircuitState } from '../model/states/circuit-break
 import type { PublishProblems } from '../model/outcomes/publish-problems.js';
 import { binding, busWith, processor, tier } from '../containers/bus-test-bed.spec-support.js';
 import { noDriver } from '../containers/fake-sessions.spec-support.js';
+import type { PublishValues } from '../model/measures/publish-values.js';
 import { EventBusMetrics } from './event-bus-metrics.js';
+import { KafkaMetrics } from './kafka-metrics.js';
 import type { MetricSample } from './metric-family.js';
 
 interface Besides {
@@ -14,10 +16,18 @@ interface Besides {
 
 function worldOf(isEnabled = true) {
   const bus = busWith();
-  const metrics = new EventBusMetrics(bus.registry, () => isEnabled);
+  const topics = new KafkaMetrics(bus.runtime);
+  const publishes: PublishValues[] = [];
+  const metrics = new EventBusMetrics({
+    registry: bus.registry,
+    isEnabled: () => isEnabled,
+    publishes: { values: publishes },
+    topics,
+    lags: () => [],
+  });
   const samples = (name: string): readonly MetricSample[] => {
     const family = metrics.collect().find((each) => each.name === `eventbus.${name}`);
-    if (!family) throw new Error(`There is no family ${name}`);
+    if (family?.type === 'histogram' || !family) throw new Error(`No counter or gauge ${name}`);
     return family.samples;
   };
   const values = (name: string) => samples(name).map(({ value }) => value);
@@ -30,7 +40,7 @@ function worldOf(isEnabled = true) {
         ...besides,
       }),
     );
-  return { ...bus, metrics, samples, values, add };
+  return { ...bus, metrics, topics, publishes, samples, values, add };
 }
 
 const circuit = (state: CircuitState): CircuitBreaker => ({
@@ -43,7 +53,14 @@ const circuit = (state: CircuitState): CircuitBreaker => ({
   reset: () => undefined,
 });
 
-const NOTHING = { failures: [], retries: [], deadLetters: [], transitions: [] };
+const NOTHING: BindingCounts = {
+  failures: [],
+  retries: [],
+  deadLetters: [],
+  transitions: [],
+  attempts: [],
+  rebalances: [],
+};
 const MAIN = { binding: 'orders', cluster: 'default', topic: 'orders.events', tier: '0' };
 
 describe('EventBusMetrics.collect()', () => {
@@ -66,6 +83,7 @@ describe('EventBusMetrics.collect()', () => {
         received: 28,
         succeeded: 1,
         discarded: 2,
+        duplicates: 0,
         retried: 3,
         deadLettered: 4,
         failed: 5,
@@ -156,6 +174,7 @@ describe('EventBusMetrics.collect()', () => {
     add(binding(), {
       circuitBreaker: circuit('CLOSED'),
       counts: {
+        ...NOTHING,
         failures: [{ labels: { ...place, exception: 'TypeError' }, value: 3 }],
         retries: [{ labels: { ...place, to: '1' }, value: 2 }],
         deadLetters: [{ labels: { ...place, reason: 'MANUAL', cause: 'operator' }, value: 1 }],
@@ -199,8 +218,10 @@ describe('EventBusMetrics.collect()', () => {
     add(binding('payments'));
     await lifecycle.start('orders');
     await connector.unregister('orders');
-    const names = metrics.collect().flatMap(({ samples }) => samples.map((one) => one.labels));
-    expect(new Set(names.map((labels) => labels['binding']))).toEqual(new Set(['payments']));
+    const labels = metrics.collect().flatMap(({ samples }) => samples.map((one) => one.labels));
+    const named = (key: string) => new Set(labels.flatMap((each) => each[key] ?? []));
+    expect(named('binding')).toEqual(new Set(['payments']));
+    expect(named('topic')).toEqual(new Set(['payments.events']));
   });
 
   it('starts the metrics of a re-registered binding at zero, without duplicates', async () => {
@@ -231,8 +252,8 @@ describe('EventBusMetrics.collect()', () => {
     const families = worldOf().metrics.collect();
     expect(new Set(families.map(({ name }) => name)).size).toBe(families.length);
     for (const { name, type, help } of families) {
-      expect(name).toMatch(/^eventbus(\.[a-z]+)+$/);
-      expect(['counter', 'gauge']).toContain(type);
+      expect(name).toMatch(/^(eventbus|kafka)(\.[a-z]+)+$/);
+      expect(['counter', 'gauge', 'histogram']).toContain(type);
       expect(help).toMatch(/\.$/);
     }
   });

@@ -1,21 +1,18 @@
-import type { BindingCounts } from '../model/states/binding-counts.js';
+import type { BindingCounts, LabelledCount } from '../model/states/binding-counts.js';
 import { CIRCUIT_STATE_CODES } from '../model/states/circuit-breaker.js';
 import { CONTAINER_STATE_CODES } from '../model/states/container-state.js';
 import type { BindingReading, ContainerReading } from './binding-reading.js';
-import type { MetricFamily, MetricSample } from './metric-family.js';
+import type { MetricDefinition } from './metric-definition.js';
+import type { MetricSample } from './metric-family.js';
 
 type Read = (binding: BindingReading) => readonly MetricSample[];
-
-export interface MetricDefinition extends Omit<MetricFamily, 'samples'> {
-  readonly read: Read;
-}
 
 /**
  * Catalogue of the metrics: names and kinds. Their names must never change, because dashboards and
  * alerts depend on them. Labels of a binding and of a container come from `binding-reading.ts`,
  * those of `perLabel` from `binding-counters.ts`.
  */
-export const METRIC_CATALOGUE: readonly MetricDefinition[] = Object.freeze([
+export const METRIC_CATALOGUE: readonly MetricDefinition[] = Object.freeze<MetricDefinition[]>([
   {
     name: 'eventbus.records.received',
     type: 'counter',
@@ -157,7 +154,7 @@ function byOutcome(
     );
 }
 
-function perLabel(of: (counts: BindingCounts) => BindingCounts[keyof BindingCounts]): Read {
+function perLabel(of: (counts: BindingCounts) => readonly LabelledCount[]): Read {
   return ({ labels, registration: { counts } }) =>
     (counts ? of(counts) : []).map((count) => ({
       labels: { ...labels, ...count.labels },

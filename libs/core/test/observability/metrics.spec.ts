@@ -35,7 +35,7 @@ type Labels = Readonly<Record<string, string>>;
 /** Sums all samples that have these labels. */
 function total(families: readonly MetricFamily[], name: string, labels: Labels = {}): number {
   const family = families.find((each) => each.name === `eventbus.${name}`);
-  return (family?.samples ?? [])
+  return (family === undefined || family.type === 'histogram' ? [] : family.samples)
     .filter((sample) =>
       Object.entries(labels).every(([key, value]) => sample.labels[key] === value),
     )
@@ -229,7 +229,7 @@ describe('Metrics of a binding that is registered at run time', () => {
     const connector = application.get(EventBusConnector);
     const seen = () => {
       const received = metrics.collect().find(({ name }) => name === 'eventbus.records.received');
-      return received?.samples.filter(({ labels }) => labels['tier'] === '0');
+      return (received?.samples ?? []).filter(({ labels }) => labels['tier'] === '0');
     };
     const labels = { binding: 'tenant', cluster: 'default', topic: 'tenant', tier: '0' };
     const register = () =>
@@ -285,6 +285,6 @@ describe('EventBusMetrics before the application is initialised', () => {
     const application = await testBus.compile({ imports: [bus] });
     const families = metricsOf(application).collect();
     expect(families.length).toBeGreaterThan(0);
-    expect(families.flatMap(({ samples }) => samples)).toEqual([]);
+    expect(families.filter(({ samples }) => samples.length > 0)).toEqual([]);
   });
 });

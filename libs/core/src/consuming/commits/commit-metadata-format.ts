@@ -40,6 +40,13 @@ const DIGITS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_
 const BITS = 5;
 const MORE = 1 << BITS;
 
+/** Metadata of the start position of a recreated topic that no member has begun to read. */
+export const HELD_START = 'eb recreated';
+
+export function isHeldStart(text: string | null): boolean {
+  return text === HELD_START;
+}
+
 /** Encodes as many ranges as fit, beginning with the first. Returns undefined if none fits. */
 export function encodeMetadata(
   { partition, offset }: CommitPosition,

@@ -21,9 +21,18 @@ export interface CommitSource extends TopicPartition {
   confirm(commit: OffsetCommit): void;
 }
 
+/** A commit request that was answered, or has failed. */
+export interface AnsweredCommit {
+  readonly commits: readonly OffsetCommit[];
+  readonly tookMs: number;
+  readonly error?: unknown;
+}
+
 export interface CommitterParts extends CommitRetryParts {
   readonly session: Pick<ConsumerSession, 'commit' | 'position'>;
   readonly budget: MetadataBudget;
+  /** Called after each commit request. Never throws. */
+  readonly onAnswered?: ((answered: AnsweredCommit) => void) | undefined;
 }
 
 interface PendingCommit {
@@ -128,12 +137,25 @@ export class Committer {
   async #commitChanged(): Promise<Error | undefined> {
     const { pending, bug } = this.#takeChanged();
     try {
-      if (pending.length > 0) await this.parts.session.commit(pending.map(({ commit }) => commit));
+      if (pending.length > 0) await this.#commit(pending);
       for (const each of pending) this.#confirm(each);
       return bug;
     } catch (error) {
       return this.#keepRefused(error as Error, pending) ?? bug;
     }
+  }
+
+  async #commit(pending: readonly PendingCommit[]): Promise<void> {
+    const { session, runtime, onAnswered } = this.parts;
+    const startedAt = runtime.monotonic();
+    const commits = pending.map(({ commit }) => commit);
+    try {
+      await session.commit(commits);
+    } catch (error) {
+      onAnswered?.({ commits, tookMs: runtime.monotonic() - startedAt, error });
+      throw error;
+    }
+    onAnswered?.({ commits, tookMs: runtime.monotonic() - startedAt });
   }
 
   /** An internal error must neither end the commits nor drop a lane, so all lanes are kept. */

@@ -55,6 +55,22 @@ describe('PartitionProgress.commitPoint', () => {
     });
   });
 
+  it('returns the held start of a recreated topic, which the next reader replaces', () => {
+    const held = progressWith({ position: 3 });
+    held.commitHeldStart();
+    const start = { topic: 't', partition: 0, offset: 3 };
+    expect(held.commitPoint()).toEqual({ ...start, leaderEpoch: -1, metadata: 'eb recreated' });
+    const reader = progressWith({ position: 3, metadata: 'eb recreated' });
+    expect(reader.commitPoint()).toMatchObject(start);
+    expect(reader.commitPoint()).not.toHaveProperty('metadata');
+  });
+
+  it('returns no held start for a partition without a position', () => {
+    const held = progressWith({ position: -1 });
+    held.commitHeldStart();
+    expect(held.commitPoint()).toBeUndefined();
+  });
+
   it('returns the watermark again if the group has stored an older one since', () => {
     const progress = progressWith();
     receive(progress, 0, 1);

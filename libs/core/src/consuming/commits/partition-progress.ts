@@ -1,5 +1,10 @@
 import type { AssignedPartition, BrokerRecord, OffsetCommit } from '@nest-event-bus/broker';
-import { type CompletedRanges, encodeMetadata } from './commit-metadata-format.js';
+import {
+  type CompletedRanges,
+  encodeMetadata,
+  HELD_START,
+  isHeldStart,
+} from './commit-metadata-format.js';
 import {
   committedRanges,
   isOfLog,
@@ -60,7 +65,9 @@ export class PartitionProgress {
     this.committed = position;
     const ranges = committedRanges(assigned);
     this.#unverifiedMetadata = isOfTopic(ranges, parts.topicId) ? ranges : undefined;
-    this.#metadata = ranges ? (committed?.metadata ?? null) : null;
+    const { metadata = null } = committed ?? {};
+    // A member that reads from a held start removes the metadata with its next commit.
+    this.#metadata = ranges || isHeldStart(metadata) ? metadata : null;
   }
 
   /**
@@ -94,6 +101,23 @@ export class PartitionProgress {
     this.stopCommitting();
     // The records before belong to the deleted topic, and so do their epochs.
     this.#beginning = { topic, partition, offset, leaderEpoch: -1 };
+  }
+
+  /**
+   * Commits the assigned position, once, as one that nobody has begun to read from. Without a
+   * position nothing is committed.
+   */
+  commitHeldStart(): void {
+    const { topic, partition, position } = this.assigned;
+    this.stopCommitting();
+    if (position >= 0)
+      this.#beginning = {
+        topic,
+        partition,
+        offset: position,
+        leaderEpoch: -1,
+        metadata: HELD_START,
+      };
   }
 
   /**

@@ -120,6 +120,15 @@ export class KeyQueues {
     else if (this.#queues.get(queue.key) === queue) this.#queues.delete(queue.key);
   }
 
+  /** Finds a waiting record. */
+  find(offset: number): LaneDelivery | undefined {
+    for (const { waiting } of this.#queues.values()) {
+      const found = waiting.find(({ record }) => record.offset === offset);
+      if (found) return found;
+    }
+    return undefined;
+  }
+
   /** Removes and returns all waiting records. */
   takeAll(): readonly LaneDelivery[] {
     const all: LaneDelivery[] = [];

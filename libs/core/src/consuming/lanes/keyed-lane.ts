@@ -98,6 +98,10 @@ export class KeyedLane extends PartitionLane {
     for (const delivery of this.#running.keys()) void this.#freeWhenOverdue(delivery);
   }
 
+  protected override deliveryAt(offset: number): LaneDelivery | undefined {
+    return super.deliveryAt(offset) ?? this.#queues.find(offset);
+  }
+
   protected dropWaiting(): void {
     const dropped = [...this.pending.takeAll(), ...this.#queues.takeAll()];
     if (dropped.length > 0) {
@@ -199,7 +203,9 @@ export class KeyedLane extends PartitionLane {
   }
 
   #conclude(queue: KeyQueue, delivery: LaneDelivery, outcome: Outcome): void {
-    const unfinished = this.settle(delivery, outcome);
+    const { measures, runtime } = this.parts;
+    const tookMs = measures ? runtime.monotonic() - delivery.readySince : 0;
+    const unfinished = this.settle(delivery, outcome, tookMs, delivery.receivedAt + tookMs);
     if (this.phase === 'ended') return;
     if (unfinished) return this.#retryLater(queue, delivery, unfinished);
     queue.backoff = undefined;

@@ -7,6 +7,7 @@ import type { HandlerSlots } from './handler-slots.js';
 import type { ConsumingSettings } from '../session/consuming-session.js';
 import type { LaneDelivery } from './lane-delivery.js';
 import type { BufferLimit } from './buffer-limit.js';
+import type { ContainerMeasures } from '../measures/container-measures.js';
 import type { ProgressParts } from '../commits/partition-progress.js';
 import type { PartitionLane } from './partition-lane.js';
 import type { RecordCounters } from '../session/record-counters.js';
@@ -90,9 +91,11 @@ export interface LaneParts {
   readonly processor: RecordProcessor;
   readonly runtime: Runtime;
   readonly counters: RecordCounters;
+  /** Omitted if metrics are disabled. */
+  readonly measures?: ContainerMeasures | undefined;
   readonly settings: Pick<
     ConsumingSettings,
-    'maxPollRecords' | 'maxPollIntervalMs' | 'failureBackoff'
+    'listenerType' | 'maxPollRecords' | 'maxPollIntervalMs' | 'failureBackoff'
   >;
   readonly commits: CommitPolicy;
   readonly bufferLimit: BufferLimit;

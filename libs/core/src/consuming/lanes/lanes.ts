@@ -65,6 +65,10 @@ export class Lanes implements Iterable<PartitionLane>, HandlerOwner {
     void lane.whenIdle().then(() => this.#lingering.delete(lane));
   }
 
+  get bufferedBytes(): number {
+    return [...this.#all, ...this.#lingering].reduce((sum, lane) => sum + lane.bufferedBytes, 0);
+  }
+
   get lingering(): readonly PartitionLane[] {
     return [...this.#lingering];
   }

@@ -20,6 +20,7 @@ import {
 } from '../../model/outcomes/delivery-history.js';
 import { LaneDelivery } from './lane-delivery.js';
 import type { LanePause, LaneParts, UnfinishedResult } from './lane-parts.js';
+import type { LaneView } from '../../model/states/lane-view.js';
 import type { OffsetTracker } from '../commits/offset-tracker.js';
 import { partitionName } from './partition-name.js';
 import { type CarriedCalls, PartitionProgress } from '../commits/partition-progress.js';
@@ -121,6 +122,19 @@ export abstract class PartitionLane implements TopicPartition, Assignment {
     return this.progress.committed;
   }
 
+  get view(): LaneView {
+    const { topic, partition, waitsForDueTime } = this;
+    const { watermark } = this.tracker;
+    const delivery = this.deliveryAt(watermark);
+    const head = delivery && {
+      offset: watermark,
+      timestamp: delivery.record.timestamp,
+      runningSince: this.#sinceEpoch(delivery.startedAt),
+      failures: this.historyOf(watermark).failures,
+    };
+    return { topic, partition, watermark, head, waitsForDueTime };
+  }
+
   /**
    * Adds the records with the indexes `from` to `to` (exclusive) of the array to the pending ones.
    * All of them belong to this partition.
@@ -146,6 +160,12 @@ export abstract class PartitionLane implements TopicPartition, Assignment {
   advanceTo(position: number): void {
     this.tracker.advanceTo(position);
     this.processPending();
+  }
+
+  /** Finds the delivery of an unfinished record; undefined if the lane does not hold the record. */
+  protected deliveryAt(offset: number): LaneDelivery | undefined {
+    if (this.pending.first?.record.offset === offset) return this.pending.first;
+    return this.running.find(({ record }) => record.offset === offset);
   }
 
   /** Returns whether the record has failed in this assignment and is not finished. */
@@ -185,8 +205,17 @@ export abstract class PartitionLane implements TopicPartition, Assignment {
     this.#dropBuffered();
   }
 
+  /** Approximate memory of the records that were received and are not finished. */
+  get bufferedBytes(): number {
+    return this.#bufferedBytes;
+  }
+
   stopCommitting(): void {
     this.progress.stopCommitting();
+  }
+
+  commitHeldStart(): void {
+    this.progress.commitHeldStart();
   }
 
   commitStart(offset: number): void {
@@ -329,13 +358,19 @@ export abstract class PartitionLane implements TopicPartition, Assignment {
     this.#histories.set(offset, history);
   }
 
-  /** Counts the outcome of a delivery. Returns a result if the record is not finished. */
+  /**
+   * Counts and measures the outcome of a delivery. `tookMs` is its time in the pipeline, `endedAt` is
+   * in milliseconds since 1970. Returns a result if the record is not finished.
+   */
   protected settle(
     delivery: LaneDelivery,
     given: Outcome | undefined,
+    tookMs: number,
+    endedAt: number,
   ): UnfinishedResult | undefined {
     const outcome = isOutcome(given) ? given : missingOutcome();
-    this.parts.counters.settled(outcome.kind);
+    this.parts.counters.settled(outcome);
+    this.parts.measures?.settled(outcome.kind, delivery.record, tookMs, endedAt);
     this.#bufferedBytes -= bytesOf(delivery);
     delivery.end();
     if (this.phase === 'ended') {
@@ -384,6 +419,12 @@ export abstract class PartitionLane implements TopicPartition, Assignment {
 
   protected notifyBufferSpace(): void {
     if (this.isBackpressured && !this.isBufferFull) this.parts.observer.onBufferSpace(this);
+  }
+
+  /** Turns a time of the monotonic clock into milliseconds since 1970. */
+  #sinceEpoch(time: number | undefined): number | undefined {
+    const { runtime } = this.parts;
+    return time === undefined ? undefined : runtime.now() - Math.round(runtime.monotonic() - time);
   }
 
   #dropBuffered(): void {

@@ -48,6 +48,10 @@ export class SerialLane extends PartitionLane {
   #sliceAt = 0;
   /** Start of the slice by the monotonic clock. */
   #sliceSince = 0;
+  /** Start of the current record, or of the current segment, by the monotonic clock. */
+  #begunAt = 0;
+  /** Time that the current record took, or each record of the current segment. */
+  #tookMs = 0;
   #backoff: Backoff | undefined;
   #previousHandlers: readonly LaneDelivery[];
   readonly #valve: PollIntervalSafetyValve;
@@ -89,7 +93,7 @@ export class SerialLane extends PartitionLane {
 
   async #work(): Promise<void> {
     this.#isWorking = true;
-    const { processor, commits, committer, runtime, settings } = this.parts;
+    const { processor, commits, committer, measures, runtime, settings } = this.parts;
     if (this.#previousHandlers.length > 0) {
       await waitForPreviousHandlers(runtime, this.#previousHandlers, settings.maxPollIntervalMs);
       this.#previousHandlers = [];
@@ -98,6 +102,7 @@ export class SerialLane extends PartitionLane {
     while (this.mayTake()) {
       this.#sliceAt = runtime.now();
       this.#sliceSince = runtime.monotonic();
+      this.#begunAt = this.#sliceSince;
       if (this.isLeaseOver(this.#sliceSince)) {
         await this.whenLeaseRenewed();
         continue;
@@ -120,11 +125,13 @@ export class SerialLane extends PartitionLane {
             outcome = failedOutcome(error);
           }
           this.#running = undefined;
+          if (measures) this.#measure(1);
           this.#conclude(delivery, outcome);
           if (this.idle) this.#becomeIdle();
           if (isStrict) await committer.whenStored(this);
           if (!mayBeLate || left === 1) continue;
           const now = runtime.monotonic();
+          this.#begunAt = now;
           if (this.isLeaseOver(now)) break;
           if (this.#valve.check(this.#sliceSince, now)) {
             await this.#cutSlice();
@@ -136,6 +143,32 @@ export class SerialLane extends PartitionLane {
       if (commits.after === 'slice' && commits.waits) await committer.whenStored(this);
     }
     this.#isWorking = false;
+  }
+
+  /** Ends the measurement of the current records, and begins that of the next ones. */
+  #measure(records: number): void {
+    const now = this.parts.runtime.monotonic();
+    this.#tookMs = (now - this.#begunAt) / records;
+    this.#begunAt = now;
+  }
+
+  /**
+   * Measures a call with several records. Nobody knows which part of the time was for which record,
+   * so each record counts with its share, and the sum is the time of the call.
+   */
+  #measureSegment(records: number): void {
+    this.#measure(Math.max(records, 1));
+    if (records > 0 && this.parts.settings.listenerType === 'BATCH')
+      this.parts.measures?.batch(records);
+  }
+
+  #settle(delivery: LaneDelivery, outcome: Outcome): UnfinishedResult | undefined {
+    return this.settle(
+      delivery,
+      outcome,
+      this.#tookMs,
+      this.#sliceAt + (this.#begunAt - this.#sliceSince),
+    );
   }
 
   /** Takes the first pending record. Its retry budget starts with its slice, not with the poll. */
@@ -150,13 +183,16 @@ export class SerialLane extends PartitionLane {
    * record stops the later segments.
    */
   async #workOnSlice(): Promise<void> {
+    const { measures, runtime } = this.parts;
     const slice: LaneDelivery[] = [];
     this.#slice = slice;
     while (slice.length < this.parts.settings.maxPollRecords && this.mayTake())
       slice.push(this.#take());
     while (this.#slice.length > 0) {
+      if (measures) this.#begunAt = runtime.monotonic();
       const outcomes = await this.#outcomesOf(this.#slice);
       this.#running = undefined;
+      if (measures) this.#measureSegment(outcomes.length);
       await this.#concludeSegment(outcomes);
       const [next] = this.#slice;
       if (!next) break;
@@ -231,7 +267,7 @@ export class SerialLane extends PartitionLane {
       (one, other) => one.delivery.record.offset - other.delivery.record.offset,
     );
     for (const { delivery, outcome } of inOrder.toReversed()) {
-      const left = this.settle(delivery, outcome);
+      const left = this.#settle(delivery, outcome);
       if (left) this.#rewindAndPause(delivery, left, delivery === inOrder[0]?.delivery);
     }
   }
@@ -239,7 +275,7 @@ export class SerialLane extends PartitionLane {
   /** Puts unfinished records before the later ones of the slice. Each history counts this delivery. */
   #redeliverFromMemory(unfinished: readonly UnfinishedDelivery[]): void {
     const again = unfinished.map(({ delivery, outcome }) => {
-      this.settle(delivery, outcome);
+      this.#settle(delivery, outcome);
       return this.#nextDelivery(delivery, outcome);
     });
     this.#slice = [...again, ...this.#slice];
@@ -316,7 +352,7 @@ export class SerialLane extends PartitionLane {
   }
 
   #conclude(delivery: LaneDelivery, outcome: Outcome): void {
-    const unfinished = this.settle(delivery, outcome);
+    const unfinished = this.#settle(delivery, outcome);
     if (unfinished && this.phase === 'open' && isRedeliveredAtOnce(outcome))
       return this.pending.putBack(this.#nextDelivery(delivery, outcome));
     if (unfinished) return this.#rewindAndPause(delivery, unfinished, true);

@@ -6,14 +6,26 @@ import type {
   TopicPartition,
 } from '@nest-event-bus/broker';
 import type { Runtime } from '@nest-event-bus/broker/runtime';
+import type {
+  EventBusTracer,
+  TracedContainer,
+} from '../../model/extension-points/event-bus-tracer.js';
 import type { AckMode } from '../../model/states/ack-mode.js';
 import type { ListenerType } from '../../model/states/listener-type.js';
 import type { Decision, DecisionPlace } from '../../model/outcomes/decision.js';
 import type { OnTopicRecreated } from '../../model/states/on-topic-recreated.js';
 import type { RecordProcessor } from '../../model/outcomes/outcome.js';
+import type { LaneView } from '../../model/states/lane-view.js';
 import type { BufferLimit } from '../lanes/buffer-limit.js';
+import type { ContainerMeasures } from '../measures/container-measures.js';
 import type { LingeringHandlers } from './lingering-handlers.js';
 import type { PauseReason } from '../pauses/pause-reason.js';
+
+/** The tracer, and the container for which it traces. */
+export interface SessionTracing {
+  readonly tracer: Pick<EventBusTracer, 'polled' | 'settled'>;
+  readonly container: TracedContainer;
+}
 
 export interface ConsumingSessionOptions {
   /**
@@ -33,6 +45,10 @@ export interface ConsumingSessionOptions {
   readonly lingering?: LingeringHandlers;
   /** Buffer limit, which all sessions of the event bus share. */
   readonly bufferLimit: BufferLimit;
+  /** Traces polls and commits. Omitted if nothing is traced. */
+  readonly tracing?: SessionTracing | undefined;
+  /** Measures of the container. Omitted if metrics are disabled. */
+  readonly measures?: ContainerMeasures | undefined;
   /** What happens if the topic is deleted and created again. Default `'stop'`. */
   readonly onTopicRecreated?: OnTopicRecreated;
   /** Gets the partitions of the session. Omitted in tests that do not examine partitions. */
@@ -138,6 +154,8 @@ export interface RecordCounts {
   readonly received: number;
   readonly succeeded: number;
   readonly discarded: number;
+  /** The discarded records that were handled before. They are part of `discarded`. */
+  readonly duplicates: number;
   /** Records written to a retry topic. */
   readonly retried: number;
   readonly deadLettered: number;
@@ -199,8 +217,12 @@ export interface ConsumingSession {
    */
   close(options?: { readonly drainMs?: number }): Promise<DrainReport>;
   readonly status: ConsumingStatus;
+  /** Progress of the owned partitions at this moment. */
+  readonly lanes: readonly LaneView[];
   onStatusChange(listener: () => void): () => void;
   readonly counts: RecordCounts;
+  /** Approximate memory of the records that were received and are not finished. */
+  readonly bufferedBytes: number;
 }
 
 export type ConsumingSessionFactory = (options: ConsumingSessionOptions) => ConsumingSession;

@@ -11,6 +11,7 @@ import type {
 import { memory, MemoryBroker, type MemoryBrokerOptions } from '@nest-event-bus/broker/memory';
 import { VirtualRuntime } from '@nest-event-bus/broker/runtime';
 import type { Delivery } from '../../model/outcomes/delivery.js';
+import type { OnTopicRecreated } from '../../model/states/on-topic-recreated.js';
 import { type Outcome, type RecordProcessor, succeeded } from '../../model/outcomes/outcome.js';
 import type {
   RecordCounts,
@@ -51,7 +52,7 @@ export interface SessionUnderTestOptions {
   readonly driver?: BrokerDriver;
   readonly lingering?: LingeringHandlers;
   readonly bufferLimit?: BufferLimit;
-  readonly readsSuccessors?: boolean;
+  readonly onTopicRecreated?: OnTopicRecreated;
   readonly partitions?: PartitionObserver;
   /** Called when the broker has stored a commit. */
   readonly onCommit?: (offset: number) => void;
@@ -138,7 +139,7 @@ export class ConsumingTestBed {
       lingering: options.lingering,
       bufferLimit: options.bufferLimit ?? new BufferLimit(() => Infinity),
       ...(options.partitions && { partitions: options.partitions }),
-      ...(options.readsSuccessors && { onTopicRecreated: 'earliest' as const }),
+      onTopicRecreated: options.onTopicRecreated,
       runtime: this.runtime,
       logger: recordingLogger(log),
     });
@@ -156,11 +157,17 @@ export class ConsumingTestBed {
     return underTest;
   }
 
-  /** Deletes the topic and creates it again, empty. */
-  async recreate(partitions = 1): Promise<void> {
+  /** Deletes the topic and creates it again, empty, after this time. */
+  async recreate(partitions = 1, afterMs = 0): Promise<void> {
     const admin = this.#driver.admin();
     await this.done(admin.deleteTopics([TOPIC]));
+    await this.runtime.advance(afterMs);
     await this.done(admin.createTopics([{ name: TOPIC, partitions }]));
+  }
+
+  /** Adds partitions to the topic. */
+  async growTo(partitions: number): Promise<void> {
+    await this.done(this.#driver.admin().createPartitions(TOPIC, partitions));
   }
 
   write(count: number, partition = 0): Promise<void> {

@@ -120,6 +120,7 @@ export class LaneTestBed implements LaneObserver {
         committer: { request: () => void this.done++, whenStored: async () => undefined },
         observer: this,
         settings: {
+          listenerType: 'SINGLE',
           maxPollRecords: 3,
           maxPollIntervalMs: 60_000,
           failureBackoff: { initialMs: 100, maxMs: 1_000 },

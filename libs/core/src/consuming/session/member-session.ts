@@ -8,7 +8,7 @@ import { abortable, resolvesWithin } from '@nest-event-bus/broker/runtime';
 import { defectContext } from '../../errors/texts/defect-context.js';
 import type { CommittingMember } from '../../model/records/assignment.js';
 import type { Outcome } from '../../model/outcomes/outcome.js';
-import { Committer } from '../commits/committer.js';
+import { Committer, type AnsweredCommit } from '../commits/committer.js';
 import { type AbortCause, DeliveryAbortedException } from '../../errors/delivery-errors.js';
 import type { HandlerSlots } from '../lanes/handler-slots.js';
 import type { HandlerWatch } from './handler-watch.js';
@@ -67,6 +67,7 @@ export class MemberSession implements LaneObserver, Membership {
       runtime,
       logger,
       budget: parts.budget,
+      onAnswered: (answered) => this.#onCommitAnswered(answered),
       onError: (error) => {
         this.commitError = error;
         onChange();
@@ -90,7 +91,7 @@ export class MemberSession implements LaneObserver, Membership {
         knownIds: parts.topicIds,
         topics: consumer.topics,
         topicIdOf: (topic) => session.topicId(topic),
-        endOf: (partition) => endOf(driver, partition),
+        endsOf: (topic) => endsOf(driver, topic),
       },
       drainTimeoutMs: rebalanceDrainTimeoutMs,
       onChange,
@@ -105,6 +106,7 @@ export class MemberSession implements LaneObserver, Membership {
       logger,
       maxPollRecords,
       idleBetweenPollsMs,
+      tracing: parts.options.tracing,
     });
     session.onStatus(onChange);
   }
@@ -197,6 +199,12 @@ export class MemberSession implements LaneObserver, Membership {
     }
   }
 
+  #onCommitAnswered({ commits, tookMs, error }: AnsweredCommit): void {
+    const { measures, tracing, runtime } = this.parts.options;
+    measures?.committed(tookMs);
+    tracing?.tracer.settled(tracing.container, commits, runtime.now() - tookMs, error);
+  }
+
   async #leave(cause: AbortCause): Promise<void> {
     try {
       await this.session.close();
@@ -287,15 +295,11 @@ export class MemberSession implements LaneObserver, Membership {
   }
 }
 
-async function endOf(driver: BrokerDriver, { topic, partition }: TopicPartition): Promise<number> {
+async function endsOf(driver: BrokerDriver, topic: string): Promise<ReadonlyMap<number, number>> {
   const admin = driver.admin();
   try {
-    const found = (await admin.watermarks(topic)).find((each) => each.partition === partition);
-    if (!found)
-      throw new Error(
-        `Topic '${topic}' has no partition ${partition}. Wait until its metadata are known everywhere.`,
-      );
-    return found.high;
+    const watermarks = await admin.watermarks(topic);
+    return new Map(watermarks.map(({ partition, high }) => [partition, high]));
   } finally {
     await admin.close();
   }

@@ -1,6 +1,7 @@
 import type { BrokerRecord, ConsumerSession, DriverLogger } from '@nest-event-bus/broker';
 import { Backoff, type Runtime, sleep } from '@nest-event-bus/broker/runtime';
 import { defectContext } from '../../errors/texts/defect-context.js';
+import type { SessionTracing } from './consuming-session.js';
 import type { PartitionPauser } from '../pauses/partition-pauser.js';
 import type { BufferLimit } from '../lanes/buffer-limit.js';
 import type { Lanes } from '../lanes/lanes.js';
@@ -15,6 +16,7 @@ export interface PollLoopParts {
   readonly logger: DriverLogger;
   readonly maxPollRecords: number;
   readonly idleBetweenPollsMs: number;
+  readonly tracing?: SessionTracing | undefined;
 }
 
 /**
@@ -47,10 +49,12 @@ export class PollLoop {
    * signal.
    */
   async run(signal: AbortSignal): Promise<unknown> {
-    const { session, bufferLimit, maxPollRecords } = this.parts;
+    const { session, bufferLimit, maxPollRecords, runtime, tracing } = this.parts;
     while (!signal.aborted) {
       try {
+        const polledAt = tracing ? runtime.now() : 0;
         const records = await session.poll(maxPollRecords, signal, bufferLimit.bytesPerPartition);
+        if (records.length > 0) tracing?.tracer.polled(tracing.container, records, polledAt);
         if (records.length > 0) this.#distribute(records);
         else this.#passOffsetsWithoutRecords();
         await this.#yieldOrSleep(signal);

@@ -29,7 +29,7 @@ export interface RebalanceParts {
   /** Options of `RecreatedTopics`. */
   readonly recreatedTopics: Pick<
     RecreatedTopicsParts,
-    'policy' | 'knownIds' | 'topics' | 'topicIdOf' | 'endOf'
+    'policy' | 'knownIds' | 'topics' | 'topicIdOf' | 'endsOf'
   >;
   readonly drainTimeoutMs: number;
   onChange(): void;
@@ -129,6 +129,7 @@ export class EventBusRebalanceListener implements AssignmentListener {
     const position = Math.min(to, lane.tracker.watermark);
     this.parts.drain.drop(lane, 'revoked');
     const next = this.#addLane({ topic, partition, position, committed: null });
+    this.#recreated.onReset(lane, next);
     if (position < to) this.parts.pauser.seek(next, position);
   }
 

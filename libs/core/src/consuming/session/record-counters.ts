@@ -1,4 +1,4 @@
-import type { Outcome } from '../../model/outcomes/outcome.js';
+import { DUPLICATE, type Outcome } from '../../model/outcomes/outcome.js';
 import type { RecordCounts } from './consuming-session.js';
 
 /**
@@ -11,6 +11,7 @@ export class RecordCounters {
   #handedBack = 0;
   #succeeded = 0;
   #discarded = 0;
+  #duplicates = 0;
   #retried = 0;
   #deadLettered = 0;
   #failed = 0;
@@ -22,6 +23,7 @@ export class RecordCounters {
       received: this.#received,
       succeeded: this.#succeeded,
       discarded: this.#discarded,
+      duplicates: this.#duplicates,
       retried: this.#retried,
       deadLettered: this.#deadLettered,
       failed: this.#failed,
@@ -51,14 +53,15 @@ export class RecordCounters {
     this.#membershipsGivenUp++;
   }
 
-  settled(kind: Outcome['kind']): void {
+  settled(outcome: Outcome): void {
     this.#inFlight--;
-    switch (kind) {
+    switch (outcome.kind) {
       case 'succeeded':
         this.#succeeded++;
         return;
       case 'discarded':
         this.#discarded++;
+        if (outcome.reason === DUPLICATE) this.#duplicates++;
         return;
       case 'retried':
         this.#retried++;

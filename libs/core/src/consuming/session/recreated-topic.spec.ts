@@ -11,7 +11,7 @@ describe('a topic that is deleted and created again while it is read', () => {
   });
   afterEach(() => testBed.end());
 
-  const tier = { readsSuccessors: true, settings: { maxPollRecords: 50 } };
+  const tier = { onTopicRecreated: 'earliest', settings: { maxPollRecords: 50 } } as const;
 
   it('pauses its partition until an operator decides', async () => {
     const main = await testBed.started();

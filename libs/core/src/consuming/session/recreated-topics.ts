@@ -1,12 +1,13 @@
 import {
   type AssignedPartition,
+  type CommittedOffset,
   type DriverLogger,
   errorReasonOf,
-  type TopicPartition,
   TopicRecreatedError,
 } from '@nest-event-bus/broker';
 import type { Runtime } from '@nest-event-bus/broker/runtime';
 import type { OnTopicRecreated } from '../../model/states/on-topic-recreated.js';
+import { isHeldStart } from '../commits/commit-metadata-format.js';
 import type { Committer } from '../commits/committer.js';
 import type { Lanes } from '../lanes/lanes.js';
 import type { PartitionLane } from '../lanes/partition-lane.js';
@@ -19,6 +20,8 @@ import type { LaneDrain } from './lane-drain.js';
  */
 export class KnownTopicIds {
   readonly #ids = new Map<string, string>();
+  /** Number of partitions that a recreated topic had when this session noticed it, by topic id. */
+  readonly #sizes = new Map<string, number>();
 
   /** Returns whether the topic has another id than before. Remembers an id that is new. */
   isAnother(topic: string, id: string | null): boolean {
@@ -26,6 +29,17 @@ export class KnownTopicIds {
     const known = this.#ids.get(topic);
     if (known === undefined) this.#ids.set(topic, id);
     return known !== undefined && known !== id;
+  }
+
+  /**
+   * Returns the number of partitions that the topic had when this session noticed it. Partitions
+   * beyond that number were added later.
+   */
+  firstSize(id: string | null, size: number): number {
+    if (id === null) return size;
+    const first = this.#sizes.get(id) ?? size;
+    this.#sizes.set(id, first);
+    return first;
   }
 }
 
@@ -42,8 +56,8 @@ export interface RecreatedTopicsParts {
   readonly logger: DriverLogger;
   /** Returns the id that the topic has now; null if it is unknown. */
   topicIdOf(topic: string): string | null;
-  /** Resolves with the offset after the last record. */
-  endOf(partition: TopicPartition): Promise<number>;
+  /** Resolves with the offset after the last record of each partition, by partition. */
+  endsOf(topic: string): Promise<ReadonlyMap<number, number>>;
   addLane(assigned: AssignedPartition): PartitionLane;
   onChange(): void;
 }
@@ -62,7 +76,7 @@ const CHECK_MS = 1_000;
  * assigns it again, without a committed offset.
  */
 export class RecreatedTopics {
-  /** The ids that the topics of lanes had when the lanes were added. */
+  /** The ids of the topics that lanes read. */
   readonly #idOf = new WeakMap<PartitionLane, string | null>();
 
   constructor(private readonly parts: RecreatedTopicsParts) {}
@@ -73,13 +87,18 @@ export class RecreatedTopics {
     const recreated = new Set(
       topics.filter((topic) => knownIds.isAnother(topic, topicIdOf(topic))),
     );
+    for (const topic of recreated) void this.#rememberSize(topic);
     for (const { topic, partition, committed } of partitions) {
       const lane = lanes.get(topic, partition);
       if (!lane) continue;
       this.#idOf.set(lane, topicIdOf(topic));
-      // With a committed offset, a member has begun to read the new topic.
-      if (recreated.has(topic) && committed === null) this.#hold(lane);
+      if (recreated.has(topic) && !isBegun(committed)) this.#holdAtStart(lane);
     }
+  }
+
+  /** Called when a lane continues at another offset of the log that `former` has read. */
+  onReset(former: PartitionLane, lane: PartitionLane): void {
+    this.#idOf.set(lane, this.#idOf.get(former) ?? null);
   }
 
   /**
@@ -115,11 +134,17 @@ export class RecreatedTopics {
     );
   }
 
-  #hold(lane: PartitionLane): void {
-    const { pauser, logger } = this.parts;
+  /**
+   * Holds a lane that has read nothing of the new topic. Its start position is committed as held at
+   * once, which replaces the commit of the driver with offsetReset 'latest'. The next owner would
+   * take that commit for a position that a member has reached.
+   */
+  #holdAtStart(lane: PartitionLane): void {
+    const { committer, pauser, logger } = this.parts;
     const error = this.errorOf(lane);
     const { topic, partition } = lane;
-    lane.stopCommitting();
+    lane.commitHeldStart();
+    committer.request(lane);
     pauser.hold(lane, error);
     logger.error('A partition cannot be read on', {
       topic,
@@ -182,20 +207,42 @@ export class RecreatedTopics {
   }
 
   /** Returns where reading begins; undefined if that has to be looked up again. */
-  async #startOf(lane: PartitionLane): Promise<number | undefined> {
-    if (this.parts.policy !== 'latest') return 0;
+  async #startOf({ topic, partition, name }: PartitionLane): Promise<number | undefined> {
+    const { policy, knownIds, topicIdOf, logger } = this.parts;
+    if (policy !== 'latest') return 0;
     try {
-      return await this.parts.endOf(lane);
+      const ends = await this.parts.endsOf(topic);
+      const end = ends.get(partition);
+      if (end === undefined) throw new Error('The metadata do not name the partition yet.');
+      const isAdded = partition >= knownIds.firstSize(topicIdOf(topic), ends.size);
+      return isAdded ? 0 : end;
     } catch (error) {
-      this.parts.logger.warn('The end of a recreated topic could not be looked up: trying again', {
-        partition: lane.name,
+      logger.warn('The end of a recreated topic could not be looked up: trying again', {
+        partition: name,
         reason: errorReasonOf(error),
       });
       return undefined;
     }
   }
 
+  /** Remembers how many partitions the new topic has, before more are added. */
+  async #rememberSize(topic: string): Promise<void> {
+    const { policy, knownIds, topicIdOf } = this.parts;
+    if (policy !== 'latest') return;
+    const id = topicIdOf(topic);
+    try {
+      knownIds.firstSize(id, (await this.parts.endsOf(topic)).size);
+    } catch {
+      // The lookup of the start position follows, and tells its error.
+    }
+  }
+
   #canReplace(lane: PartitionLane): boolean {
     return this.parts.lanes.owns(lane) && !this.parts.drain.isDraining(lane);
   }
+}
+
+/** Returns whether a member has begun to read. A start that was committed as held is no beginning. */
+function isBegun(committed: CommittedOffset | null): boolean {
+  return committed !== null && !isHeldStart(committed.metadata);
 }

@@ -35,6 +35,7 @@ describe('a consuming session', () => {
           received: 19,
           succeeded: 19,
           discarded: 0,
+          duplicates: 0,
           retried: 0,
           deadLettered: 0,
           failed: 0,

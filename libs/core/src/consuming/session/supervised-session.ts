@@ -27,6 +27,7 @@ import { LingeringHandlers } from './lingering-handlers.js';
 import { MemberSession } from './member-session.js';
 import { MetadataBudget } from '../commits/metadata-budget.js';
 import { PauseReasonSets } from '../pauses/pause-reason-sets.js';
+import type { LaneView } from '../../model/states/lane-view.js';
 import type { PauseReason } from '../pauses/pause-reason.js';
 import { waitForHandlers } from './lane-drain.js';
 import { KnownTopicIds } from './recreated-topics.js';
@@ -112,6 +113,14 @@ export class SupervisedSession implements ConsumingSession {
 
   get counts(): RecordCounts {
     return this.#counters.counts;
+  }
+
+  get lanes(): readonly LaneView[] {
+    return [...this.#lanes].map((lane) => lane.view);
+  }
+
+  get bufferedBytes(): number {
+    return this.#lanes.bufferedBytes;
   }
 
   onStatusChange(listener: () => void): () => void {

@@ -15,6 +15,7 @@ import {
   watched,
   type Handle,
 } from './consuming-test-bed.spec-support.js';
+import { RecreatedTopics } from './recreated-topics.js';
 
 describe('SupervisedSession', () => {
   let testBed: ConsumingTestBed;
@@ -349,6 +350,7 @@ describe('SupervisedSession', () => {
     }
 
     it('continues to read at the truncated end, and redelivers the unfinished records before that end', async () => {
+      const onReset = jest.spyOn(RecreatedTopics.prototype, 'onReset');
       testBed = await ConsumingTestBed.of(1);
       const { member, gate } = await cutBack('earliest');
       await testBed.until(() => member.log.some(({ context }) => context['reason'] !== undefined));
@@ -361,6 +363,8 @@ describe('SupervisedSession', () => {
       gate.resolve(succeeded);
       await testBed.untilCommitted(8);
       expect(member.offsets()).toEqual([0, 1, 2, ...upTo(6, 2)]);
+      // The new lane reads the same topic as the former one.
+      expect(onReset).toHaveBeenCalledTimes(1);
       expect(reconciles(member.session.counts)).toBe(true);
     });
 

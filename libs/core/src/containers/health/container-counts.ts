@@ -4,6 +4,7 @@ const NOTHING: RecordCounts = {
   received: 0,
   succeeded: 0,
   discarded: 0,
+  duplicates: 0,
   retried: 0,
   deadLettered: 0,
   failed: 0,
@@ -19,6 +20,7 @@ export function sumOfCounts(all: readonly RecordCounts[]): RecordCounts {
       received: sum.received + one.received,
       succeeded: sum.succeeded + one.succeeded,
       discarded: sum.discarded + one.discarded,
+      duplicates: sum.duplicates + one.duplicates,
       retried: sum.retried + one.retried,
       deadLettered: sum.deadLettered + one.deadLettered,
       failed: sum.failed + one.failed,
@@ -31,19 +33,25 @@ export function sumOfCounts(all: readonly RecordCounts[]): RecordCounts {
   );
 }
 
+type CountedSession = Pick<ConsumingSession, 'counts' | 'bufferedBytes'>;
+
 /** Counts of a container over all its starts, so that they never go backwards. */
 export class AccumulatedCounts {
   #settled = NOTHING;
-  #sessions: readonly Pick<ConsumingSession, 'counts'>[] = [];
+  #sessions: readonly CountedSession[] = [];
 
   /**
    * Adds the sessions of a new start. An earlier session is kept while one of its handlers runs.
    */
-  addSessions(sessions: readonly Pick<ConsumingSession, 'counts'>[]): void {
+  addSessions(sessions: readonly CountedSession[]): void {
     const settled = this.#sessions.filter(({ counts }) => counts.inFlight === 0);
     const running = this.#sessions.filter((session) => !settled.includes(session));
     this.#settled = sumOfCounts([this.#settled, ...settled.map(({ counts }) => counts)]);
     this.#sessions = [...running, ...sessions];
+  }
+
+  get bufferedBytes(): number {
+    return this.#sessions.reduce((sum, { bufferedBytes }) => sum + bufferedBytes, 0);
   }
 
   get counts(): RecordCounts {

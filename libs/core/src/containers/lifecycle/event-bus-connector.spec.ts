@@ -93,6 +93,7 @@ describe('EventBusConnector.register', () => {
     const prepared = new Deferred<() => ContainerRegistration>();
     const connector = new EventBusConnector({
       prepareBinding: () => prepared.promise,
+      prepareDeclared: () => prepared.promise,
       ...{
         registry,
         lifecycle,

@@ -22,6 +22,7 @@ import {
   type ContainerRegistration,
 } from '../container-registration.js';
 import type { ContainerRegistry, PublishedBinding } from '../container-registry.js';
+import { livenessOf, type Liveness } from '../health/liveness.js';
 import { DISABLED, healthOf, type EventBusHealth } from '../health/event-bus-health.js';
 import type { CommandNote, LifecycleManager } from './lifecycle-manager.js';
 import type { MessageContainer } from '../message-container.js';
@@ -37,6 +38,23 @@ export type BindingFactory = (
   handler: RecordHandler,
 ) => Promise<() => ContainerRegistration>;
 
+/** Does the same with the handlers that the application declares for the named binding. */
+type DeclaredBindingFactory = (
+  name: string,
+  properties: TopicBindingProperties,
+  declaredFor: string,
+) => Promise<() => ContainerRegistration>;
+
+/** How a binding is registered with handlers that exist. */
+export interface DeclaredRegistration extends CommandNote {
+  /**
+   * The binding whose `@EventHandler` methods handle the records. Default: the name of the new
+   * binding.
+   */
+  readonly handler?: string;
+  readonly cluster?: string;
+}
+
 /** The record that a decision is about. */
 export interface RecordToDecide extends TopicPartition {
   /**
@@ -48,6 +66,7 @@ export interface RecordToDecide extends TopicPartition {
 
 export interface ConnectorOptions {
   readonly prepareBinding: BindingFactory;
+  readonly prepareDeclared: DeclaredBindingFactory;
   readonly registry: ContainerRegistry;
   readonly lifecycle: LifecycleManager;
   readonly shutdownGate: ShutdownGate;
@@ -68,20 +87,29 @@ export class EventBusConnector {
     handler: RecordHandler<DeclaredPayload<Name, T>, K>,
     { cluster }: { readonly cluster?: string } = {},
   ): Promise<BindingSnapshot> {
-    const { shutdownGate, prepareBinding, registry, lifecycle } = this.options;
-    assertBindingName(name);
-    shutdownGate.assertOpen(`register binding '${name}'`);
-    const build = await prepareBinding(
-      name,
-      withCluster(name, properties, cluster),
-      handler as RecordHandler,
+    return this.#register(name, () =>
+      this.options.prepareBinding(
+        name,
+        withCluster(name, properties, cluster),
+        handler as RecordHandler,
+      ),
     );
-    // The shutdown may have begun during the preparation.
-    shutdownGate.assertOpen(`register binding '${name}'`);
-    const registration = build();
-    registry.register(registration);
-    if (!registration.config.autoStartup) return snapshotOf(registration);
-    return this.#startOrForget(registration, lifecycle);
+  }
+
+  /**
+   * Adds a binding whose records are handled by methods that are declared with `@EventHandler`, for
+   * this binding or for another one. Starts it unless its `autoStartup` is false.
+   */
+  async registerDeclared(
+    name: string,
+    properties: TopicBindingProperties,
+    { handler = name, cluster, ...note }: DeclaredRegistration = {},
+  ): Promise<BindingSnapshot> {
+    return this.#register(
+      name,
+      () => this.options.prepareDeclared(name, withCluster(name, properties, cluster), handler),
+      note,
+    );
   }
 
   /**
@@ -180,6 +208,29 @@ export class EventBusConnector {
     return healthOf(registry.listAll(), !shutdownGate.isOpen, runtime.now());
   }
 
+  async #register(
+    name: string,
+    prepare: () => Promise<() => ContainerRegistration>,
+    note: CommandNote = {},
+  ): Promise<BindingSnapshot> {
+    const { shutdownGate, registry } = this.options;
+    assertBindingName(name);
+    shutdownGate.assertOpen(`register binding '${name}'`);
+    const build = await prepare();
+    // The shutdown may have begun during the preparation.
+    shutdownGate.assertOpen(`register binding '${name}'`);
+    const registration = build();
+    registry.register(registration);
+    if (!registration.config.autoStartup) return snapshotOf(registration);
+    return this.#startOrForget(registration, { reason: 'registered', ...note });
+  }
+
+  /** Says whether only a restart of the process helps. An outage of the brokers does not count. */
+  liveness(): Liveness {
+    const { registry, runtime } = this.options;
+    return livenessOf(registry.listAll(), runtime.now());
+  }
+
   /**
    * Removes a binding that could not start. An error of the removal is only logged, because the
    * caller needs the error of the start.
@@ -201,11 +252,11 @@ export class EventBusConnector {
    */
   async #startOrForget(
     { cluster, bindingName: name }: ContainerRegistration,
-    lifecycle: LifecycleManager,
+    note: CommandNote,
   ): Promise<BindingSnapshot> {
     const ref = { cluster, name };
     try {
-      return await lifecycle.start(ref, { reason: 'registered' });
+      return await this.options.lifecycle.start(ref, note);
     } catch (error) {
       await this.#forget(ref);
       throw error;
