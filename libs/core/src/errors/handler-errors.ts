@@ -1,3 +1,4 @@
+import { suggestion } from '../model/nearest-name.js';
 import {
   ApplicationException,
   EventBusException,
@@ -99,5 +100,21 @@ export class BatchProcessingException extends ApplicationException {
     super(message, options);
     // Readable, but not printed with the exception.
     Object.defineProperty(this, 'records', { enumerable: false });
+  }
+}
+
+/** A binding is to be registered with declared handlers, and there are none. */
+export class HandlerNotFoundException extends EventBusException {
+  readonly code = 'HANDLER_NOT_FOUND';
+  readonly retriable = false;
+
+  constructor(
+    readonly binding: string,
+    readonly declaredFor: string,
+    known: readonly string[],
+  ) {
+    super(
+      `Binding '${binding}' cannot be registered: no method with @EventHandler('${declaredFor.slice(0, 100)}') is declared. ${known.length === 0 ? 'The application declares none: write one.' : suggestion(declaredFor, known)}`,
+    );
   }
 }

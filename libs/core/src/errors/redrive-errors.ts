@@ -13,6 +13,19 @@ export class InvalidDeadLetterFilterException extends EventBusException {
   }
 }
 
+/** An edit of a dead letter is not valid. Nothing was written. */
+export class InvalidDeadLetterEditException extends EventBusException {
+  readonly code = 'INVALID_DEAD_LETTER_EDIT';
+  readonly retriable = false;
+
+  constructor(
+    readonly field: string,
+    complaint: string,
+  ) {
+    super(`The edit of a dead letter is not valid: '${field.slice(0, 300)}' ${complaint}.`);
+  }
+}
+
 /** The ledger has no plan with this id. */
 export class RedrivePlanNotFoundException extends EventBusException {
   readonly code = 'REDRIVE_PLAN_NOT_FOUND';
@@ -38,5 +51,17 @@ export class RedriveRefusedException extends EventBusException {
     complaint: string,
   ) {
     super(`Dead letters of binding '${binding}' cannot be redriven: ${complaint}`);
+  }
+}
+
+/** The application schedules replays, and has no scheduler. */
+export class SchedulerMissingException extends EventBusException {
+  readonly code = 'SCHEDULER_MISSING';
+  readonly retriable = false;
+
+  constructor() {
+    super(
+      "EventBusScheduleModule needs the scheduler of Nest. Install @nestjs/schedule, and add ScheduleModule.forRoot() to the imports of the application's root module.",
+    );
   }
 }
