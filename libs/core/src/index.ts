@@ -12,6 +12,37 @@ export type {
 } from './nest/module-options.js';
 export type { FeatureConsumer } from './nest/feature-consumer.js';
 
+export { EventBusAdmin, type BindingList, type BindingView } from './admin/event-bus-admin.js';
+export type { AdminOperation, OperationPace, OperationRequest } from './admin/admin-operations.js';
+export {
+  CrossSiteRequestException,
+  DeadLetterNotFoundException,
+  InvalidAdminRequestException,
+  RightNotAllowedException,
+} from './errors/admin-errors.js';
+export { EventBusAdminModule } from './admin/http/event-bus-admin.module.js';
+export { EventBusAdminController } from './admin/http/event-bus-admin.controller.js';
+export { adminRightOf } from './admin/http/route-controller.js';
+export type {
+  AdminAccess,
+  AdminExtension,
+  EventBusAdminModuleOptions,
+} from './admin/http/admin-options.js';
+export {
+  defineRoutes,
+  type AdminAnswerKind,
+  type AdminErrorStatus,
+  type AdminInput,
+  type AdminMethod,
+  type AdminOutput,
+  type AdminRight,
+  type AdminRoute,
+  type AdminRoutes,
+} from './admin/api/admin-route.js';
+export type { AdminCaller, AdminReply, AdminRouteHandlers } from './admin/api/admin-reply.js';
+export type { JsonSchema, Schema, ValueOf } from './admin/api/schema.js';
+export type { AdminCommandName } from './model/events/admin-command.js';
+
 export { CircuitBreakerProperties } from './config/properties/circuit-breaker-properties.js';
 export {
   ConfigurationValidator,
@@ -31,6 +62,7 @@ export {
   ClusterProperties,
   EventBusProperties,
   IntakeProperties,
+  LagProperties,
   MetricsProperties,
   ShutdownProperties,
   StartupProperties,
@@ -141,6 +173,7 @@ export type {
 export {
   EXCEPTION_CLASSIFIER,
   KAFKA_ERROR_HANDLER_OPTIONS,
+  LAG_ALERT_HANDLER,
   TOPIC_NAMING_STRATEGY,
 } from './discovery/decorators/tokens.js';
 
@@ -165,6 +198,7 @@ export {
 export type { ContainerDetails, ContainerStatus } from './containers/health/container-status.js';
 export {
   EventBusConnector,
+  type DeclaredRegistration,
   type RecordToDecide,
 } from './containers/lifecycle/event-bus-connector.js';
 export type {
@@ -216,10 +250,48 @@ export {
 } from './pipeline/idempotency/with-bloom-filter.js';
 
 export { EventBusMetrics } from './observability/event-bus-metrics.js';
-export type { MetricFamily, MetricSample, MetricType } from './observability/metric-family.js';
+export {
+  ALERT_LEVEL_CODES,
+  LAG_THRESHOLDS,
+  type AlertClass,
+  type AlertLevel,
+  type AlertState,
+} from './model/states/lag-alert.js';
+export type { LagAlertHandler } from './model/extension-points/lag-alert-handler.js';
+export { AlertProperties } from './config/properties/alert-properties.js';
+export { EventBusDoctor, type Diagnosis } from './observability/doctor/event-bus-doctor.js';
+export { KafkaHealth, type KafkaHealthReport } from './containers/health/kafka-health.js';
+export type { Liveness } from './containers/health/liveness.js';
+export { LagService } from './observability/lag/lag-service.js';
+export {
+  LAG_STATUS_CODES,
+  type BindingLag,
+  type DeadLetterDepth,
+  type GroupLag,
+  type LagReader,
+  type LagStatus,
+  type PartitionLag,
+} from './model/states/lag.js';
+export type { HeadRecord, LaneView } from './model/states/lane-view.js';
+export {
+  KafkaMetrics,
+  type KafkaTopicValues,
+  type MetricsTimer,
+} from './observability/kafka-metrics.js';
+export type {
+  HistogramFamily,
+  HistogramSample,
+  MetricFamily,
+  MetricSample,
+  MetricType,
+  ValueFamily,
+} from './observability/metric-family.js';
+export type { MeasuredValues } from './consuming/measures/container-measures.js';
+export type { HistogramValues } from './model/measures/histogram.js';
 
 export { EventBusEvents } from './events/event-bus-events.js';
 export type {
+  AdminCommand,
   BindingChanged,
   BindingPaused,
   BindingResumed,
@@ -241,9 +313,20 @@ export type {
   RecordRetried,
   SessionFailed,
   SessionRecovered,
+  LagAlertRaised,
   TopicWriteFailed,
   TopicWriteRecovered,
 } from './model/events/event-bus-events.js';
+export type {
+  RedriveApproved,
+  RedriveBraked,
+  RedriveCanaryDecided,
+  RedriveEnded,
+  RedriveEndState,
+  RedriveEventMap,
+  RedriveResumed,
+  RedriveStarted,
+} from './model/events/redrive-events.js';
 export type { RecordPosition } from './model/events/record-position.js';
 
 export {
@@ -257,14 +340,17 @@ export type { PublishCause } from './publisher/trace-headers.js';
 
 export {
   DltReplayService,
+  type ApprovalNote,
   type RedriveAction,
   type RedriveOperation,
 } from './redrive/dlt-replay-service.js';
 export { DltStatsService, type DltStatsOptions } from './redrive/stats/dlt-stats-service.js';
 export type { AgeClass, DltStats } from './redrive/stats/dlt-stats.js';
 export type { LettersToMark, MarkNote, MarkReport } from './redrive/marking/mark-letters.js';
-export type { PurgedPartition, PurgeReport } from './redrive/purging/purge-letters.js';
+export type { PurgedPartition, PurgeReport } from './redrive/purging/purge-report.js';
 export type { PurgeRequest, RedriveRequest, RunOptions } from './redrive/redrive-request.js';
+export type { LetterEdit } from './redrive/editing/letter-edit.js';
+export type { EditReport } from './redrive/editing/edit-and-replay.js';
 export type { DeadLetterFilter } from './redrive/letters/dead-letter-filter.js';
 export type {
   NumberCondition,
@@ -273,6 +359,7 @@ export type {
 } from './redrive/letters/filter-conditions.js';
 export type {
   DeadLetterPage,
+  LetterOutcome,
   ListedDeadLetter,
   ListOptions,
 } from './redrive/letters/list-letters.js';
@@ -286,7 +373,18 @@ export type {
   SkipCounts,
   SkipReason,
 } from './redrive/planning/redrive-plan.js';
-export type { RedriveReport, RedriveState } from './redrive/running/redrive-report.js';
+export type { BrakeOptions, RampOptions } from './redrive/pacing/pacing-options.js';
+export type { Brake, BrakeReason } from './redrive/pacing/brake.js';
+export type { CanaryContinuation, CanaryOptions } from './redrive/canary/canary-options.js';
+export type { CanaryReport } from './redrive/canary/canary-report.js';
+export type {
+  CanaryFigures,
+  CanaryVerdict,
+  VerdictReason,
+} from './redrive/canary/canary-verdict.js';
+export type { OutcomeCounts } from './redrive/outcomes/outcome-counts.js';
+export type { ReplayOutcome, ReplayResult } from './model/outcomes/replay-outcomes.js';
+export type { NodeBrake, RedriveReport, RedriveState } from './redrive/running/redrive-report.js';
 export type { RedriveRun } from './redrive/running/redrive-run.js';
 
 export {
@@ -326,15 +424,18 @@ export {
   DeadLetterRequestedException,
   DeserializationException,
   HandlerDiscoveryException,
+  HandlerNotFoundException,
   HandlerRefusedException,
   PayloadValidationException,
   UnknownEventTypeException,
 } from './errors/handler-errors.js';
 export { IdempotencyKeyException, IdempotencyStoreException } from './errors/idempotency-errors.js';
 export {
+  InvalidDeadLetterEditException,
   InvalidDeadLetterFilterException,
   RedrivePlanNotFoundException,
   RedriveRefusedException,
+  SchedulerMissingException,
 } from './errors/redrive-errors.js';
 export { SchemaRegistryUnavailableException } from './errors/schema-registry-errors.js';
 export { TransactionException } from './errors/transaction-errors.js';
@@ -360,7 +461,7 @@ export type { Fault } from './failures/faults/fault.js';
 
 export { AckMode } from './model/states/ack-mode.js';
 export { BatchFailureStrategy } from './model/outcomes/batch-failure-strategy.js';
-export type { BindingCounts, LabelledCount } from './model/states/binding-counts.js';
+export type { AttemptCounts, BindingCounts, LabelledCount } from './model/states/binding-counts.js';
 export type { BindingRef } from './model/states/binding-ref.js';
 export {
   CIRCUIT_STATE_CODES,

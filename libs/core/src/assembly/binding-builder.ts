@@ -1,10 +1,17 @@
-import { type DriverLogger, errorReasonOf } from '@nest-event-bus/broker';
+import { type DriverLogger, errorReasonOf, type ProducerSession } from '@nest-event-bus/broker';
 import type { Runtime } from '@nest-event-bus/broker/runtime';
 import { ConfigurationValidator } from '../config/validation/configuration-validator.js';
-import { keysWithoutEffect } from '../config/validation/key-register.js';
-import { resolveDraft } from '../config/resolving/resolve-binding.js';
+import {
+  batchHandlerDefaults,
+  rejectSingleListener,
+} from '../config/reading/batch-handler-defaults.js';
+import { resolveDraft, type BindingLayer } from '../config/resolving/resolve-binding.js';
+import { Violations } from '../config/validation/violations.js';
+import { handlersOf } from '../discovery/exploring/match-handlers.js';
+import { HandlerNotFoundException } from '../errors/handler-errors.js';
 import type { ResolvedBinding, ResolvedTier } from '../config/resolving/resolved-binding.js';
 import type { TopicBindingProperties } from '../config/properties/topic-binding-properties.js';
+import { containerId } from '../containers/container-id.js';
 import type { ContainerRegistration } from '../containers/container-registration.js';
 import type { ContainerRegistry } from '../containers/container-registry.js';
 import type { LifecycleManager } from '../containers/lifecycle/lifecycle-manager.js';
@@ -15,9 +22,11 @@ import type { RecordHandler } from '../model/extension-points/record-handler.js'
 import type { FailureGroup } from '../failures/log/failure-group.js';
 import { FailureLog } from '../failures/log/failure-log.js';
 import { BindingEvents } from '../events/binding-events.js';
+import type { EventBusTracer } from '../model/extension-points/event-bus-tracer.js';
 import type { BindingEventSink, BindingObserver, EventSink } from '../model/events/event-sink.js';
 import { BindingCounters } from '../observability/binding-counters.js';
 import { createRecordPipeline } from '../pipeline/record-pipeline.js';
+import { OutcomeWriter } from '../redrive/outcomes/outcome-writer.js';
 import { OngoingProblems } from '../problems/ongoing-problems.js';
 import { PayloadFormats } from '../pipeline/decoding/payload-formats.js';
 import { CircuitBreakerConfigFactory } from '../pipeline/resilience/circuit-breaker-config-factory.js';
@@ -25,7 +34,6 @@ import { SlidingCircuitBreaker } from '../pipeline/resilience/sliding-circuit-br
 import { createSliceTransactions } from '../pipeline/transactions/create-slice-transactions.js';
 import type { BusSettings } from './bus-settings.js';
 import { FailureHandlingFactory } from './failure-handling-factory.js';
-import { ineffectiveOptionWarnings } from './start-warnings.js';
 
 /** Creates the containers of a binding, with the pipeline that calls its handlers. */
 export class BindingBuilder {
@@ -41,6 +49,7 @@ export class BindingBuilder {
     private readonly logger: DriverLogger,
     /** The formats of all bindings, which the publisher shares. */
     readonly formats = new PayloadFormats(runtime, logger),
+    private readonly tracer: () => EventBusTracer | undefined = () => undefined,
   ) {}
 
   build(binding: ResolvedBinding, handlers: readonly HandlerDefinition[]): ContainerRegistration {
@@ -67,6 +76,11 @@ export class BindingBuilder {
     });
     const { deserializer, keyDeserializer } = this.formats.of(binding);
     const driver = clusters.driver(binding.cluster);
+    const producer = (): ProducerSession => clusters.durableProducer(binding.cluster);
+    const replayOutcomes = new OutcomeWriter({
+      ...{ binding, problems, producer, runtime },
+      driver: () => driver,
+    });
     const pipelineOf = (tier?: ResolvedTier): RecordProcessor => {
       const groupId = tier?.groupId ?? binding.groupId;
       return createRecordPipeline({
@@ -78,8 +92,10 @@ export class BindingBuilder {
         routing: failureHandling.routingOf(tier),
         // Shared by the main topic and the retry topics, because they call the same handler.
         breaker,
+        replayOutcomes,
         problems,
         transactions: createSliceTransactions({ binding, groupId, driver, runtime, logger }),
+        tracing: this.#tracingOf(binding, tier),
         runtime,
         logger,
       });
@@ -96,6 +112,15 @@ export class BindingBuilder {
       counts: counters,
       events,
     });
+  }
+
+  #tracingOf({ name, cluster, topic, groupId }: ResolvedBinding, tier: ResolvedTier | undefined) {
+    const tracer = this.tracer();
+    const id = containerId(name, tier?.number);
+    const container = tier
+      ? { topic: tier.topic, groupId: tier.groupId, tier: tier.number }
+      : { topic, groupId, tier: 0 };
+    return tracer && { tracer, container: { binding: name, cluster, clientId: id, ...container } };
   }
 
   /** Logs the counts of failures that are not logged yet. To be called after the drain. */
@@ -138,30 +163,51 @@ export class BindingBuilder {
   }
 
   /** Checks a binding that is registered at run time by the same rules as a configured one. */
-  async prepareFrom(
+  prepareFrom(
     name: string,
     properties: TopicBindingProperties,
     handler: RecordHandler,
   ): Promise<() => ContainerRegistration> {
-    const { options } = this.settings.require(`register binding '${name}'`);
     const layers = [{ source: 'the registration', properties }];
+    return this.#prepare(name, layers, () => [recordHandler(name, handler)]);
+  }
+
+  /** Like `prepareFrom`, with the `@EventHandler` methods that are declared for a binding. */
+  async prepareDeclared(
+    name: string,
+    properties: TopicBindingProperties,
+    declaredFor: string,
+  ): Promise<() => ContainerRegistration> {
+    const { handlers } = this.settings.require(`register binding '${name}'`);
+    const declared = handlers.filter(({ binding }) => binding === declaredFor);
+    const layers = [{ source: 'the registration', properties }];
+    const batch = declared.find(({ form }) => form === 'slice');
+    if (batch) layers.push(batchHandlerDefaults(batch.origin) as (typeof layers)[number]);
+    const violations = new Violations();
+    rejectSingleListener(name, layers, violations);
+    violations.throwIfAny();
+    return this.#prepare(name, layers, ({ cluster }) => {
+      const found = handlersOf({ name: declaredFor, cluster }, declared);
+      if (found.length > 0) return found.map((each) => ({ ...each, binding: name, cluster }));
+      const known = [...new Set(handlers.map(({ binding }) => binding))];
+      throw new HandlerNotFoundException(name, declaredFor, known);
+    });
+  }
+
+  async #prepare(
+    name: string,
+    layers: readonly BindingLayer[],
+    handlersFor: (binding: ResolvedBinding) => readonly HandlerDefinition[],
+  ): Promise<() => ContainerRegistration> {
+    const { options } = this.settings.require(`register binding '${name}'`);
     const others = (): ResolvedBinding[] => this.registry.listAll().map(({ config }) => config);
-    const { binding, ineffective, ...draft } = resolveDraft(
-      name,
-      layers,
-      options.context,
-      others(),
-    );
-    const own = draft.layers.slice(0, layers.length);
-    for (const warning of ineffectiveOptionWarnings({
-      pendingKeys: keysWithoutEffect(own),
-      ineffective,
-    }))
-      this.logger.warn(warning);
+    const { binding, ineffective } = resolveDraft(name, layers, options.context, others());
+    const handlers = handlersFor(binding);
+    for (const warning of ineffective) this.logger.warn(warning);
     await this.formats.prepare([binding]);
     return () => {
       new ConfigurationValidator(options.context).validate(binding, others());
-      return this.build(binding, [recordHandler(name, handler)]);
+      return this.build(binding, handlers);
     };
   }
 }

@@ -1,4 +1,5 @@
 import type { ResolvedOptions } from '../config/resolving/resolved-options.js';
+import type { HandlerDefinition } from '../discovery/exploring/handler-definition.js';
 import type { ContainerFactory } from '../containers/container-factory.js';
 import {
   EventBusDisabledException,
@@ -12,6 +13,8 @@ interface BusParts {
   readonly clusters: Clusters;
   readonly factory: ContainerFactory;
   readonly failures: FailureParts;
+  /** All declared handlers, also those of bindings that were unregistered. */
+  readonly handlers: readonly HandlerDefinition[];
 }
 
 /**

@@ -1,5 +1,6 @@
 import { type BrokerDriver, type DriverLogger, ownError } from '@nest-event-bus/broker';
 import type { Runtime } from '@nest-event-bus/broker/runtime';
+import { EventBusAdmin } from '../admin/event-bus-admin.js';
 import { EVENTBUS_DEFAULTS } from '../config/defaults.js';
 import { mergeLayers } from '../config/reading/merge-layers.js';
 import type { ResolvedOptions } from '../config/resolving/resolved-options.js';
@@ -22,10 +23,21 @@ import {
 import { createConsumingSession } from '../consuming/session/supervised-session.js';
 import { BufferLimit } from '../consuming/lanes/buffer-limit.js';
 import { EventHub } from '../events/event-hub.js';
+import type { EventBusTracer } from '../model/extension-points/event-bus-tracer.js';
+import { GuardedTracer } from '../observability/tracing/guarded-tracer.js';
 import { EventBusMetrics } from '../observability/event-bus-metrics.js';
+import { EventBusDoctor } from '../observability/doctor/event-bus-doctor.js';
+import { KafkaHealth } from '../containers/health/kafka-health.js';
+import type { LagReading } from '../observability/lag-catalogue.js';
+import { LagAlerts } from '../observability/alerts/lag-alerts.js';
+import { LagService } from '../observability/lag/lag-service.js';
+import { KafkaMetrics } from '../observability/kafka-metrics.js';
 import { EventPublisher } from '../publisher/event-publisher.js';
+import { PublishMeters } from '../publisher/publish-meters.js';
 import { DltReplayService } from '../redrive/dlt-replay-service.js';
+import { OpenLetters } from '../redrive/depth/open-letters.js';
 import type { RedriveParts } from '../redrive/ledger/ledger-access.js';
+import { ReplaySchedule } from '../redrive/schedule/replay-schedule.js';
 import { DltStatsService } from '../redrive/stats/dlt-stats-service.js';
 import {
   KafkaErrorHandler,
@@ -54,12 +66,20 @@ export class EventBusKernel {
   readonly publisher: EventPublisher;
   readonly shutdown: ShutdownCoordinator;
   readonly metrics: EventBusMetrics;
+  readonly lag: LagService;
+  readonly kafkaMetrics: KafkaMetrics;
+  readonly lagAlerts: LagAlerts;
+  readonly doctor: EventBusDoctor;
+  readonly kafkaHealth: KafkaHealth;
   readonly errorHandler: KafkaErrorHandler;
   readonly replay: DltReplayService;
   readonly deadLetterStats: DltStatsService;
+  readonly admin: EventBusAdmin;
+  readonly replaySchedule: ReplaySchedule;
   /** Takes the listeners of the application for the events of the bus. */
   readonly hub: EventHub;
   readonly #settings = new BusSettings();
+  #tracer: GuardedTracer | undefined;
   #errorHandling: KafkaErrorHandlerOptions = {};
   readonly #builder: BindingBuilder;
   readonly #topics: TopicChecks;
@@ -94,7 +114,14 @@ export class EventBusKernel {
     const bufferLimit = new BufferLimit(
       () => (this.#settings.options ?? EVENTBUS_DEFAULTS).intake.bufferBytes,
     );
-    this.factory = new ContainerFactory({ createSession, slots, bufferLimit, runtime, logger });
+    this.factory = new ContainerFactory({
+      createSession,
+      slots,
+      bufferLimit,
+      tracer: () => this.#tracer,
+      runtime,
+      logger,
+    });
     const builder = new BindingBuilder(
       this.#settings,
       registry,
@@ -102,6 +129,8 @@ export class EventBusKernel {
       this.hub,
       runtime,
       logger,
+      undefined,
+      () => this.#tracer,
     );
     this.registry = registry;
     this.lifecycle = lifecycle;
@@ -110,17 +139,46 @@ export class EventBusKernel {
       ...parts,
       lifecycle,
       prepareBinding: (...binding) => builder.prepareFrom(...binding),
+      prepareDeclared: (...binding) => builder.prepareDeclared(...binding),
       isDisabled: () => (this.#settings.options?.enabled ?? 'enabled') !== 'enabled',
     });
+    const publishes = new PublishMeters(runtime);
     this.publisher = new EventPublisher(
-      publishTargets(this.#settings, registry, builder.formats, this.#topics),
+      publishTargets(
+        this.#settings,
+        registry,
+        builder.formats,
+        this.#topics,
+        publishes,
+        () => this.#tracer,
+      ),
     );
     this.shutdown = new ShutdownCoordinator({ ...parts, lifecycle });
     const { metrics } = EVENTBUS_DEFAULTS;
-    this.metrics = new EventBusMetrics(
+    this.kafkaMetrics = new KafkaMetrics(runtime);
+    this.metrics = new EventBusMetrics({
       registry,
-      () => (this.#settings.options?.metrics ?? metrics).enabled,
-    );
+      isEnabled: () => (this.#settings.options?.metrics ?? metrics).enabled,
+      publishes,
+      topics: this.kafkaMetrics,
+      lags: () => this.#lags(),
+    });
+    this.lag = new LagService({
+      registry,
+      driverOf: (cluster) => this.#settings.require('read the lag').clusters.driver(cluster),
+      openLetters: (binding) => new OpenLetters(binding),
+      options: () => (this.#settings.options ?? EVENTBUS_DEFAULTS).lag,
+      runtime,
+      logger,
+    });
+    this.lagAlerts = new LagAlerts({ lag: this.lag, registry, events: this.hub });
+    this.lagAlerts.attach();
+    this.doctor = new EventBusDoctor({ registry, lag: this.lag, runtime });
+    this.kafkaHealth = new KafkaHealth({
+      driverOf: (cluster) => this.#settings.require('check a cluster').clusters.driver(cluster),
+      aliases: () => Object.keys(this.#settings.options?.clusters ?? {}),
+      runtime,
+    });
     this.errorHandler = new KafkaErrorHandler({
       producer: (cluster) => {
         const { clusters } = this.#settings.require('route a record');
@@ -134,16 +192,37 @@ export class EventBusKernel {
       driverOf: (cluster) => this.#settings.require('read dead letters').clusters.driver(cluster),
       producerOf: (cluster) =>
         this.#settings.require('redrive dead letters').clusters.durableProducer(cluster),
+      circuitOf: (binding) => registry.get(binding)?.circuitBreaker.current?.state,
+      events: this.hub,
       runtime,
       logger,
     };
     this.replay = new DltReplayService(redrive);
+    this.replaySchedule = new ReplaySchedule({ replay: this.replay, runtime, logger });
     this.deadLetterStats = new DltStatsService(redrive);
+    const { connector, deadLetterStats, hub, replay } = this;
+    this.admin = new EventBusAdmin({
+      ...parts,
+      ...{ connector, deadLetterStats, driverOf, hub, lifecycle, replay },
+    });
+  }
+
+  #lags(): readonly LagReading[] {
+    return this.registry.listAll().flatMap((registration) => {
+      const { bindingName: name, cluster } = registration;
+      const lag = this.lag.of({ name, cluster });
+      return lag ? [{ lag, alerts: this.lagAlerts.statesOf(registration) }] : [];
+    });
   }
 
   /** Resolved options; undefined until the application is initialised. */
   get options(): ResolvedOptions | undefined {
     return this.#settings.options;
+  }
+
+  /** Traces all bindings with this tracer. To be called before `assemble`. */
+  trace(tracer: EventBusTracer | undefined): void {
+    this.#tracer = tracer && new GuardedTracer(tracer, this.runtime, this.logger);
   }
 
   /** Calls these methods of the application with the events that they want. */
@@ -174,6 +253,7 @@ export class EventBusKernel {
       options,
       clusters,
       failures,
+      handlers,
       factory: this.factory,
     });
     if (options.enabled !== 'enabled') return;
@@ -209,6 +289,7 @@ export class EventBusKernel {
   start(): Promise<StartupReport> {
     for (const binding of this.options?.bindings ?? [])
       if (!this.registry.get(binding)) this.#topics.request({ ...binding, isOnlyPublished: true });
+    this.lag.start();
     return startBindings(this.registry, this.lifecycle, this.logger);
   }
 
@@ -218,6 +299,9 @@ export class EventBusKernel {
    */
   async closeClusters(): Promise<void> {
     this.#topics.close();
+    this.#tracer?.close();
+    await this.lag.close();
+    await this.kafkaHealth.close();
     await this.replay.close();
     this.#builder.close();
     await this.#settings.closeClusters();

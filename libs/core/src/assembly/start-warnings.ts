@@ -4,6 +4,7 @@ import type { DltHandlerDefinition } from '../discovery/exploring/dlt-handler-de
 import { appliesTo } from '../discovery/exploring/match-handlers.js';
 import type { Discovered } from '../discovery/exploring/handler-explorer.js';
 import type { DltStrategy } from '../model/outcomes/dlt-strategy.js';
+import type { ReplaySchedule } from '../redrive/schedule/replay-schedule.js';
 import type { EventBusKernel } from './event-bus-kernel.js';
 
 /**
@@ -17,24 +18,8 @@ const HOOKS_CHECK_DELAY_MS = 1_000;
  * intended effect.
  */
 export function startWarnings(options: ResolvedOptions): readonly string[] {
-  return [
-    ...disabledBus(options),
-    ...unusedKeyWarnings(options),
-    ...ineffectiveOptionWarnings(options),
-  ];
+  return [...disabledBus(options), ...unusedKeyWarnings(options), ...options.ineffective];
 }
-
-/**
- * Returns warnings about options without effect: for all bindings, or for one that is registered at
- * run time.
- */
-export const ineffectiveOptionWarnings = ({
-  pendingKeys,
-  ineffective,
-}: Pick<ResolvedOptions, 'pendingKeys' | 'ineffective'>): readonly string[] => [
-  ...pendingKeyWarnings(pendingKeys),
-  ...ineffective,
-];
 
 function disabledBus({ enabled, bindings }: ResolvedOptions): readonly string[] {
   if (enabled !== 'unconfigured') return [];
@@ -48,12 +33,6 @@ function unusedKeyWarnings({ unusedKeys }: ResolvedOptions): readonly string[] {
     ({ source, key, reason }) =>
       `${source} sets ${key}, which the event bus does not use: ${reason}`,
   );
-}
-
-function pendingKeyWarnings(pendingKeys: ResolvedOptions['pendingKeys']): readonly string[] {
-  if (pendingKeys.length === 0) return [];
-  const paths = pendingKeys.map(({ path }) => path).join(', ');
-  return [`These options are accepted, but have no effect in this version: ${paths}.`];
 }
 
 /**
@@ -78,6 +57,20 @@ export function strategiesWithoutHandler(
           `Binding '${name}' has dlt.strategy '${strategy}', but there is no ${decorator} for it: its dead letters are only stored. Add one, or set dlt.strategy to 'STORE_ONLY'.`,
       ),
   );
+}
+
+/** Warns of bindings whose dead letters are to be replayed by a schedule that nobody keeps. */
+export function replaysWithoutSchedule(
+  { bindings, enabled }: ResolvedOptions,
+  { isAttached }: Pick<ReplaySchedule, 'isAttached'>,
+): readonly string[] {
+  if (enabled !== 'enabled' || isAttached) return [];
+  return bindings
+    .filter(({ dlt }) => dlt.strategy === 'SCHEDULED_REPLAY')
+    .map(
+      ({ name }) =>
+        `Binding '${name}' has dlt.strategy 'SCHEDULED_REPLAY', but no schedule replays its dead letters. Import EventBusScheduleModule from '@nest-event-bus/core/schedule', or call DltReplayService.replayDue.`,
+    );
 }
 
 /**

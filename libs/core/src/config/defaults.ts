@@ -21,6 +21,7 @@ export const EVENTBUS_DEFAULTS = deepFreeze({
   startup: { concurrency: 16 },
   intake: { bufferBytes: 67_108_864 },
   metrics: { enabled: true },
+  lag: { enabled: true, intervalMs: 10_000 },
   errorTypes: {},
   bindingsWithoutHandler: 'fail',
   binding: {
@@ -79,7 +80,7 @@ export const EVENTBUS_DEFAULTS = deepFreeze({
     dlt: {
       topicSuffix: 'DLT',
       strategy: 'STORE_ONLY',
-      replay: { maxReplays: 3, cooldownMs: 3_600_000, batchSize: 100 },
+      replay: { maxReplays: 3, cooldownMs: 3_600_000, batchSize: 100, intervalMs: 300_000 },
       headerProfile: ['eventbus'],
       exceptionDetail: 'full',
       publishTimeoutMs: 30_000,
@@ -87,6 +88,17 @@ export const EVENTBUS_DEFAULTS = deepFreeze({
       verifyTopic: false,
     },
     failureLog: { level: 'warn', perGroupPerMinute: 5 },
+    alerts: {
+      class: 'other',
+      lagWarning: 0,
+      lagCritical: 0,
+      ageWarningMs: 0,
+      ageCriticalMs: 0,
+      dltWarning: 0,
+      dltCritical: 10,
+      dltAgeWarningMs: 0,
+      dltAgeCriticalMs: 0,
+    },
     exceptionRouting: [],
     provisioning: 'verify',
     topics: {

@@ -6,7 +6,6 @@ export type { ErrorTypes } from '../config/error-matching/error-types.js';
 export { FeatureProperties } from '../config/properties/feature-properties.js';
 export type { PlainObject } from '../config/reading/plain-object.js';
 export type { Layer } from '../config/reading/merge-layers.js';
-export type { PendingKey } from '../config/validation/key-register.js';
 export { resolveBinding, type BindingLayer } from '../config/resolving/resolve-binding.js';
 export {
   resolveOptions,

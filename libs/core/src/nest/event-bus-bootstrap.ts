@@ -26,8 +26,11 @@ import { FeatureBindings } from './feature-bindings.js';
 import { findConsumers, withConsumers } from './feature-consumer.js';
 import { drainBeforeDestroy } from './host-hooks.js';
 import { EVENT_BUS_OPTIONS } from './module-options.js';
+import type { EventBusEvent } from '../model/events/event-bus-events.js';
+import type { LagAlertHandler } from '../model/extension-points/lag-alert-handler.js';
 import { readOptionalProviders, type OptionalProviders } from './optional-providers.js';
 import {
+  replaysWithoutSchedule,
   unusedDltHandlers,
   strategiesWithoutHandler,
   startWarnings,
@@ -73,7 +76,9 @@ export class EventBusBootstrap
     const { dltHandlers, dltAlerts } = discovered;
     await this.kernel.prepare(options);
     this.kernel.listen(discovered.eventListeners);
+    this.#passAlertsTo(parts.lagAlertHandler);
     const failures = { classifier: parts.classifier, dltHandlers, dltAlerts };
+    this.kernel.trace(parts.tracer);
     this.kernel.assemble(options, discovered.handlers, failures, parts.errorHandling);
     if (options.enabled === 'enabled') this.#drainBefore(discovered);
     if (options.enabled === 'disabled') this.kernel.logger.info('The event bus is switched off.');
@@ -81,6 +86,7 @@ export class EventBusBootstrap
       ...startWarnings(options),
       ...unusedDltHandlers(options, discovered),
       ...strategiesWithoutHandler(options, discovered),
+      ...replaysWithoutSchedule(options, this.kernel.replaySchedule),
     ])
       this.kernel.logger.warn(warning);
   }
@@ -105,6 +111,14 @@ export class EventBusBootstrap
    */
   async onApplicationShutdown(): Promise<void> {
     await this.kernel.closeClusters();
+  }
+
+  #passAlertsTo(handler: LagAlertHandler | undefined): void {
+    if (!handler) return;
+    const origin = 'LAG_ALERT_HANDLER';
+    const handle = (event: EventBusEvent): unknown =>
+      event.name === 'lag.alert' ? handler.onLagAlert(event) : undefined;
+    this.kernel.hub.subscribe(['lag.alert'], { origin, handle });
   }
 
   /**

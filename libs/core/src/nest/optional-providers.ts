@@ -3,11 +3,15 @@ import { isExceptionClassifier } from '../config/properties/exception-route-prop
 import { isNamingStrategy } from '../config/resolving/topic-naming.js';
 import type { Violations } from '../config/validation/violations.js';
 import {
+  EVENT_BUS_TRACER,
   EXCEPTION_CLASSIFIER,
   KAFKA_ERROR_HANDLER_OPTIONS,
+  LAG_ALERT_HANDLER,
   TOPIC_NAMING_STRATEGY,
 } from '../discovery/decorators/tokens.js';
+import type { EventBusTracer } from '../model/extension-points/event-bus-tracer.js';
 import type { ExceptionClassifier } from '../model/extension-points/handler-interfaces.js';
+import type { LagAlertHandler } from '../model/extension-points/lag-alert-handler.js';
 import type { TopicNamingStrategy } from '../model/extension-points/topic-naming-strategy.js';
 import type { KafkaErrorHandlerOptions } from '../failures/routing/kafka-error-handler.js';
 
@@ -18,6 +22,8 @@ export interface OptionalProviders {
   readonly classifier: ExceptionClassifier | undefined;
   readonly naming: TopicNamingStrategy | undefined;
   readonly errorHandling: KafkaErrorHandlerOptions | undefined;
+  readonly lagAlertHandler: LagAlertHandler | undefined;
+  readonly tracer: EventBusTracer | undefined;
 }
 
 interface ProviderKind<T> {
@@ -49,6 +55,24 @@ const ERROR_HANDLING: ProviderKind<KafkaErrorHandlerOptions> = {
   isValid: (value) => typeof value === 'object' && value !== null,
 };
 
+const LAG_ALERTS: ProviderKind<LagAlertHandler> = {
+  name: 'LAG_ALERT_HANDLER',
+  token: LAG_ALERT_HANDLER,
+  members: 'a method onLagAlert(alert)',
+  isValid: (value): value is LagAlertHandler =>
+    typeof (value as Partial<LagAlertHandler> | null)?.onLagAlert === 'function',
+};
+
+const TRACER: ProviderKind<EventBusTracer> = {
+  name: 'EVENT_BUS_TRACER',
+  token: EVENT_BUS_TRACER,
+  members: 'the methods process, send, polled and settled',
+  isValid: (value): value is EventBusTracer =>
+    ['process', 'send', 'polled', 'settled'].every(
+      (name) => typeof (value as Record<string, unknown>)[name] === 'function',
+    ),
+};
+
 /**
  * Finds the providers in any module. A provider with missing members is a violation, because
  * otherwise the default would be used and nothing would say so.
@@ -61,6 +85,8 @@ export function readOptionalProviders(
     classifier: readOptionalProvider(providers, CLASSIFIER, violations),
     naming: readOptionalProvider(providers, NAMING, violations),
     errorHandling: readOptionalProvider(providers, ERROR_HANDLING, violations),
+    lagAlertHandler: readOptionalProvider(providers, LAG_ALERTS, violations),
+    tracer: readOptionalProvider(providers, TRACER, violations),
   };
 }
 

@@ -33,4 +33,20 @@ export class RecordCall {
      */
     readonly received: BrokerRecord = delivery.record,
   ) {}
+
+  /**
+   * Returns the same call for a later slice, with a new context; undefined if the handler has read
+   * the record, and may have changed the value.
+   */
+  renewed(): RecordCall | undefined {
+    const record = this.record.replaceUnread();
+    if (!record) return undefined;
+    const call = new RecordCall(this.delivery, this.number, this.received);
+    call.decodedKey = this.decodedKey;
+    call.value = this.value;
+    call.handler = this.handler;
+    call.record = record;
+    call.context = this.context.renewed(call);
+    return call;
+  }
 }

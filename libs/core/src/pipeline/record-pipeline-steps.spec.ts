@@ -65,6 +65,7 @@ describe('recordPipelineSteps', () => {
   it('lists the steps around the handler from the outermost to the innermost', () => {
     expect(namesOf(recordPipelineSteps(pipelineParts([keep], everything)).around)).toEqual([
       'SkipForeignRecordsStep',
+      'ReplayedRecordsStep',
       'FailureRoutingStep',
       'SharedTransactionStep',
       'PrepareRecordStep',
@@ -77,6 +78,7 @@ describe('recordPipelineSteps', () => {
     const parts = pipelineParts([batchHandler(() => undefined)], { routing });
     expect(namesOf(recordPipelineSteps(parts).around)).toEqual([
       'SkipForeignRecordsStep',
+      'ReplayedRecordsStep',
       'FailureRoutingStep',
       'PrepareSliceStep',
     ]);
@@ -84,7 +86,7 @@ describe('recordPipelineSteps', () => {
 
   it('leaves out the steps that the binding does not use', () => {
     const { around, preparation } = recordPipelineSteps(pipelineParts([keep]));
-    expect(namesOf(around)).toEqual(['SkipForeignRecordsStep', 'PrepareRecordStep']);
+    expect(namesOf(around)).toEqual(['ReplayedRecordsStep', 'PrepareRecordStep']);
     // The two steps decode the value and select the handler.
     expect(preparation).toHaveLength(2);
   });

@@ -3,9 +3,11 @@ import type { Runtime } from '@nest-event-bus/broker/runtime';
 import type { ResolvedBinding } from '../config/resolving/resolved-binding.js';
 import type { HandlerDefinition } from '../discovery/exploring/handler-definition.js';
 import { HandlerDiscoveryException } from '../errors/handler-errors.js';
+import type { RecordTracing } from '../model/extension-points/event-bus-tracer.js';
 import type { Deserializer } from '../model/extension-points/deserializer.js';
 import type { Delivery } from '../model/outcomes/delivery.js';
 import type { RecordProcessor, SliceOutcome } from '../model/outcomes/outcome.js';
+import type { ReplayOutcomes } from '../model/outcomes/replay-outcomes.js';
 import { OrderingMode } from '../model/states/ordering-mode.js';
 import { withProducerHeaders } from '../model/records/archived-headers.js';
 import type { OngoingProblems } from '../problems/ongoing-problems.js';
@@ -31,8 +33,9 @@ import {
 } from './resilience/retry-config-factory.js';
 import type { SlidingCircuitBreaker } from './resilience/sliding-circuit-breaker.js';
 import { FailureRoutingStep, type FailureRouting } from './routing/failure-routing-step.js';
-import { foreignReplays } from './routing/foreign-replay.js';
+import { ReplayedRecordsStep } from './routing/replayed-records-step.js';
 import { SkipForeignRecordsStep } from './routing/skip-foreign-records-step.js';
+import { TracingStep } from './tracing/tracing-step.js';
 import { RecordTransactionStep } from './transactions/record-transaction-step.js';
 import { SharedTransactionStep } from './transactions/shared-transaction-step.js';
 import type { SliceTransactions } from './transactions/slice-transactions.js';
@@ -58,6 +61,10 @@ export interface RecordPipelineParts {
   readonly breaker?: SlidingCircuitBreaker | undefined;
   /** The transactions of the container. Omitted if the binding has none. */
   readonly transactions?: SliceTransactions | undefined;
+  /** Traces the records. Omitted if nothing is traced. */
+  readonly tracing?: RecordTracing | undefined;
+  /** Takes the outcomes of replayed records. Omitted if they are not stored. */
+  readonly replayOutcomes?: ReplayOutcomes | undefined;
   /** Problems of the binding that last. */
   readonly problems: Pick<OngoingProblems, 'report'>;
   readonly runtime: Runtime;
@@ -86,7 +93,8 @@ export type StepAroundHandler = (
  */
 export function recordPipelineSteps(parts: RecordPipelineParts): RecordPipelineSteps {
   const { binding, breaker, deserializer, keyDeserializer, logger } = parts;
-  const { routing, runtime, tier, transactions } = parts;
+  const { replayOutcomes: outcomes, routing, runtime, tier, transactions } = parts;
+  const { tracing } = parts;
   const { store } = binding.idempotency;
   const handlers = parts.handlers.map((handler) => withEnhancers(handler, binding));
   const eventTypeOf = eventTypeSource(binding.typeFrom);
@@ -95,7 +103,9 @@ export function recordPipelineSteps(parts: RecordPipelineParts): RecordPipelineS
   const { retryTopic } = routing ?? {};
   return {
     around: present<StepAroundHandler>([
-      (next) => new SkipForeignRecordsStep(next, retryTopic ?? foreignReplays(binding)),
+      retryTopic && ((next) => new SkipForeignRecordsStep(next, retryTopic)),
+      (next) => new ReplayedRecordsStep(next, { groupId: binding.groupId, tier, outcomes }),
+      tracing && ((next) => new TracingStep(next, tracing.tracer, tracing.container)),
       routing && ((next) => new FailureRoutingStep(next, routing, mayHandleAhead(parts))),
       transactions && ((next) => new SharedTransactionStep(next, transactions, runtime)),
       (next, preparation) =>

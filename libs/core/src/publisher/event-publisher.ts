@@ -1,4 +1,5 @@
 import type { ProducerSession } from '@nest-event-bus/broker';
+import type { EventBusTracer } from '../model/extension-points/event-bus-tracer.js';
 import type { BindingRef } from '../model/states/binding-ref.js';
 import type {
   AnyBindingName,
@@ -11,6 +12,7 @@ import type { EventResult } from './events-publish-exception.js';
 import { outgoingRecord } from './outgoing-record.js';
 import { publishAll } from './publish-all.js';
 import { publishedOrUnknown, publishFailure } from './publish-result.js';
+import type { PublishMeter } from './publish-meters.js';
 import type { PublishedEvent } from './published-event.js';
 import type { PublishCause } from './trace-headers.js';
 import { serializeEvent } from './serialize-event.js';
@@ -23,6 +25,10 @@ export interface PublishTarget {
   readonly serializer: Serializer;
   /** Returns the producer. Throws if the bus is closed. */
   readonly producer: () => ProducerSession;
+  /** Counts what is published. Omitted if metrics are disabled. */
+  readonly meter?: PublishMeter;
+  /** Traces what is published. Omitted if nothing is traced. */
+  readonly tracer?: Pick<EventBusTracer, 'send'> | undefined;
   /** Resolves when the topic was created. Left out if the bus does not create it. */
   readonly created?: () => Promise<void>;
 }
@@ -69,14 +75,20 @@ export class EventPublisher {
     // The result of a synchronous serializer is not awaited, so that events keep the order in which
     // they were published.
     const record = outgoingRecord(target, form instanceof Promise ? await form : form, options);
+    const startedAt = target.meter?.start() ?? 0;
+    const trace = target.tracer?.send(target.topic, [record]);
     let result: EventResult;
     try {
       if (target.created) await target.created();
-      const [written] = await target.producer().send([record], { signal: options.signal });
+      const [written] = await target.producer().send(trace?.records ?? [record], {
+        signal: options.signal,
+      });
       result = publishedOrUnknown(target, written);
     } catch (error) {
       result = publishFailure(target, error);
     }
+    target.meter?.ended(startedAt, [result]);
+    trace?.end(result instanceof EventPublishException ? result : undefined);
     if (result instanceof EventPublishException) throw result;
     return result;
   }

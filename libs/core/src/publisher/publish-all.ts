@@ -19,6 +19,7 @@ export async function publishAll(
   events: readonly EventToPublish[],
   signal: AbortSignal | undefined,
 ): Promise<readonly PublishedEvent[]> {
+  const startedAt = target.meter?.start() ?? 0;
   const pending = events.map((event) => prepare(target, event));
   // The results of a synchronous serializer are not awaited, so that events keep the order in which
   // they were published.
@@ -26,9 +27,12 @@ export async function publishAll(
     ? pending
     : await Promise.all(pending.map(async (each) => each));
   const records = prepared.filter((each): each is OutgoingRecord => !isFailure(each));
-  const ofRecords = await sendAll(target, records, signal);
+  const trace = target.tracer?.send(target.topic, records);
+  const ofRecords = await sendAll(target, trace?.records ?? records, signal);
+  trace?.end(ofRecords.find(isFailure));
   const results =
     records.length === prepared.length ? ofRecords : withUnsent(prepared, ofRecords.values());
+  target.meter?.ended(startedAt, results);
   if (areAllPublished(results)) return results;
   throw new EventsPublishException(target, results);
 }

@@ -10,11 +10,11 @@ beforeEach(async () => {
 
 afterEach(() => testBus.end());
 
-describe('Options without effect in this version', () => {
-  it('are named in one warning at start', async () => {
+describe('A strategy that needs a schedule', () => {
+  it('is named in a warning at start if there is none', async () => {
     await testBus.startOrders([Orders], { dlt: { strategy: 'SCHEDULED_REPLAY' } });
-    expect(testBus.log.warnings).toContain(
-      'These options are accepted, but have no effect in this version: bindings.orders.dlt.strategy.',
+    expect(testBus.log.warnings.join()).toContain(
+      "Import EventBusScheduleModule from '@nest-event-bus/core/schedule'",
     );
   });
 });

@@ -73,11 +73,9 @@ describe('A binding that is registered at run time', () => {
   it('causes warnings about options without effect', async () => {
     await register('tenants', {
       ...tenants,
-      dlt: { strategy: 'SCHEDULED_REPLAY' },
       topics: { partitions: 3 },
     });
     expect(testBus.log.warnings.filter((text) => text.includes('no effect'))).toEqual([
-      'These options are accepted, but have no effect in this version: bindings.tenants.dlt.strategy.',
       "bindings.tenants.topics.partitions (the registration) has no effect: provisioning is not 'create': no topic is created.",
     ]);
   });

@@ -3,6 +3,7 @@ import { ContainerRegistry } from '../../src/containers/container-registry.js';
 import { EventBusConnector } from '../../src/containers/lifecycle/event-bus-connector.js';
 import { EventHandler } from '../../src/discovery/decorators/event-handler.js';
 import { OnEventBus } from '../../src/discovery/decorators/on-event-bus.js';
+import { EVENT_BUS_TRACER, LAG_ALERT_HANDLER } from '../../src/discovery/decorators/tokens.js';
 import { EventBusEvents } from '../../src/events/event-bus-events.js';
 import { fromEnvironment } from '../../src/presets/from-environment.js';
 import { MARKED_TEXT, throwMarked, type MarkedHook } from './marked-test-bus.spec-support.js';
@@ -50,6 +51,40 @@ export const MARKED_HOOKS: Readonly<Record<string, MarkedHook>> = {
       await testBus.topic('later');
       await connector.register('later', { topic: 'later', groupId: 'later' }, () => undefined);
     },
+  },
+  'EVENT_BUS_TRACER: an EventBusTracer that throws': {
+    providers: [
+      failing,
+      {
+        provide: EVENT_BUS_TRACER,
+        useValue: {
+          process: throwMarked,
+          send: throwMarked,
+          polled: throwMarked,
+          settled: throwMarked,
+        },
+      },
+    ],
+  },
+  'EVENT_BUS_TRACER: a ProcessTrace and a SendTrace that throw': {
+    providers: [
+      failing,
+      {
+        provide: EVENT_BUS_TRACER,
+        useValue: {
+          process: () => ({ run: throwMarked, end: throwMarked }),
+          send: (_: string, records: unknown) => ({ records, end: throwMarked }),
+          polled: () => undefined,
+          settled: () => undefined,
+        },
+      },
+    ],
+  },
+  'LAG_ALERT_HANDLER: a LagAlertHandler': {
+    options: { lag: { intervalMs: 500 } },
+    properties: { alerts: { dltWarning: 0 } },
+    providers: [failing, { provide: LAG_ALERT_HANDLER, useValue: { onLagAlert: throwMarked } }],
+    act: (_, testBus) => testBus.runtime.advance(30_000),
   },
   'lifecycle hooks of Nest': {
     // Nest itself logs the errors of the application's hooks.

@@ -1,5 +1,5 @@
 import type { BrokerRecord } from '@nest-event-bus/broker';
-import { Injectable, type Provider } from '@nestjs/common';
+import { Injectable, type ModuleMetadata, type Provider } from '@nestjs/common';
 import type { TestingModule } from '@nestjs/testing';
 import type { TopicBindingProperties } from '../../src/config/properties/topic-binding-properties.js';
 import { EventHandler } from '../../src/discovery/decorators/event-handler.js';
@@ -42,8 +42,9 @@ export class RecordingTestBus extends TestBus {
   startHandler(
     properties: Partial<TopicBindingProperties> = {},
     providers: readonly Provider[] = [],
+    imports: NonNullable<ModuleMetadata['imports']> = [],
   ): Promise<TestingModule> {
-    return this.startOrders([this.#handler(), ...providers], properties);
+    return this.startOrders([this.#handler(), ...providers], properties, {}, imports);
   }
 
   /** Values of the topic's records as text. */

@@ -106,9 +106,11 @@ export class TestBus {
     providers: NonNullable<ModuleMetadata['providers']>,
     properties: object = {},
     options: Options = {},
+    imports: NonNullable<ModuleMetadata['imports']> = [],
   ): Promise<TestingModule> {
     const bindings = { orders: { topic: 'orders', groupId: 'shop', ...properties } };
-    return this.start({ imports: [this.module({ ...options, bindings })], providers });
+    const bus = this.module({ ...options, bindings });
+    return this.start({ imports: [bus, ...imports], providers });
   }
 
   async topic(name: string, partitions = 1): Promise<void> {

@@ -1,3 +1,9 @@
+import {
+  CrossSiteRequestException,
+  DeadLetterNotFoundException,
+  InvalidAdminRequestException,
+  RightNotAllowedException,
+} from '../../errors/admin-errors.js';
 import { CircuitBreakerOpenException } from '../../errors/circuit-errors.js';
 import { ConfigurationValidationException } from '../../errors/configuration-validation-exception.js';
 import {
@@ -23,6 +29,7 @@ import {
   DeadLetterRequestedException,
   DeserializationException,
   HandlerDiscoveryException,
+  HandlerNotFoundException,
   HandlerRefusedException,
   PayloadValidationException,
   UnknownEventTypeException,
@@ -37,9 +44,11 @@ import {
   RetryPublishException,
 } from '../../errors/publish-errors.js';
 import {
+  InvalidDeadLetterEditException,
   InvalidDeadLetterFilterException,
   RedrivePlanNotFoundException,
   RedriveRefusedException,
+  SchedulerMissingException,
 } from '../../errors/redrive-errors.js';
 import { ErrorResultException, RetryableResultException } from '../../errors/result-errors.js';
 import {
@@ -61,6 +70,8 @@ export const LIBRARY_ERRORS: Readonly<Record<string, ErrorClass>> = Object.freez
   CircuitBreakerOpenException,
   ConfigurationValidationException,
   ContainerUnresponsiveException,
+  CrossSiteRequestException,
+  DeadLetterNotFoundException,
   DeadLetterRequestedException,
   DeliveryAbortedException,
   DeserializationException,
@@ -72,18 +83,23 @@ export const LIBRARY_ERRORS: Readonly<Record<string, ErrorClass>> = Object.freez
   EventBusShuttingDownException,
   EventPublishException,
   HandlerDiscoveryException,
+  HandlerNotFoundException,
   HandlerOverdueException,
   HandlerRefusedException,
   IdempotencyKeyException,
   IdempotencyStoreException,
   IllegalArgumentError,
+  InvalidAdminRequestException,
   InvalidContainerStateException,
+  InvalidDeadLetterEditException,
   InvalidDeadLetterFilterException,
   NoRecordWaitsException,
   NonRetryableException,
   PayloadValidationException,
   RedrivePlanNotFoundException,
   RedriveRefusedException,
+  RightNotAllowedException,
+  SchedulerMissingException,
   RetryableException,
   RetryableResultException,
   RetryPublishException,

@@ -44,6 +44,15 @@ export class DltReplayProperties {
    */
   @IsWholeNumber()
   batchSize?: number;
+
+  /**
+   * Sets the time between two replays of the schedule that `dlt.strategy: 'SCHEDULED_REPLAY'` asks
+   * for. Each replay reads the headers of the dead letters.
+   *
+   * @defaultValue `300000`
+   */
+  @IsDuration({ min: 1 })
+  intervalMs?: Duration;
 }
 
 /** Configures the dead-letter topic and its headers. */
@@ -67,8 +76,8 @@ export class DltProperties {
 
   /**
    * Decides what happens besides writing the record. `'ALERT_AND_STORE'` calls `DltAlert` methods,
-   * `'CUSTOM'` first calls a `DltHandler`, which decides. `'SCHEDULED_REPLAY'` only writes the
-   * record.
+   * `'CUSTOM'` first calls a `DltHandler`, which decides. `'SCHEDULED_REPLAY'`
+   * replays letters after `replay.cooldownMs`, if the application imports `EventBusScheduleModule`.
    *
    * @defaultValue `'STORE_ONLY'`
    */

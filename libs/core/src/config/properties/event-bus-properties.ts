@@ -107,7 +107,8 @@ export class ClusterProperties {
   driver?: BrokerDriver;
 
   /**
-   * Names this client in the logs and metrics of the brokers.
+   * Names producers and administration in the logs and metrics of the brokers. Consumers are named
+   * `eventbus-<binding>`, and those of a retry tier `eventbus-<binding>-retry-<n>`.
    *
    * @defaultValue `'nest-event-bus'`
    */
@@ -213,6 +214,26 @@ export class MetricsProperties {
   enabled?: boolean;
 }
 
+/** Configures how `LagService` finds the lag of the bindings. */
+export class LagProperties {
+  /**
+   * Switches the lag on. With `false` no broker is asked, and `LagService` knows no lag.
+   *
+   * @defaultValue `true`
+   */
+  @IsFlag()
+  enabled?: boolean;
+
+  /**
+   * Sets how often each cluster is asked for watermarks and committed offsets. The status of a
+   * partition is decided by the last seven answers.
+   *
+   * @defaultValue `10000`
+   */
+  @IsDuration({ min: 100 })
+  intervalMs?: Duration;
+}
+
 /** Contains the options of `EventBusModule.forRoot`. */
 export class EventBusProperties {
   /**
@@ -291,6 +312,10 @@ export class EventBusProperties {
   /** Configures what `EventBusMetrics` returns. */
   @IsNested(() => MetricsProperties)
   metrics?: MetricsProperties;
+
+  /** Configures how `LagService` finds the lag of the bindings. */
+  @IsNested(() => LagProperties)
+  lag?: LagProperties;
 
   /**
    * Registers the error classes for which names in `retry` and `exceptionRouting` stand. Files and

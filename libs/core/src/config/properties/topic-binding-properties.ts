@@ -5,6 +5,7 @@ import type { ExceptionClassifier } from '../../model/extension-points/handler-i
 import { ListenerType } from '../../model/states/listener-type.js';
 import type { OnTopicRecreated } from '../../model/states/on-topic-recreated.js';
 import { OrderingMode } from '../../model/states/ordering-mode.js';
+import { AlertProperties } from './alert-properties.js';
 import { CircuitBreakerProperties } from './circuit-breaker-properties.js';
 import { DltProperties } from './dlt-properties.js';
 import { FailureLogProperties } from './failure-log-properties.js';
@@ -274,6 +275,10 @@ export class BindingDefaults extends FormatProperties {
   /** Configures what is logged about failed records. */
   @IsNested(() => FailureLogProperties)
   failureLog?: FailureLogProperties;
+
+  /** Configures when the bus emits `lag.alert`. */
+  @IsNested(() => AlertProperties)
+  alerts?: AlertProperties;
 
   /**
    * Lists where records with certain errors go after the last call of the handler. It overrides all

@@ -38,6 +38,11 @@ const strategy = (
   tierDelays: 'increasing',
 });
 
+const withAlertClass = (
+  alertClass: NonNullable<NonNullable<BindingDefaults['alerts']>['class']>,
+  { binding, ...preset }: Preset,
+): Preset => ({ ...preset, binding: { ...binding, alerts: { class: alertClass } } });
+
 export const PRESETS: Readonly<Record<PresetName, Preset>> = deepFreeze({
   /**
    * Preset `connector` is empty, because the library's defaults are those of its earlier system,
@@ -51,18 +56,14 @@ export const PRESETS: Readonly<Record<PresetName, Preset>> = deepFreeze({
     multiplier: 2,
     maxBackoffMs: 30_000,
   }),
-  'strategy-financial': strategy({
-    maxAttempts: 6,
-    initialBackoffMs: 5_000,
-    multiplier: 2,
-    maxBackoffMs: 60_000,
-  }),
-  'strategy-notification': strategy({
-    maxAttempts: 4,
-    initialBackoffMs: 1_000,
-    multiplier: 2,
-    maxBackoffMs: 10_000,
-  }),
+  'strategy-financial': withAlertClass(
+    'financial',
+    strategy({ maxAttempts: 6, initialBackoffMs: 5_000, multiplier: 2, maxBackoffMs: 60_000 }),
+  ),
+  'strategy-notification': withAlertClass(
+    'notification',
+    strategy({ maxAttempts: 4, initialBackoffMs: 1_000, multiplier: 2, maxBackoffMs: 10_000 }),
+  ),
   'strategy-reconciliation': strategy({ maxAttempts: 1 }, 'in-line'),
 
   brokers: {

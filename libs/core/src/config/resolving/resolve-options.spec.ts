@@ -89,9 +89,9 @@ describe('The options of the application', () => {
       startup: { concurrency: 16 },
       intake: { bufferBytes: 64 * 1024 * 1024 },
       metrics: { enabled: true },
+      lag: { enabled: true, intervalMs: 10_000 },
       runtime: undefined,
       unusedKeys: [],
-      pendingKeys: [],
     });
   });
 

@@ -4,7 +4,6 @@ import { errorTypesOf, rejectUnknownErrors } from '../error-matching/error-types
 import { EventBusProperties } from '../properties/event-bus-properties.js';
 import type { FeatureProperties } from '../properties/feature-properties.js';
 import { unusedTrustedPackages } from '../validation/ineffective-settings.js';
-import { keysWithoutEffect } from '../validation/key-register.js';
 import { isLoadedOptions, type LoadedOptions } from '../reading/loaded-options.js';
 import { mergeLayers, type Layer } from '../reading/merge-layers.js';
 import { deepFreeze, isPlainObject, type PlainObject } from '../reading/plain-object.js';
@@ -76,9 +75,9 @@ export function resolveOptions(
     startup: sectionWithDefaults(values['startup'], EVENTBUS_DEFAULTS.startup),
     intake: sectionWithDefaults(values['intake'], EVENTBUS_DEFAULTS.intake),
     metrics: sectionWithDefaults(values['metrics'], EVENTBUS_DEFAULTS.metrics),
+    lag: sectionWithDefaults(values['lag'], EVENTBUS_DEFAULTS.lag),
     runtime: roots[0]?.values['runtime'] as ResolvedOptions['runtime'],
     unusedKeys: deepFreeze(loadersOf(options, layers).flatMap(({ unused }) => [...unused])),
-    pendingKeys: deepFreeze(pendingKeys(drafts)),
     ineffective: Object.freeze([
       ...drafts.flatMap(({ ineffective }) => ineffective),
       ...unusedTrustedPackages(context.defaults, bindings),
@@ -135,11 +134,11 @@ function loadersOf(options: EventBusProperties, layers: OptionLayers): readonly 
  * without a merge.
  */
 const mergeable = ({
-  values: { enabled, bindingsWithoutHandler, defaults, shutdown, startup, intake, metrics },
+  values: { enabled, bindingsWithoutHandler, defaults, shutdown, startup, intake, metrics, lag },
   ...layer
 }: Layer): Layer => ({
   ...layer,
-  values: { enabled, bindingsWithoutHandler, defaults, shutdown, startup, intake, metrics },
+  values: { enabled, bindingsWithoutHandler, defaults, shutdown, startup, intake, metrics, lag },
 });
 
 function enablement(
@@ -195,9 +194,6 @@ function draftAll(
   }
   return drafts;
 }
-
-const pendingKeys = (drafts: readonly BindingDraft[]): ResolvedOptions['pendingKeys'] =>
-  keysWithoutEffect(drafts.flatMap((draft) => draft.layers));
 
 /**
  * Adds the defaults to a section of the application. These sections have no nested keys, so a

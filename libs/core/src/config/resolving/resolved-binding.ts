@@ -1,6 +1,7 @@
 import type { AssignorName } from '@nest-event-bus/broker';
 import type { ErrorRedaction } from '../../model/extension-points/error-redaction.js';
 import type { ExceptionClassifier } from '../../model/extension-points/handler-interfaces.js';
+import type { AlertProperties } from '../properties/alert-properties.js';
 import type { CircuitBreakerProperties } from '../properties/circuit-breaker-properties.js';
 import type { DltProperties, DltReplayProperties } from '../properties/dlt-properties.js';
 import type { FailureLogProperties } from '../properties/failure-log-properties.js';
@@ -89,6 +90,7 @@ export interface ResolvedBinding
       | 'circuitBreaker'
       | 'dlt'
       | 'failureLog'
+      | 'alerts'
       | 'rebalance'
       | 'processing'
       | 'commit'
@@ -110,6 +112,7 @@ export interface ResolvedBinding
   readonly circuitBreaker: Resolved<CircuitBreakerProperties>;
   readonly dlt: ResolvedDlt;
   readonly failureLog: Resolved<FailureLogProperties>;
+  readonly alerts: Resolved<AlertProperties>;
   readonly rebalance: Resolved<RebalanceProperties>;
   readonly processing: Resolved<ProcessingProperties>;
   readonly commit: Resolved<CommitProperties>;

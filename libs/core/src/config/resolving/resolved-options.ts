@@ -5,11 +5,11 @@ import type {
   ClusterProducerProperties,
   ClusterProperties,
   IntakeProperties,
+  LagProperties,
   MetricsProperties,
   ShutdownProperties,
   StartupProperties,
 } from '../properties/event-bus-properties.js';
-import type { PendingKey } from '../validation/key-register.js';
 import type { UnusedKey } from '../reading/loaded-options.js';
 import type { Layer } from '../reading/merge-layers.js';
 import type { Resolved, ResolvedBinding } from './resolved-binding.js';
@@ -50,11 +50,10 @@ export interface ResolvedOptions {
   readonly startup: Resolved<StartupProperties>;
   readonly intake: Resolved<IntakeProperties>;
   readonly metrics: Resolved<MetricsProperties>;
+  readonly lag: Resolved<LagProperties>;
   readonly runtime: Runtime | undefined;
   /** Keys that a loader found and the event bus does not use. Logged as warnings. */
   readonly unusedKeys: readonly UnusedKey[];
-  /** Options that have no effect in this version. Logged as warnings. */
-  readonly pendingKeys: readonly PendingKey[];
   /** Warnings about options that have no effect because of other options. */
   readonly ineffective: readonly string[];
   /** Context for `resolveBinding` of a binding that is registered at run time. */

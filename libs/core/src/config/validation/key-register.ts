@@ -1,6 +1,4 @@
-import { DltStrategy } from '../../model/outcomes/dlt-strategy.js';
-import type { Layer } from '../reading/merge-layers.js';
-import { deepFreeze, isPlainObject } from '../reading/plain-object.js';
+import { deepFreeze } from '../reading/plain-object.js';
 
 /**
  * Specs that test one option: its default and its effect. Paths are relative to libs/core/src. The
@@ -13,21 +11,8 @@ export interface RegisteredKey {
    */
   readonly key: string;
   readonly default: string;
-  /**
-   * Spec that tests the effect, or the source that reads the option if there is no spec yet.
-   * `pending` means that the option is accepted but has no effect in this version; the module logs
-   * that at startup.
-   */
+  /** Spec that tests the effect. */
   readonly effect: string;
-  /** Value that has no effect in this version, although other values of the option have one. */
-  readonly pendingAs?: unknown;
-}
-
-/** An option that was set although it has no effect yet. */
-export interface PendingKey {
-  readonly key: string;
-  readonly path: string;
-  readonly source: string;
 }
 
 const APPLICATION = '../test/configuration/application-options.spec.ts';
@@ -47,8 +32,9 @@ const IDEMPOTENCY = '../test/handlers/idempotency.spec.ts';
 const PROVISIONING = '../test/topics/topic-provisioner.spec.ts';
 const FAILURE_LOG = '../test/failures/failure-log.spec.ts';
 const FORMATS = 'config/properties/format-properties.spec.ts';
+const ALERTS = '../test/observability/lag-alerts.spec.ts';
+const LAG = '../test/observability/lag.spec.ts';
 const LANES = '../test/handlers/lanes.spec.ts';
-const PENDING = 'pending';
 
 const root = (key: string, effect: string, defaultTest = OPTIONS): RegisteredKey => ({
   key,
@@ -57,11 +43,10 @@ const root = (key: string, effect: string, defaultTest = OPTIONS): RegisteredKey
 });
 const cluster = (key: string, effect: string): RegisteredKey =>
   root(`clusters.*.${key}`, effect, CLUSTER_DEFAULTS);
-const binding = (key: string, effect: string, pendingAs?: unknown): RegisteredKey => ({
+const binding = (key: string, effect: string): RegisteredKey => ({
   key: `bindings.*.${key}`,
   default: BINDING,
   effect,
-  ...(pendingAs === undefined ? {} : { pendingAs }),
 });
 
 const format = (key: string, effect: string): RegisteredKey => ({
@@ -86,6 +71,8 @@ export const KEY_REGISTER: readonly RegisteredKey[] = deepFreeze([
   root('startup.concurrency', APPLICATION),
   root('intake.bufferBytes', BINDING_OPTIONS),
   root('metrics.enabled', '../test/observability/metrics.spec.ts'),
+  root('lag.enabled', LAG),
+  root('lag.intervalMs', LAG),
   cluster('brokers', CLUSTERS),
   cluster('driver', '../test/lifecycle/several-clusters.spec.ts'),
   cluster('clientId', CLUSTERS),
@@ -179,12 +166,22 @@ export const KEY_REGISTER: readonly RegisteredKey[] = deepFreeze([
   binding('circuitBreaker.automaticPauseOnOpen', '../test/failures/circuit-breaker.spec.ts'),
   binding('failureLog.level', FAILURE_LOG),
   binding('failureLog.perGroupPerMinute', FAILURE_LOG),
+  binding('alerts.class', ALERTS),
+  binding('alerts.lagWarning', ALERTS),
+  binding('alerts.lagCritical', ALERTS),
+  binding('alerts.ageWarningMs', ALERTS),
+  binding('alerts.ageCriticalMs', ALERTS),
+  binding('alerts.dltWarning', ALERTS),
+  binding('alerts.dltCritical', ALERTS),
+  binding('alerts.dltAgeWarningMs', ALERTS),
+  binding('alerts.dltAgeCriticalMs', ALERTS),
   binding('dlt.topic', DEAD_LETTERS),
   binding('dlt.topicSuffix', DEAD_LETTERS),
-  binding('dlt.strategy', DEAD_LETTERS, DltStrategy.SCHEDULED_REPLAY),
+  binding('dlt.strategy', DEAD_LETTERS),
   binding('dlt.replay.maxReplays', '../test/redrive/redrive.spec.ts'),
   binding('dlt.replay.cooldownMs', '../test/redrive/due-letters.spec.ts'),
   binding('dlt.replay.batchSize', '../test/redrive/due-letters.spec.ts'),
+  binding('dlt.replay.intervalMs', '../test/redrive/schedule.spec.ts'),
   binding('dlt.headerProfile', DEAD_LETTERS),
   binding('dlt.exceptionDetail', '../test/failures/exception-detail.spec.ts'),
   binding('dlt.redact', '../test/failures/exception-detail.spec.ts'),
@@ -209,49 +206,3 @@ export const KEY_REGISTER: readonly RegisteredKey[] = deepFreeze([
   binding('orderingMode', ROUTING),
   binding('strictExhaustion', ROUTING),
 ]);
-
-const PENDING_KEYS: ReadonlyMap<string, RegisteredKey> = new Map(
-  KEY_REGISTER.filter(({ effect, pendingAs }) => effect === PENDING || pendingAs !== undefined).map(
-    (entry) => [entry.key, entry],
-  ),
-);
-
-/**
- * Returns the options in the layers of bindings that have no effect yet. Each path is listed once.
- */
-export function keysWithoutEffect(layers: readonly Layer[]): readonly PendingKey[] {
-  const pendingKeys = layers.flatMap(({ values, source, path }) =>
-    leaves(values)
-      .filter(({ key, value }) => isPending(`bindings.*.${key}`, value))
-      .map(({ key }) => ({ key, path: `${path}.${key}`, source })),
-  );
-  return [...new Map(pendingKeys.map((pending) => [pending.path, pending])).values()];
-}
-
-function isPending(key: string, value: unknown): boolean {
-  if (value === undefined || (Array.isArray(value) && value.length === 0)) return false;
-  const entry = PENDING_KEYS.get(key.replaceAll(/\[\d+\]/g, '[]'));
-  return entry !== undefined && (entry.effect === PENDING || entry.pendingAs === value);
-}
-
-/** Paths of lists whose items have keys of their own. Any other list is one value. */
-const LISTS: ReadonlySet<string> = new Set(
-  KEY_REGISTER.flatMap(({ key }) => /^bindings\.\*\.(.+)\[\]/.exec(key)?.[1] ?? []),
-);
-
-interface Leaf {
-  readonly key: string;
-  readonly value: unknown;
-}
-
-function leaves(value: unknown, key = ''): readonly Leaf[] {
-  if (isPlainObject(value)) {
-    return Object.entries(value).flatMap(([inner, item]) =>
-      leaves(item, key === '' ? inner : `${key}.${inner}`),
-    );
-  }
-  if (Array.isArray(value) && LISTS.has(key)) {
-    return value.flatMap((item, index) => leaves(item, `${key}[${index}]`));
-  }
-  return [{ key, value }];
-}

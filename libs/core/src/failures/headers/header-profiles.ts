@@ -68,22 +68,39 @@ export function splitHeaders(
   headers: readonly RecordHeader[],
   assumed: readonly HeaderProfile[],
 ): SplitHeaders {
-  const stated = statedProfiles(headers);
-  const isOwned = isOwnedBy(stated ?? writtenProfiles(headers, assumed));
-  const original = headers.flatMap((header) => {
-    if (isArchivedHeader(header)) return [restoredHeader(header)];
-    return isOwned(header) ? [] : [header];
-  });
-  return { original, written: stated ? headers.filter(isOwned) : headers };
+  const stated = statedOwner(headers);
+  const isOwned = stated ?? isOwnedBy(writtenProfiles(headers, assumed));
+  const original: RecordHeader[] = [];
+  const written: RecordHeader[] = [];
+  for (const header of headers) {
+    if (isArchivedHeader(header)) original.push(restoredHeader(header));
+    else (isOwned(header) ? written : original).push(header);
+  }
+  return { original, written: stated ? written : headers };
 }
 
-function isOwnedBy(profiles: readonly HeaderProfile[]): (header: RecordHeader) => boolean {
+type IsOwned = (header: RecordHeader) => boolean;
+
+function isOwnedBy(profiles: readonly HeaderProfile[]): IsOwned {
   return ({ key }) => isEventBusHeader(key) || profiles.some((profile) => profile.owns(key));
 }
 
-function statedProfiles(headers: readonly RecordHeader[]): readonly HeaderProfile[] | undefined {
-  const stated = headerText(headers, EVENTBUS_HEADERS.headerProfiles)?.split(',');
-  return stated && Object.values(HEADER_PROFILES).filter(({ name }) => stated.includes(name));
+/** Any producer may write this header, so only short values are kept. */
+const LONGEST_KEPT = 30;
+const MOST_KEPT = 16;
+const OWNERS = new Map<string, IsOwned>();
+
+function statedOwner(headers: readonly RecordHeader[]): IsOwned | undefined {
+  const stated = headerText(headers, EVENTBUS_HEADERS.headerProfiles);
+  if (stated === undefined) return undefined;
+  const known = OWNERS.get(stated);
+  if (known) return known;
+  const names = stated.split(',');
+  const owner = isOwnedBy(
+    Object.values(HEADER_PROFILES).filter(({ name }) => names.includes(name)),
+  );
+  if (stated.length <= LONGEST_KEPT && OWNERS.size < MOST_KEPT) OWNERS.set(stated, owner);
+  return owner;
 }
 
 /**

@@ -1,5 +1,10 @@
 import type { HandlerDefinition } from '../../discovery/exploring/handler-definition.js';
-import { handedBack, isFinal, type Outcome } from '../../model/outcomes/outcome.js';
+import {
+  handedBack,
+  isFinal,
+  isHandedBackWithoutDelay,
+  type Outcome,
+} from '../../model/outcomes/outcome.js';
 import { andThen } from '../and-then.js';
 import type { PipelineStep, Prepared } from '../pipeline-step.js';
 import type { RecordCall } from '../record-call.js';
@@ -38,6 +43,24 @@ export function callNext(
   const ready = segment.filter(isReady).map(({ call }) => call);
   const outcomes = ready.length === 0 ? [] : next.processSlice(ready);
   return andThen(outcomes, inTheirPlaces, segment);
+}
+
+/**
+ * Returns the last records of a call that were handed back, ready for another call. Returns none if
+ * the handler has read one of them, because it may have changed the value.
+ */
+export function handedBackAgain(
+  records: readonly PreparedRecord[],
+  outcomes: readonly Outcome[],
+): readonly PreparedRecord[] {
+  const start = outcomes.findLastIndex((outcome) => !isHandedBackWithoutDelay(outcome)) + 1;
+  const again: PreparedRecord[] = [];
+  for (const record of records.slice(start, outcomes.length)) {
+    const call = isReady(record) ? record.call.renewed() : record.call;
+    if (!call) return [];
+    again.push({ ...record, call });
+  }
+  return again;
 }
 
 /**

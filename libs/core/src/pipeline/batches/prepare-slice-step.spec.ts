@@ -243,6 +243,75 @@ describe('A slice that takes several calls', () => {
   });
 });
 
+describe('The records behind one that a batch handler has named', () => {
+  const four = [1, 2, 3, 4].map((id) => ({ value: Buffer.from(`{"id":${id}}`) }));
+  type Order = EventRecord<{ id: number; seen?: boolean }>;
+
+  /** Passes the slice, and then the failed record as another delivery with the ones behind it. */
+  async function redeliver(
+    handle: (records: readonly Order[]) => unknown,
+  ): Promise<{ readonly deserialized: number }> {
+    const parse = jest.spyOn(JSON, 'parse');
+    const processor = processorOf([batchHandler(handle)]);
+    const slice = four.map((given) => deliveryOf(given));
+    void (await processor.processSlice!(slice));
+    const again = deliveryOf({ ...four[1]!, history: { failures: 1 } });
+    const rest = [again, ...slice.slice(2)];
+    void (await processor.processSlice!(rest));
+    void (await processor.processSlice!(rest.slice(1)));
+    const deserialized = parse.mock.calls.length;
+    parse.mockRestore();
+    return { deserialized };
+  }
+
+  it('are not prepared again if the handler has not read them', async () => {
+    const { deserialized } = await redeliver((records) => {
+      calls.push(records.slice(0, 2).map(({ value }) => value.id));
+      if (records.length === 4) throw new BatchProcessingException(1, 'second');
+    });
+    expect(calls).toEqual([[1, 2], [2], [3, 4]]);
+    expect(deserialized).toBe(5);
+  });
+
+  it('are prepared again if the handler has read them, because it may have changed them', async () => {
+    const { deserialized } = await redeliver((records) => {
+      calls.push(records.map(({ value }) => value.seen ?? false));
+      for (const { value } of records) value.seen = true;
+      if (records.length === 4) throw new BatchProcessingException(1, 'second');
+    });
+    expect(calls.flat()).not.toContain(true);
+    expect(deserialized).toBe(7);
+  });
+
+  it('are not changed by a failed call that reads them late', async () => {
+    let late: readonly Order[] = [];
+    await redeliver((records) => {
+      if (records.length === 4) {
+        late = records.slice(2);
+        throw new BatchProcessingException(1, 'second');
+      }
+      for (const { value } of late) value.seen = true;
+      calls.push(records.map(({ value }) => value.seen ?? false));
+    });
+    expect(calls).toEqual([[false], [false, false]]);
+  });
+
+  it('get another context, to which a failed call has no access', async () => {
+    const contexts: unknown[] = [];
+    const processor = processorOf([
+      batchHandler((records, given) => {
+        contexts.push(given.at(-1));
+        if (records.length === 4) throw new BatchProcessingException(1, 'second');
+      }),
+    ]);
+    const slice = four.map((given) => deliveryOf(given));
+    void (await processor.processSlice!(slice));
+    void (await processor.processSlice!(slice.slice(2)));
+    expect(contexts).toHaveLength(2);
+    expect(contexts[0]).not.toBe(contexts[1]);
+  });
+});
+
 describe('Records of a slice that cannot be passed to the handler', () => {
   const broken = { value: Buffer.from('{') };
 

@@ -4,7 +4,13 @@ import { andThen, isPromiseLike } from '../and-then.js';
 import type { PipelineStep, Prepared } from '../pipeline-step.js';
 import type { Preparation } from '../preparation/preparation.js';
 import type { RecordCall } from '../record-call.js';
-import { callNext, wholeSlice, type PreparedRecord, type SliceRest } from './batch-segments.js';
+import {
+  callNext,
+  handedBackAgain,
+  wholeSlice,
+  type PreparedRecord,
+  type SliceRest,
+} from './batch-segments.js';
 
 /**
  * Prepares the records of a batch handler. Passes the first ones on, up to the first record of
@@ -13,7 +19,8 @@ import { callNext, wholeSlice, type PreparedRecord, type SliceRest } from './bat
 export class PrepareSliceStep implements PipelineStep {
   /**
    * The records of a slice that were prepared but not handled yet, by their first record, so that
-   * they are prepared only once.
+   * they are prepared only once. Records behind a failed one belong to them if the handler has not
+   * read them.
    */
   readonly #rests = new WeakMap<Delivery, SliceRest>();
 
@@ -29,12 +36,16 @@ export class PrepareSliceStep implements PipelineStep {
 
   /** Calls one handler once. The lane calls the step again for the later records of the slice. */
   processSlice(slice: readonly RecordCall[]): readonly Outcome[] | Promise<readonly Outcome[]> {
-    const rest = slice[0] && this.#takeRest(slice[0].delivery);
-    if (rest?.records.length === slice.length) return this.#call(slice, rest);
-    const prepared = slice.map((call) => this.#prepare(call));
+    const again = countFailedBefore(slice);
+    const next = slice[again];
+    const rest = next && this.#takeRest(next.delivery);
+    if (again === 0 && rest?.records.length === slice.length) return this.#call(slice, rest);
+    const kept = again + (rest?.records.length ?? 0) === slice.length ? (rest?.records ?? []) : [];
+    const unprepared = kept.length === 0 ? slice : slice.slice(0, again);
+    const prepared = unprepared.map((call) => this.#prepare(call));
     return areAllPrepared(prepared)
-      ? this.#call(slice, wholeSlice(recordsOf(slice, prepared)))
-      : this.#callLater(slice, prepared);
+      ? this.#call(slice, wholeSlice([...recordsOf(unprepared, prepared), ...kept]))
+      : this.#callLater(slice, prepared, kept);
   }
 
   /**
@@ -63,22 +74,25 @@ export class PrepareSliceStep implements PipelineStep {
     { records, goesOneByOne }: SliceRest,
     outcomes: readonly Outcome[],
   ): readonly Outcome[] {
-    const next = slice[outcomes.length];
-    if (next)
-      this.#rests.set(next.delivery, { records: records.slice(outcomes.length), goesOneByOne });
+    const again = handedBackAgain(records, outcomes);
+    const rest = [...again, ...records.slice(outcomes.length)];
+    const next = slice[outcomes.length - again.length];
+    if (next && rest.length > 0) this.#rests.set(next.delivery, { records: rest, goesOneByOne });
     return outcomes;
   }
 
   async #callLater(
     slice: readonly RecordCall[],
     pending: readonly (Prepared | Promise<Prepared>)[],
+    kept: readonly PreparedRecord[],
   ): Promise<readonly Outcome[]> {
     const prepared = await Promise.all(
       pending.map((each, index) => this.#prepareLater(slice[index]!, each)),
     );
     // A pause may have begun during the preparation, and then no record may reach a handler.
     if (slice[0]?.delivery.isCancelled) return [];
-    return this.#call(slice, wholeSlice(recordsOf(slice, prepared)));
+    const records = recordsOf(slice.slice(0, prepared.length), prepared);
+    return this.#call(slice, wholeSlice([...records, ...kept]));
   }
 
   #prepare(call: RecordCall): Prepared | Promise<Prepared> {
@@ -103,6 +117,12 @@ function recordsOf(
   prepared: readonly Prepared[],
 ): readonly PreparedRecord[] {
   return slice.map((call, index) => ({ call, outcome: prepared[index] }));
+}
+
+/** Returns how many records at the beginning of the slice have failed in it, and are delivered again. */
+function countFailedBefore(slice: readonly RecordCall[]): number {
+  const index = slice.findIndex(({ delivery }) => delivery.history.failures === 0);
+  return index === -1 ? slice.length : index;
 }
 
 function areAllPrepared(

@@ -66,6 +66,11 @@ export class ReceivedContext implements EventContext {
     this.#call = number;
   }
 
+  /** Returns the context of another call of the same delivery. */
+  renewed(call: RecordCall): ReceivedContext {
+    return new ReceivedContext(this.#source, call);
+  }
+
   get binding(): string {
     return this.#source.binding.name;
   }

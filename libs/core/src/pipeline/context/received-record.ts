@@ -12,6 +12,8 @@ export class ReceivedRecord<T = unknown, K = RecordKey> implements EventRecord<T
   readonly #source: ReceivedSource;
   readonly #receiver: Receiver;
   readonly #value: T;
+  #isRead = false;
+  #isReplaced = false;
   #key: RecordKey | undefined;
   #headers: ReceivedHeaders | undefined;
 
@@ -26,11 +28,23 @@ export class ReceivedRecord<T = unknown, K = RecordKey> implements EventRecord<T
     return new ReceivedRecord(this.#source, this.#receiver, value);
   }
 
+  /**
+   * Returns the record for another call, if nothing has read what a handler could change. A handler
+   * that reads this record later gets a copy of the value.
+   */
+  replaceUnread(): ReceivedRecord<T, K> | undefined {
+    if (this.#isRead) return undefined;
+    this.#isReplaced = true;
+    return this.withValue(this.#value);
+  }
+
   get value(): T {
-    return this.#value;
+    this.#isRead = true;
+    return this.#isReplaced ? copyOf(this.#value) : this.#value;
   }
 
   get key(): K {
+    this.#isRead = true;
     const { decodedKey, received } = this.#source;
     return (decodedKey ? decodedKey.key : (this.#key ??= textOrBytes(received.key))) as K;
   }
@@ -70,5 +84,14 @@ export class ReceivedRecord<T = unknown, K = RecordKey> implements EventRecord<T
 
   [INSPECT](): Readonly<Record<string, unknown>> {
     return this.toJSON();
+  }
+}
+
+/** Values that cannot be cloned have functions, and are no plain data. */
+function copyOf<T>(value: T): T {
+  try {
+    return structuredClone(value);
+  } catch {
+    return value;
   }
 }

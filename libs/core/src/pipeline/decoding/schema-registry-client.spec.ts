@@ -1,7 +1,8 @@
+import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { inspect } from 'node:util';
-import { realRuntime } from '@nest-event-bus/broker/runtime';
+import { realRuntime, type Runtime, VirtualRuntime } from '@nest-event-bus/broker/runtime';
 import { resolvedOrders } from '../../config/configuration.spec-support.js';
 import type { SchemaRegistryProperties } from '../../config/properties/format-properties.js';
 import { SchemaRegistryUnavailableException } from '../../errors/schema-registry-errors.js';
@@ -35,11 +36,14 @@ const json =
     response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
   };
 
-const client = (properties: Partial<SchemaRegistryProperties> = {}): SchemaRegistryClient => {
+const client = (
+  properties: Partial<SchemaRegistryProperties> = {},
+  runtime: Runtime = realRuntime,
+): SchemaRegistryClient => {
   const { port } = server.address() as AddressInfo;
   const schemaRegistry = { url: `http://127.0.0.1:${port}/apis/ccompat/v7`, ...properties };
   const { schemaRegistry: registry } = resolvedOrders({ schemaRegistry });
-  return new SchemaRegistryClient(registry!, realRuntime, logger);
+  return new SchemaRegistryClient(registry!, runtime, logger);
 };
 
 describe('SchemaRegistryClient', () => {
@@ -123,8 +127,9 @@ describe('An id or a version that the registry refuses', () => {
 describe('A registry without a usable answer', () => {
   const unavailable = async (
     properties: Partial<SchemaRegistryProperties> = {},
+    runtime?: Runtime,
   ): Promise<string> => {
-    const error = await client(properties)
+    const error = await client(properties, runtime)
       .schemaById(1)
       .catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(SchemaRegistryUnavailableException);
@@ -176,9 +181,20 @@ describe('A registry without a usable answer', () => {
   ])(
     'makes the request fail, and closes its connection, if it does not %s within timeoutMs',
     async (_, hang) => {
-      answer = hang;
-      expect(await unavailable({ timeoutMs: 50 })).toContain('did not answer within 50 ms');
-      await new Promise<void>((resolve) => requests[0]!.socket.once('close', () => resolve()));
+      const runtime = new VirtualRuntime();
+      let closed: Promise<unknown> = Promise.resolve();
+      const arrived = new Promise<void>((resolve) => {
+        answer = (request, response) => {
+          closed = once(request.socket, 'close');
+          hang(request, response);
+          resolve();
+        };
+      });
+      const refused = unavailable({ timeoutMs: 50 }, runtime);
+      await arrived;
+      await runtime.advance(50);
+      expect(await refused).toContain('did not answer within 50 ms');
+      await closed;
     },
   );
 

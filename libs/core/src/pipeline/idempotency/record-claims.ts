@@ -4,7 +4,7 @@ import type { ResolvedBinding } from '../../config/resolving/resolved-binding.js
 import { errorContext } from '../../errors/texts/error-context.js';
 import type { IdempotencyStore } from '../../model/extension-points/idempotency-store.js';
 import type { FailedOutcome } from '../../model/outcomes/failed-outcome.js';
-import { succeeded, type Outcome } from '../../model/outcomes/outcome.js';
+import { DUPLICATE, succeeded, type Outcome } from '../../model/outcomes/outcome.js';
 import type { RecordCall } from '../record-call.js';
 import { toError } from '../to-error.js';
 import { createRecordKeys, type RecordKeys } from './store-key.js';
@@ -29,7 +29,7 @@ export interface RecordClaimsOptions {
 
 export const alreadyProcessed: Outcome = Object.freeze({
   kind: 'discarded',
-  reason: 'already-processed',
+  reason: DUPLICATE,
 });
 
 /** The longest delay before the store is asked again about a record that another owner handles. */

@@ -7,9 +7,8 @@ import type { RetryTopicRules } from './failure-routing-step.js';
 const foreign: Outcome = Object.freeze({ kind: 'discarded', reason: 'foreign' });
 
 /**
- * Discards records that are meant for another group: those of a shared retry topic, and those that
- * were replayed to the main topic. The step is the outermost one, because neither the handler nor
- * the router of this binding may get such a record.
+ * Discards records of a shared retry topic that are meant for another group. The step is the
+ * outermost one, because neither the handler nor the router of this binding may get such a record.
  */
 export class SkipForeignRecordsStep implements PipelineStep<SliceOutcome> {
   constructor(

@@ -1,0 +1,3 @@
+export { EventBusTelemetryModule } from './event-bus-telemetry.module.js';
+export type { SemanticConventions } from './attribute-names.js';
+export type { TracingOptions } from './open-telemetry-tracer.js';

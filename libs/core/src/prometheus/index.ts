@@ -1,0 +1,6 @@
+export {
+  EventBusMetricsExporter,
+  EventBusMetricsModule,
+  type EventBusMetricsModuleOptions,
+  type MetricsRegistry,
+} from './event-bus-metrics.module.js';

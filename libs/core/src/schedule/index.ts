@@ -1,0 +1,1 @@
+export { EventBusScheduleModule } from './event-bus-schedule.module.js';

@@ -1,0 +1,76 @@
+import { Controller, Get, Inject, type Type } from '@nestjs/common';
+import { HealthCheck, HealthCheckService } from '@nestjs/terminus';
+import { KafkaHealth } from '../containers/health/kafka-health.js';
+import { EventBusHealthIndicator } from './event-bus-health-indicator.js';
+import type { DegradedOptions } from './indicator-result.js';
+
+/** Paths of the ready-made endpoints. `false` leaves an endpoint out. */
+export interface HealthEndpointOptions extends DegradedOptions {
+  /** Default `'health/live'`. */
+  readonly live?: string | false;
+  /** Default `'health/ready'`. */
+  readonly ready?: string | false;
+  /** Answers what the default cluster says about itself. Default `'actuator/kafka'`. */
+  readonly actuator?: string | false;
+}
+
+/** Creates the controllers of the endpoints. */
+export function healthControllers({
+  live = 'health/live',
+  ready = 'health/ready',
+  actuator = 'actuator/kafka',
+  ...degraded
+}: HealthEndpointOptions): Type[] {
+  return [
+    ...(live === false ? [] : [liveController(live)]),
+    ...(ready === false ? [] : [readyController(ready, degraded)]),
+    ...(actuator === false ? [] : [actuatorController(actuator)]),
+  ];
+}
+
+function liveController(path: string): Type {
+  @Controller(path)
+  class EventBusLiveController {
+    constructor(
+      @Inject(HealthCheckService) private readonly health: HealthCheckService,
+      @Inject(EventBusHealthIndicator) private readonly bus: EventBusHealthIndicator,
+    ) {}
+
+    @Get()
+    @HealthCheck()
+    live() {
+      return this.health.check([() => this.bus.isAlive('eventbus')]);
+    }
+  }
+  return EventBusLiveController;
+}
+
+function readyController(path: string, options: DegradedOptions): Type {
+  @Controller(path)
+  class EventBusReadyController {
+    constructor(
+      @Inject(HealthCheckService) private readonly health: HealthCheckService,
+      @Inject(EventBusHealthIndicator) private readonly bus: EventBusHealthIndicator,
+    ) {}
+
+    @Get()
+    @HealthCheck()
+    ready() {
+      return this.health.check([() => this.bus.isHealthy('eventbus', options)]);
+    }
+  }
+  return EventBusReadyController;
+}
+
+function actuatorController(path: string): Type {
+  @Controller(path)
+  class KafkaActuatorController {
+    constructor(@Inject(KafkaHealth) private readonly kafka: KafkaHealth) {}
+
+    @Get()
+    check() {
+      return this.kafka.checkHealth();
+    }
+  }
+  return KafkaActuatorController;
+}
