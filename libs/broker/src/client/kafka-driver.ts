@@ -57,21 +57,23 @@ export class KafkaDriver implements BrokerDriver {
   consumer(options: ConsumerOptions): ConsumerSession {
     this.#requireOpen();
     const resolved = validateConsumerOptions(options, this.capabilities);
-    return this.#open(
-      'consumer',
-      (sessionId, onClosed) =>
-        new KafkaConsumer({
-          cluster: this.#cluster,
-          sessionId,
-          options: resolved,
-          metadataMaxAgeMs: this.#settings.metadataMaxAgeMs,
-          rackId: this.#settings.rackId,
-          share: this.#budget.join(),
-          logger: this.#logger,
-          onFallback: (error) => this.#warnOfFallback(resolved.groupId, error),
-          onClosed,
-        }),
-    );
+    return this.#open('consumer', (sessionId, onClosed) => {
+      if (resolved.clientId !== null) this.#cluster.nameSession(sessionId, resolved.clientId);
+      return new KafkaConsumer({
+        cluster: this.#cluster,
+        sessionId,
+        options: resolved,
+        metadataMaxAgeMs: this.#settings.metadataMaxAgeMs,
+        rackId: this.#settings.rackId,
+        share: this.#budget.join(),
+        logger: this.#logger,
+        onFallback: (error) => this.#warnOfFallback(resolved.groupId, error),
+        onClosed: () => {
+          this.#cluster.forgetSession(sessionId);
+          onClosed();
+        },
+      });
+    });
   }
 
   producer(options: ProducerOptions = {}): ProducerSession {

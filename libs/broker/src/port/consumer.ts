@@ -22,6 +22,11 @@ export interface ConsumerOptions {
   readonly groupId: string;
   readonly topics: readonly string[];
   /**
+   * Names this session to the brokers: in group descriptions, quotas and request logs. Default: the
+   * client id of the driver.
+   */
+  readonly clientId?: string;
+  /**
    * Assignors in order of preference. The group uses one that all members support, and is
    * cooperative if that one is. Default `['cooperative-sticky', 'sticky', 'range']`: a group with
    * older members becomes cooperative when the last of them has left. When a member without a

@@ -21,8 +21,10 @@ import {
 
 /** The validated options of a consumer, with every default filled in. */
 export type ResolvedConsumerOptions = Required<
-  Omit<ConsumerOptions, 'fetch' | 'groupInstanceId'>
+  Omit<ConsumerOptions, 'clientId' | 'fetch' | 'groupInstanceId'>
 > & {
+  /** The client id of the session; null for that of the driver. */
+  readonly clientId: string | null;
   /** The static member id; null for a dynamic member. */
   readonly groupInstanceId: string | null;
   readonly fetch: Required<FetchOptions>;
@@ -41,6 +43,7 @@ const ISOLATIONS: readonly Isolation[] = ['read_committed', 'read_uncommitted'];
 const CONSUMER_KEYS = [
   'groupId',
   'topics',
+  'clientId',
   'assignors',
   'offsetReset',
   'isolation',
@@ -76,6 +79,7 @@ export function validateConsumerOptions(
   return {
     groupId: text('consumer.groupId', options.groupId),
     topics: topicNames(options.topics),
+    clientId: options.clientId === undefined ? null : text('consumer.clientId', options.clientId),
     assignors: assignorNames(options.assignors, capabilities.assignors),
     offsetReset: oneOf('consumer.offsetReset', options.offsetReset ?? 'earliest', OFFSET_RESETS),
     isolation: oneOf('consumer.isolation', options.isolation ?? 'read_committed', ISOLATIONS),

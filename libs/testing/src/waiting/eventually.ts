@@ -1,7 +1,7 @@
 import { realRuntime, sleep, type Runtime } from '@nest-event-bus/broker/runtime';
 
 export interface EventuallyOptions {
-  /** The time after which `eventually` fails. Default 10 s. */
+  /** The time after which `eventually` fails. Default 60 s. */
   readonly timeoutMs?: number;
   /** The awaited state, for the message: "the group to be stable". */
   readonly description?: string;
@@ -29,7 +29,7 @@ export async function eventually<T>(
   condition: () => T | Promise<T>,
   options: EventuallyOptions = {},
 ): Promise<Exclude<T, false | null | undefined>> {
-  const { timeoutMs = 10_000, description = 'a condition', intervalMs = 20 } = options;
+  const { timeoutMs = 60_000, description = 'a condition', intervalMs = 20 } = options;
   const runtime = options.runtime ?? realRuntime;
   const deadline = runtime.monotonic() + timeoutMs;
   for (;;) {

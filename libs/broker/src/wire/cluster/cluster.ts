@@ -63,6 +63,7 @@ export class Cluster implements ClusterClient {
   readonly #connections = new Map<string, Connection>();
   readonly #connectLimiter = new ConcurrencyLimiter(MAX_CONCURRENT_CONNECTS);
   readonly #lookups = new Set<ConnectionLookup>();
+  readonly #sessionClientIds = new Map<string, string>();
   #rotation = 0;
   #closed = false;
 
@@ -98,6 +99,15 @@ export class Cluster implements ClusterClient {
       return connection.exchange(request, { timeoutMs, signal: options.signal });
     });
     return abortable(answer, options.signal);
+  }
+
+  /** Sets the client id of the channels of one session. To be called before its first request. */
+  nameSession(sessionId: string, clientId: string): void {
+    this.#sessionClientIds.set(sessionId, clientId);
+  }
+
+  forgetSession(sessionId: string): void {
+    this.#sessionClientIds.delete(sessionId);
   }
 
   /**
@@ -202,11 +212,11 @@ export class Cluster implements ClusterClient {
     if (known && !known.failed && known.address === `${host}:${port}`) return this.#ready(known);
     // The current connection has failed, or the broker has another address now.
     known?.close(new ConnectionError(`The broker moved to ${host}:${port}.`));
-    const { clientId, connectionTimeoutMs, ssl, sasl, runtime } = this.#options;
+    const { connectionTimeoutMs, ssl, sasl, runtime } = this.#options;
     const connection = new Connection({
       host,
       port,
-      clientId,
+      clientId: this.#clientIdOf(lookup.channel),
       connectionTimeoutMs,
       ssl,
       sasl,
@@ -219,6 +229,12 @@ export class Cluster implements ClusterClient {
     await this.#connectLimiter.run(() => connection.open());
     this.features.update(connection.features);
     return connection;
+  }
+
+  /** The name of a channel ends with the id of its session: see `group-channels.ts`. */
+  #clientIdOf(channel: string): string {
+    const sessionId = channel.slice(channel.lastIndexOf(':') + 1);
+    return this.#sessionClientIds.get(sessionId) ?? this.#options.clientId;
   }
 
   async #ready(connection: Connection): Promise<Connection> {

@@ -44,6 +44,22 @@ function describing({ testCase }: ContractSuite): void {
     },
   );
 
+  for (const groupProtocol of ['classic', 'consumer'] as const)
+    testCase(
+      `describeGroup returns the client id of a session, with the ${groupProtocol} protocol`,
+      async (context) => {
+        const [topic, groupId] = [await context.topic(1), context.name('group')];
+        const options = { topics: [topic], groupId, groupProtocol, clientId: 'orders-reader' };
+        const members = await joinTogether(context, 1, options);
+        await waitUntilShared(context, members, namesOfPartitions(topic, 1));
+        const group = await context.admin.describeGroup(groupId);
+        assert.deepEqual(
+          group.members.map(({ clientId }) => clientId),
+          ['orders-reader'],
+        );
+      },
+    );
+
   testCase('describeGroup returns an empty group after all members have left', async (context) => {
     const { member, groupId, topic } = await joined(context);
     await member.session.commit([{ topic, partition: 0, offset: 1 }]);

@@ -59,7 +59,7 @@ export class GroupClient {
       groupId,
       memberId,
       groupInstanceId,
-      clientId: this.connection.clientId,
+      clientId: this.options.clientId ?? this.connection.clientId,
       sessionTimeoutMs,
       rebalanceTimeoutMs,
       protocolType: PROTOCOL_TYPE,
@@ -118,7 +118,7 @@ export class GroupClient {
     const { groupId, groupInstanceId, topics, rebalanceTimeoutMs } = this.options;
     const { memberId, generation } = identity;
     const epoch = Math.max(generation, 0);
-    const { clientId } = this.connection;
+    const clientId = this.options.clientId ?? this.connection.clientId;
     const member = { groupId, memberId, groupInstanceId, clientId, topics, rebalanceTimeoutMs };
     return this.connection.call(
       { operation: epoch === 0 ? 'join' : 'heartbeat', groupId, memberId },
