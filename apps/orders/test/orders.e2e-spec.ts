@@ -1,102 +1,70 @@
-import { spawn, type ChildProcess } from 'node:child_process';
-import { join } from 'node:path';
-import { createInterface } from 'node:readline';
-
-/** Runs the command of the README on a free port. */
-class Demo {
-  readonly lines: string[] = [];
-  readonly ended: Promise<number | null>;
-  readonly #child: ChildProcess;
-
-  constructor() {
-    this.#child = spawn('npm', ['start', '--silent'], {
-      cwd: join(__dirname, '../../..'),
-      env: { ...process.env, PORT: '0', KAFKA_BROKERS: '', NO_COLOR: '1' },
-      stdio: ['ignore', 'pipe', 'inherit'],
-      // Signals go to the whole process group, as from a terminal, because npm does not always
-      // forward them.
-      detached: true,
-    });
-    const output = createInterface({ input: this.#child.stdout as NodeJS.ReadableStream });
-    output.on('line', (line) => this.lines.push(line));
-    this.ended = new Promise((resolve) => this.#child.once('exit', (code) => resolve(code)));
-  }
-
-  async line(pattern: RegExp): Promise<RegExpExecArray> {
-    for (const deadline = Date.now() + 60_000; ;) {
-      for (const line of this.lines) {
-        const match = pattern.exec(line);
-        if (match) return match;
-      }
-      if (Date.now() > deadline) throw new Error(`No ${pattern} in:\n${this.lines.join('\n')}`);
-      await new Promise((resolve) => setTimeout(resolve, 50));
-    }
-  }
-
-  interrupt(): void {
-    const { pid, exitCode, signalCode } = this.#child;
-    if (pid !== undefined && exitCode === null && signalCode === null) process.kill(-pid, 'SIGINT');
-  }
-}
+import { DemoClient, type Book } from './support/demo-client.js';
+import { DemoProcess } from './support/demo-process.js';
 
 describe('npm start', () => {
-  let demo: Demo;
-  let url: string;
+  let demo: DemoProcess;
+  let client: DemoClient;
 
   beforeAll(async () => {
-    demo = new Demo();
-    const [, address = ''] = await demo.line(/(http:\/\/localhost:\d+)\/orders/);
-    url = address;
-  }, 90_000);
-  afterAll(() => demo.interrupt());
-
-  it.each([
-    [1, 'Anna'],
-    [2, 'Ben'],
-    [3, 'Chris'],
-    [4, 'Anna'],
-  ])('starts an application that packs order %i of %s', async (id, customer) => {
-    await demo.line(new RegExp(`order ${id} of ${customer} is being packed`));
-  });
+    demo = new DemoProcess({ ORDERS_PER_SECOND: '20' }, ['npm', 'start', '--silent']);
+    client = new DemoClient(await demo.url());
+  }, 240_000);
+  afterAll(() => demo.end(), 180_000);
 
   it('starts an application that logs no warning', () => {
     expect(demo.lines.filter((line) => /WARN|ERROR/.test(line))).toEqual([]);
   });
 
-  it('starts an application that packs an order that is posted by HTTP', async () => {
-    const response = await fetch(`${url}/orders`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ id: 5, customer: 'Dora' }),
-    });
-    expect(response.status).toBe(201);
-    await demo.line(/order 5 of Dora is being packed/);
-  });
-
-  it('starts an application whose health is UP', async () => {
-    const response = await fetch(`${url}/health`);
-    expect(response.status).toBe(200);
-    await expect(response.json()).resolves.toMatchObject({
-      status: 'ok',
-      details: {
-        eventbus: {
-          status: 'up',
-          state: 'UP',
-          bindings: { orders: { state: 'RUNNING', status: 'UP' } },
-        },
-      },
+  it('starts an application whose three bindings are UP', async () => {
+    const health = await client.healthIs(({ state }) => state === 'UP');
+    expect(health.bindings).toMatchObject({
+      orders: { state: 'RUNNING', status: 'UP' },
+      payments: { state: 'RUNNING', status: 'UP' },
+      notifications: { state: 'RUNNING', status: 'UP' },
     });
   });
 
-  it('drains and commits all records after Ctrl-C', async () => {
-    demo.interrupt();
-    await demo.ended;
-    const [released = ''] = await demo.line(
-      /Partitions released {"container":"eventbus-orders".*$/,
+  it('starts an application that handles the traffic of all three bindings', async () => {
+    await client.booksAre((books) =>
+      Object.values(books).every(({ handled }: Book) => handled >= 50),
     );
-    const committed = [...released.matchAll(/"committed":(\d+)/g)].map(([, offset]) =>
-      Number(offset),
+  });
+
+  it('starts an application that handles an order that is posted by HTTP', async () => {
+    const { status, body } = await client.post<{ customer: string }>('/orders', {
+      customer: 'Zoe',
+    });
+    expect([status, body.customer]).toEqual([201, 'Zoe']);
+  });
+
+  it('starts an application whose metrics Prometheus can read', async () => {
+    const text = await (await fetch(`${client.url}/metrics`)).text();
+    expect(text).toMatch(/^eventbus_records_processed_total\{[^}]*binding="orders"[^}]*\} [1-9]/m);
+  });
+
+  it.each([
+    ['/faults/warehouse/melted', 'The mode must be one of healthy, slow, broken, flaky.'],
+    ['/faults/moon/broken', 'The dependency must be one of warehouse, bank, mail.'],
+    ['/poison/coffee', 'The binding must be one of orders, payments, notifications.'],
+    ['/poison/orders?count=0', 'The count must be an integer from 1 to 1000.'],
+    ['/poison/orders?kind=bad', 'The kind must be one of unknown-article, unreadable.'],
+  ])('refuses POST %s with 400 and says what is allowed', async (path, message) => {
+    const { status, body } = await client.post(path);
+    expect([status, body]).toMatchObject([400, { message }]);
+  });
+
+  it('commits every event after the traffic has stopped and Ctrl-C was pressed', async () => {
+    await client.post('/traffic/stop');
+    const { orders } = await client.booksAre((books) =>
+      Object.values(books).every(({ open }: Book) => open === 0),
     );
-    expect(committed.reduce((sum, offset) => sum + offset, 0)).toBe(5);
-  }, 30_000);
+    expect(await demo.end()).toBe('ended');
+    const released = demo.lines.filter((line) =>
+      line.includes('Partitions released {"container":"eventbus-orders"'),
+    );
+    const committed = released.flatMap((line) =>
+      [...line.matchAll(/"committed":(\d+)/g)].map(([, offset]) => Number(offset)),
+    );
+    expect(committed.reduce((sum, offset) => sum + offset, 0)).toBe(orders.produced);
+  }, 240_000);
 });
