@@ -1,16 +1,21 @@
-// npm run bench -- profile [async] [functions]: where time is spent between the broker and an empty handler
-// with all features enabled, by folder of this project or by function.
+// npm run bench -- profile [async] [functions] [failures]: where time is spent between the broker and an empty
+// handler with all features enabled, by folder of this project or by function. `failures`: a batch handler
+// names one record of a hundred that fails.
 import { kafkajs } from '@nest-event-bus/broker/kafkajs';
 import { KafkaServer } from '@nest-event-bus/testing';
+import { throwAtFirst } from './parts/batch/failures.mjs';
 import { EVERYTHING_ON } from './support/bus.mjs';
 import { busRate } from './support/bus-rate.mjs';
 import { fillTopic } from './support/fill-topic.mjs';
 import { functionOf, folderOf, whereTimeGoes } from './support/where-time-goes.mjs';
 
-const RECORDS = 400_000;
+const asked = process.argv.slice(2);
+const withFailures = asked.includes('failures');
+const RECORDS = withFailures ? 100_000 : 400_000;
 const WARM_UPS = 2;
 const LEAST_SHARE = 0.005;
-const asked = process.argv.slice(2);
+/** A failed record goes to the dead-letter topic at once. */
+const ONE_CALL = { tier0: { maxAttempts: 1 }, tiers: [] };
 
 const kafka = await KafkaServer.start({ stockGroupSettings: true });
 const { brokers } = kafka;
@@ -19,7 +24,11 @@ try {
   const admin = driver.admin();
   const topic = await fillTopic({ driver, admin }, 'bench-profile', { records: RECORDS });
   const isAsync = asked.includes('async');
-  const binding = { admin, brokers, topic, records: RECORDS, ackMode: 'MANUAL', ...EVERYTHING_ON };
+  const common = { admin, brokers, topic, records: RECORDS };
+  const binding = withFailures
+    ? { ...common, isBatch: true, act: throwAtFirst, failEvery: 100, retry: ONE_CALL }
+    : { ...common, ackMode: 'MANUAL', ...EVERYTHING_ON };
+  if (withFailures) await admin.createTopics([{ name: `${topic}.DLT`, partitions: 3 }]);
   const placeOf = asked.includes('functions') ? functionOf : folderOf;
   const run = (observe) => busRate({ ...binding, isAsync, observe });
   for (let warmUp = 0; warmUp < WARM_UPS; warmUp++) await run();

@@ -40,6 +40,7 @@ const loads = [
     node: ['require.cjs'],
   },
   { promise: 'import and require return the same classes', node: ['one-class.mjs'] },
+  { promise: 'the program eventbus is installed', node: ['node_modules/.bin/eventbus', '--help'] },
 ];
 
 /** @param {readonly string[]} resolutions */
@@ -86,7 +87,8 @@ export const apps = [
     receives: [loading],
     cases: [
       {
-        promise: 'every entry point loads except /terminus, whose error names the missing package',
+        promise:
+          'every entry point loads except those whose package is missing, and their errors name it',
         node: ['check.mjs'],
       },
     ],

@@ -87,7 +87,7 @@ describe('An import of the event bus', () => {
     },
   );
 
-  it('is followed through all files by this spec, which finds Nest from the root entry and Terminus from /terminus', () => {
+  it('is followed through all files by this spec, which finds Nest, and each optional package from its entry', () => {
     const { files, packages } = reachedFrom('@nest-event-bus/core');
     expect(packages).toEqual(expect.arrayContaining(['@nestjs/common', '@nestjs/core', 'kafkajs']));
     expect(files).toEqual(
@@ -97,5 +97,10 @@ describe('An import of the event bus', () => {
       ]),
     );
     expect(reachedFrom('@nest-event-bus/core/terminus').packages).toContain('@nestjs/terminus');
+    expect(reachedFrom('@nest-event-bus/core/opentelemetry').packages).toContain(
+      '@opentelemetry/api',
+    );
+    expect(reachedFrom('@nest-event-bus/core/prometheus').packages).toContain('prom-client');
+    expect(reachedFrom('@nest-event-bus/core/schedule').packages).toContain('@nestjs/schedule');
   });
 });

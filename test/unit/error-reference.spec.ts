@@ -2,6 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as broker from '@nest-event-bus/broker';
 import * as core from '@nest-event-bus/core';
+import * as outbox from '@nest-event-bus/outbox';
+import * as outboxSql from '@nest-event-bus/outbox-sql';
 import * as testing from '@nest-event-bus/testing';
 import ts from 'typescript';
 import { pageAt } from './docs-pages.js';
@@ -88,7 +90,9 @@ const rows = [...page.matchAll(/^\| `(\w+)` \| (.*) \|$/gm)].map(([, name = '', 
 }));
 
 describe('The error reference', () => {
-  const withCode = [...exportedFrom(core), ...exportedFrom(broker)];
+  const withCode = [
+    ...new Set([core, broker, outbox, outboxSql].flatMap((library) => [...exportedFrom(library)])),
+  ];
   const withoutCode = exportedFrom(testing);
 
   it('lists every exported error class, and no other', () => {

@@ -1,16 +1,16 @@
-import { METRIC_CATALOGUE } from '../../libs/core/src/observability/metric-catalogue.js';
+import { ALL_METRICS } from '../../libs/core/src/observability/event-bus-metrics.js';
 import { pageAt } from './docs-pages.js';
 
 const rows = [
   ...pageAt('docs/reference/metrics.md').text.matchAll(
-    /^\| `(eventbus\.[a-z.]+)` \| (\w+) \|[^|]*\| (.*) \|$/gm,
+    /^\| `((?:eventbus|kafka)\.[a-z.]+)` \| (\w+) \|[^|]*\| (.*) \|$/gm,
   ),
 ];
 
 describe('The metrics reference', () => {
   it('lists every metric with its type, and no unknown metric', () => {
     expect(rows.map(([, name, type]) => ({ name, type }))).toEqual(
-      METRIC_CATALOGUE.map(({ name, type }) => ({ name, type })),
+      ALL_METRICS.map(({ name, type }) => ({ name, type })),
     );
   });
 

@@ -84,15 +84,4 @@ describe('The option reference', () => {
     const bySingle = (actual as { SINGLE?: unknown } | undefined)?.SINGLE;
     expect(literalOf(defaultValue)).toEqual(bySingle ?? actual);
   });
-
-  it.each(registered)(
-    'states correctly whether $path has an effect',
-    ({ path, effect, pendingAs }) => {
-      const description = rows.find((row) => row.path === path)?.description ?? '';
-      expect(description.includes('**No effect in this version.**')).toBe(effect === 'pending');
-      expect(description.includes('has no effect in this version.**')).toBe(
-        pendingAs !== undefined,
-      );
-    },
-  );
 });

@@ -35,7 +35,7 @@ const NAMES = `
   EventBusModule EVENTBUS_DEFAULTS
 `;
 
-/** ARCHITECTURE.md contains a map with the location of each specified name. */
+/** The page says where each specified name is. */
 describe('The map of specified names', () => {
   it.each(NAMES.trim().split(/\s+/))('contains the name %s exactly once', (name) => {
     expect(rows.filter(([, found]) => found === name)).toHaveLength(1);

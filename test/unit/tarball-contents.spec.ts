@@ -1,6 +1,7 @@
 import { missingFromTarball } from '../../tools/tarball-contents.mjs';
 
 const manifest = {
+  bin: { eventbus: './dist/esm/cli/eventbus.js' },
   main: './dist/cjs/index.js',
   types: './dist/cjs/index.d.ts',
   exports: { '.': { default: { default: './dist/esm/index.js' } } },
@@ -16,6 +17,7 @@ const complete = [
   'dist/cjs/index.d.ts',
   'dist/cjs/memory/index.d.ts',
   'dist/esm/index.js',
+  'dist/esm/cli/eventbus.js',
 ];
 
 describe('The tarball of a package', () => {

@@ -160,7 +160,7 @@ describeWithKafka('admin on a real broker', ({ brokers }) => {
   });
 });
 
-jest.setTimeout(90_000);
+jest.setTimeout(180_000);
 
 describeWithCluster('admin with three brokers', { brokers: 3 }, (cluster) => {
   it('finds the groups of all brokers', async () => {

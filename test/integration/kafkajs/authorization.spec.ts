@@ -26,7 +26,7 @@ const security = {
 type Right = 'READ' | 'WRITE' | 'DESCRIBE';
 type Resource = readonly ['TOPIC' | 'GROUP', string];
 
-const EVENTUALLY = { timeoutMs: 20_000 };
+const EVENTUALLY = { timeoutMs: 60_000 };
 
 describeWithCluster('cluster with ACLs', { security }, (cluster) => {
   const clients = new SecuredClients(cluster);

@@ -6,7 +6,7 @@ import { expelMember } from '../contract/expel-member.js';
 import { describeWithKafka } from '../support/index.js';
 import { SlowLeader } from './slow-leader.js';
 
-const TIME_LIMIT_MS = 10_000;
+const TIME_LIMIT_MS = 60_000;
 
 describeWithKafka(
   'ConsumerSession.commit, while the group waits for SyncGroup of its leader',
@@ -89,7 +89,7 @@ describeWithKafka(
       await leader.assign(0);
       await closed;
       expect(calls).toEqual(['assigned', 'committed']);
-      expect(realRuntime.monotonic() - since).toBeLessThan(TIME_LIMIT_MS / 2);
+      expect(realRuntime.monotonic() - since).toBeLessThan(20_000);
     });
   },
 );

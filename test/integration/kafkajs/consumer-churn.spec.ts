@@ -16,7 +16,7 @@ import {
   type MemberHistory,
 } from './churn/ownership-periods.js';
 
-jest.setTimeout(90_000);
+jest.setTimeout(180_000);
 
 const PARTITIONS = 6;
 const LOADER = join(__dirname, '../support/run-typescript.mjs');
@@ -84,7 +84,7 @@ describeWithKafka(
       const killed = new KillableMember(settings('killed'));
       ends.push(() => killed.kill());
       await eventually(() => killed.events.some(({ kind }) => kind === 'handled'), {
-        timeoutMs: 30_000,
+        timeoutMs: 60_000,
       });
 
       const present: ChurnMember[] = [await join('stays')];
@@ -100,7 +100,7 @@ describeWithKafka(
       const written = writer.written;
       await eventually(
         async () => (await ended()).reduce((sum, { offset }) => sum + offset, 0) === written,
-        { timeoutMs: 30_000, description: 'all to be committed' },
+        { timeoutMs: 60_000, description: 'all to be committed' },
       );
 
       const all = [...histories, killed.history];

@@ -6,11 +6,11 @@ import { describeWithCluster, describeWithJava, describeWithKafka } from '../sup
 import { JavaMember } from './java/java-member.js';
 import { ascending, numbersOf, DriverMember, type DriverMemberOptions } from './driver-member.js';
 
-jest.setTimeout(90_000);
+jest.setTimeout(180_000);
 
 const PARTITIONS = 4;
 const ALL = [0, 1, 2, 3];
-const WAIT = { timeoutMs: 30_000 };
+const WAIT = { timeoutMs: 60_000 };
 
 type AnyMember = DriverMember | JavaMember;
 

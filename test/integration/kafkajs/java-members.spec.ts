@@ -6,7 +6,7 @@ import { describeWithJava, describeWithKafka } from '../support/index.js';
 import { JavaMember } from './java/java-member.js';
 import { ascending, numbersOf, DriverMember } from './driver-member.js';
 
-jest.setTimeout(60_000);
+jest.setTimeout(180_000);
 
 const PARTITIONS = 4;
 const ALL = [0, 1, 2, 3];
@@ -45,7 +45,7 @@ describeWithJava('a member of this driver and a Java member in one group', () =>
 
     const owns = (member: JavaMember | DriverMember, count: number) =>
       eventually(() => member.owned.length === count, {
-        timeoutMs: 30_000,
+        timeoutMs: 60_000,
         description: `the member to own ${count}`,
       });
 
@@ -58,7 +58,7 @@ describeWithJava('a member of this driver and a Java member in one group', () =>
           expect([java.owned.length, driverMember.owned.length]).toEqual([2, 2]);
           return true;
         },
-        { timeoutMs: 30_000, description: 'two partitions each' },
+        { timeoutMs: 60_000, description: 'two partitions each' },
       );
 
     /** Writes to all partitions while the work runs. Returns all records written. */
@@ -100,13 +100,20 @@ describeWithJava('a member of this driver and a Java member in one group', () =>
         expect(numbersOf(second.calls, 'assigned')).toEqual(second.owned);
         expect(numbersOf(second.calls, 'revoked')).toEqual([]);
         const read = () => new Set([...(java?.records ?? []), ...(driverMember?.records ?? [])]);
-        await eventually(() => read().size === written.length, { timeoutMs: 15_000 });
+        await eventually(() => read().size === written.length, { timeoutMs: 60_000 });
         expect([...read()].sort()).toEqual([...written].sort());
 
         const [kept, before] = [first.owned, second.owned];
         await first.close();
         await owns(second, PARTITIONS);
-        expect(numbersOf(second.calls, 'assigned')).toEqual(ascending([...before, ...kept]));
+        // The listener of a member is called after its assignment has changed.
+        await eventually(
+          () => {
+            expect(numbersOf(second.calls, 'assigned')).toEqual(ascending([...before, ...kept]));
+            return true;
+          },
+          { timeoutMs: 60_000, description: 'the listener to be told of all partitions' },
+        );
         expect(numbersOf(second.calls, 'revoked')).toEqual([]);
         expect([...numbersOf(first.calls, 'lost'), ...numbersOf(second.calls, 'lost')]).toEqual([]);
       },

@@ -4,7 +4,7 @@ import { partitionOfKey } from '../../../libs/broker/src/records/partition-of-ke
 import { describeWithJava, describeWithKafka } from '../support/index.js';
 import { runJavaProgram } from './java/java-program.js';
 
-jest.setTimeout(120_000);
+jest.setTimeout(180_000);
 
 const PARTITION_COUNTS = [1, 3, 12, 100];
 const KEYS = 10_000;

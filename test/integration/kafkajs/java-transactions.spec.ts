@@ -3,7 +3,7 @@ import { kafkajs } from '@nest-event-bus/broker/kafkajs';
 import { describeWithJava, describeWithKafka } from '../support/index.js';
 import { runJavaProgram } from './java/java-program.js';
 
-jest.setTimeout(120_000);
+jest.setTimeout(180_000);
 
 const ROUNDS = 12;
 

@@ -5,14 +5,14 @@ import { eventually, unique } from '@nest-event-bus/testing';
 import { describeWithCluster } from '../support/index.js';
 import { DriverMember } from './driver-member.js';
 
-jest.setTimeout(120_000);
+jest.setTimeout(180_000);
 
 const SESSION_MS = 12_000;
 /**
  * Longest time from the return of the broker to the next record. A member that waits for its own
  * old membership to expire takes a whole session timeout.
  */
-const RETURN_BOUND_MS = 6_000;
+const RETURN_BOUND_MS = 10_000;
 
 describeWithCluster(
   'A member whose session was lost during an outage of its only broker',
@@ -57,13 +57,13 @@ describeWithCluster(
         });
         await member.start();
         await producer.send([{ topic, partition: 0, value: 'before' }]);
-        await eventually(() => member.records.length === 1, { timeoutMs: 30_000 });
+        await eventually(() => member.records.length === 1, { timeoutMs: 60_000 });
         // The broker session timeout must be known before the outage.
         await sleep(realRuntime, 1_500);
         await outages[outage].begin();
         await eventually(() => member.calls.includes('lost 0'), {
           description: 'the loss',
-          timeoutMs: SESSION_MS * 2,
+          timeoutMs: 60_000,
         });
         await outages[outage].end();
         const backAt = realRuntime.monotonic();

@@ -249,7 +249,7 @@ describeWithCluster('producer on a cluster whose leaders fail', { brokers: 3 }, 
       const before = traffic.acknowledged.length;
       await eventually(() => traffic.acknowledged.length > before + 1_000, {
         description: 'traffic past the dead leader',
-        timeoutMs: 30_000,
+        timeoutMs: 60_000,
       });
       await cluster().restart(1);
       traffic.stop();

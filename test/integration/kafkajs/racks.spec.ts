@@ -3,7 +3,7 @@ import type { BrokerDriver } from '@nest-event-bus/broker';
 import { eventually, unique } from '@nest-event-bus/testing';
 import { describeWithCluster } from '../support/index.js';
 
-jest.setTimeout(90_000);
+jest.setTimeout(180_000);
 
 const RACKS = ['north', 'east', 'south'];
 const RECORDS = 50;
@@ -53,7 +53,7 @@ describeWithCluster(
       await write();
       const partition = async () => (await admin.topics([topic]))[0]?.partitions[0];
       await eventually(async () => (await partition())?.inSync.length === 3, {
-        timeoutMs: 30_000,
+        timeoutMs: 60_000,
         description: 'all replicas to be in sync',
       });
       return { topic, write, leader: (await partition())?.leader ?? -1 };
@@ -69,7 +69,7 @@ describeWithCluster(
       })().catch(() => undefined);
       const waitFor = (count: number) =>
         eventually(() => offsets.length >= count, {
-          timeoutMs: 45_000,
+          timeoutMs: 60_000,
           description: `${count} records`,
         });
       return { offsets, waitFor };

@@ -87,7 +87,7 @@ export async function writeAndRead(driver: BrokerDriver): Promise<string[]> {
       for (const { value } of await consumer.poll(10)) values.push(String(value));
       return values.length >= 3;
     },
-    { timeoutMs: 15_000 },
+    { timeoutMs: 60_000 },
   );
   await consumer.commit([{ topic, partition: 0, offset: values.length }]);
   await consumer.close();

@@ -9,7 +9,7 @@ import {
   type JoinResponse,
 } from '../../../libs/broker/src/wire/index.js';
 
-const TIMEOUT_MS = 30_000;
+const TIMEOUT_MS = 60_000;
 const MEMBER_ID_REQUIRED = 79;
 
 /**

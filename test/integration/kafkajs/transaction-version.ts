@@ -89,7 +89,7 @@ export async function finalizeTransactionVersion(
   );
   if (answer.code !== 0) throw new Error(`UpdateFeatures: ${answer.code} ${answer.message}`);
   await eventually(async () => (await transactionVersion(brokers)) === level, {
-    timeoutMs: 15_000,
+    timeoutMs: 60_000,
     intervalMs: 50,
     description: `${FEATURE} ${level}`,
   });

@@ -143,7 +143,7 @@ describeWithCluster('transactions over a faulty network', { proxied: true }, (cl
           Array.from({ length: PARTITIONS }, () => INPUTS / PARTITIONS),
         );
         await direct.close();
-      }, 120_000);
+      }, 180_000);
     });
   }
 

@@ -3,7 +3,7 @@ import { kafkajs } from '@nest-event-bus/broker/kafkajs';
 import { eventually, unique, type StartedKafka } from '@nest-event-bus/testing';
 import { describeWithCluster } from '../support/index.js';
 
-jest.setTimeout(120_000);
+jest.setTimeout(180_000);
 
 const SHARED = 10;
 const CUT = 10;
@@ -45,7 +45,7 @@ class GroupReader {
     const admin = this.#driver.admin();
     // The request is repeated, because a coordinator that is still loading its groups refuses it.
     await eventually(() => admin.setGroupOffsets(groupId, offsets).then(() => true), {
-      timeoutMs: 30_000,
+      timeoutMs: 60_000,
       description: 'the offset to be set',
     });
     return this.start();
@@ -53,7 +53,7 @@ class GroupReader {
 
   has(count: number): Promise<unknown> {
     return eventually(() => this.values.length >= count, {
-      timeoutMs: 45_000,
+      timeoutMs: 60_000,
       description: `${count} records, not ${this.values.length}, in state ${this.#session.status.state}`,
     });
   }
@@ -130,7 +130,7 @@ describeWithCluster('consumer after an unclean leader election', { brokers: 3 },
     expect(back.values).toEqual(others);
     expect(back.resets).toEqual([{ ...lost, policy: 'earliest' }]);
 
-    await eventually(() => none.stops.length > 0, { timeoutMs: 30_000, description: 'the stop' });
+    await eventually(() => none.stops.length > 0, { timeoutMs: 60_000, description: 'the stop' });
     expect(none.values).toHaveLength(SHARED + CUT);
     const [stop] = none.stops;
     expect(stop).toBeInstanceOf(LogTruncatedError);
@@ -176,13 +176,13 @@ async function twoReplicas(kafka: StartedKafka) {
   };
   // The request is repeated, because it may reach a broker that does not know the new topic yet.
   const { leader, replicas } = await eventually(partition, {
-    timeoutMs: 30_000,
+    timeoutMs: 60_000,
     description: 'the topic to be known',
   });
   const follower = replicas.find((each) => each !== leader) ?? -1;
   const leads = (broker: number): Promise<unknown> =>
     eventually(async () => (await partition()).leader === broker, {
-      timeoutMs: 30_000,
+      timeoutMs: 60_000,
       description: `broker ${broker} to lead`,
     });
   const send = async (values: readonly string[]): Promise<void> => {

@@ -191,7 +191,7 @@ describeWithKafka('wire protocol on a real broker', (kafka) => {
     const topic = await newTopic(cluster);
     const leader = cluster.metadata.leader(topic, 0) as number;
     const longPoll = fetchRequest({
-      maxWaitMs: 3_000,
+      maxWaitMs: 30_000,
       minBytes: 1,
       maxBytes: 1024,
       isolation: 'read_committed',
@@ -211,7 +211,7 @@ describeWithKafka('wire protocol on a real broker', (kafka) => {
       cluster.request(leader, 'fetch-long:1', longPoll, { timeoutMs: 100 }),
     ).rejects.toThrow(RequestTimeoutError);
     await cluster.request(leader, 'fetch-long:1', metadataRequest([topic]));
-    expect(realRuntime.monotonic() - started).toBeLessThan(1_500);
+    expect(realRuntime.monotonic() - started).toBeLessThan(20_000);
   });
 
   it('closes a connection at once while a long poll is in flight', async () => {

@@ -16,7 +16,7 @@ export interface SharedKafka {
   unique(prefix: string): string;
 }
 
-const START_TIMEOUT_MS = 90_000;
+const START_TIMEOUT_MS = 180_000;
 
 /**
  * Declares a suite on the shared broker. Without a broker the suite is skipped and reports the

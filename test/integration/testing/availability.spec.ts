@@ -17,7 +17,7 @@ if (process.env[NESTED] !== undefined)
   throw new Error('This suite runs Jest, and must not be run by that Jest.');
 
 describe('A Kafka server for tests', () => {
-  jest.setTimeout(120_000);
+  jest.setTimeout(180_000);
   let empty: string;
   let bare: Record<string, string | undefined>;
 
@@ -137,5 +137,5 @@ describeWithJava('The second start of Kafka on a machine', () => {
     );
     await expect(outcome).resolves.toMatchObject({ kind: 'started' });
     child.kill();
-  }, 60_000);
+  }, 180_000);
 });

@@ -49,7 +49,7 @@ export async function readAll(client: Kafka, topic: string, count: number): Prom
     });
     await eventually(() => seen.length >= count, {
       description: `${count} records, not ${seen.length}`,
-      timeoutMs: 20_000,
+      timeoutMs: 60_000,
     });
     return seen;
   } finally {

@@ -37,7 +37,7 @@ describeWithCluster('A cluster of three brokers', { brokers: 3 }, (cluster) => {
     expect([...read]).toEqual(['with three', 'with two']);
     await eventually(() => inSyncReplicas(topic), {
       description: 'three replicas in sync',
-      timeoutMs: 30_000,
+      timeoutMs: 60_000,
     });
   });
 

@@ -36,7 +36,7 @@ export async function batchFailuresBench({ brokers, driver, admin, table }) {
 }
 
 /** Handles the records before the first bad one. */
-function throwAtFirst(records, isBad, note) {
+export function throwAtFirst(records, isBad, note) {
   const index = records.findIndex(({ value }) => isBad(value));
   const done = index === -1 ? records : records.slice(0, index);
   for (const { value } of done) note(value);

@@ -42,23 +42,29 @@ async function startWith(
 }
 
 /**
- * Starts a server that never responds, and returns its address and the first bytes that it
- * receives.
+ * Starts a server that never responds. Returns its address, the first bytes that it receives, and
+ * all requests so far.
  */
-async function listener(): Promise<{ readonly address: string; readonly first: Promise<Buffer> }> {
+async function listener(): Promise<{
+  readonly address: string;
+  readonly first: Promise<Buffer>;
+  readonly requests: readonly string[];
+}> {
   let server!: Server;
+  const requests: string[] = [];
   const first = new Promise<Buffer>((resolve) => {
     server = createServer((socket) => {
       socket.on('error', () => undefined);
       socket.once('data', (bytes) => {
         resolve(bytes);
+        requests.push(bytes.toString('latin1'));
         socket.destroy();
       });
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   running.unshift(server);
-  return { address: `127.0.0.1:${(server.address() as AddressInfo).port}`, first };
+  return { address: `127.0.0.1:${(server.address() as AddressInfo).port}`, first, requests };
 }
 
 const TLS_HANDSHAKE = 0x16;
@@ -84,6 +90,14 @@ describe('The ssl option of a cluster', () => {
   });
 });
 
+describe('The clientId option of a cluster', () => {
+  it('names the requests that are none of a consumer', async () => {
+    const { address, requests } = await listener();
+    await startWith({ brokers: address, clientId: 'shop-7' }, 'shop');
+    await eventually(() => requests.some((request) => request.includes('shop-7')));
+  });
+});
+
 describeWithKafka('The clusters of an application', (kafka) => {
   const driver = kafkajs({ brokers: kafka.brokers });
   afterAll(() => driver.close());
@@ -93,7 +107,7 @@ describeWithKafka('The clusters of an application', (kafka) => {
     ['one string', () => kafka.brokers.join(', ')],
     ['one string with an unreachable broker', () => `127.0.0.1:1,${kafka.brokers.join()}`],
   ])(
-    'are reached at their brokers (%s) with the clientId of the cluster',
+    'are reached at their brokers (%s), where the name of the container is the client id',
     async (_name, brokers) => {
       const [topic, groupId] = [kafka.unique('orders'), kafka.unique('shop')];
       await driver.admin().createTopics([{ name: topic, partitions: 1 }]);
@@ -101,9 +115,9 @@ describeWithKafka('The clusters of an application', (kafka) => {
       await eventually(
         async () => {
           const { members } = await driver.admin().describeGroup(groupId);
-          return members.length === 1 && members[0]?.clientId === 'shop-7';
+          return members.length === 1 && members[0]?.clientId === 'eventbus-orders';
         },
-        { timeoutMs: 20_000 },
+        { timeoutMs: 60_000 },
       );
     },
   );
@@ -114,7 +128,7 @@ describeWithKafka('The clusters of an application', (kafka) => {
     said.length = 0;
     const application = await startWith({ brokers: kafka.brokers, sasl }, kafka.unique('shop'));
     const health = () => application.get(EventBusConnector).health();
-    await eventually(() => /sasl/i.test(JSON.stringify(health())), { timeoutMs: 20_000 });
+    await eventually(() => /sasl/i.test(JSON.stringify(health())), { timeoutMs: 60_000 });
     expect(health().status).toBe('DOWN');
     expect(JSON.stringify(health()) + said.join()).not.toContain('hunter2-secret');
   });

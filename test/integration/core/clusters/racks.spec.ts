@@ -43,7 +43,7 @@ describeWithCluster(
       await driver.producer().send(records);
       const partition = async () => (await admin.topics([topic]))[0]?.partitions[0];
       await eventually(async () => (await partition())?.inSync.length === 3, {
-        timeoutMs: 30_000,
+        timeoutMs: 60_000,
         description: 'all replicas to be in sync',
       });
       const near = (((await partition())?.leader ?? 0) + 1) % RACKS.length;
@@ -62,7 +62,7 @@ describeWithCluster(
       );
       try {
         await eventually(() => handled === RECORDS, {
-          timeoutMs: 45_000,
+          timeoutMs: 60_000,
           description: 'all records to be handled',
         });
       } finally {

@@ -115,7 +115,7 @@ describeWithCluster('An application on a secured Kafka', { security }, (cluster)
   it('handles the record that it publishes over SASL_SSL with SCRAM, and never shows the password', async () => {
     const application = await start(accessWith(PASSWORD));
     await application.get(EventPublisher).publish('orders', { id: 7 });
-    await eventually(() => handled.length === 1, { timeoutMs: 20_000 });
+    await eventually(() => handled.length === 1, { timeoutMs: 60_000 });
     expect(handled).toEqual([{ id: 7 }]);
     expect(application.get(EventBusConnector).health().status).toBe('UP');
     expect(shown(application)).not.toContain(PASSWORD);
@@ -127,7 +127,7 @@ describeWithCluster('An application on a secured Kafka', { security }, (cluster)
     const application = await start(accessWith(WRONG_PASSWORD));
     const health = () => application.get(EventBusConnector).health();
     await eventually(() => /Check the sasl mechanism/.test(JSON.stringify(health())), {
-      timeoutMs: 20_000,
+      timeoutMs: 60_000,
     });
     expect(health().status).toBe('DOWN');
     expect(logLines.join()).toContain('did not accept the credentials');
@@ -208,7 +208,7 @@ describeWithCluster('An application on a secured Kafka', { security }, (cluster)
       .catch((error: unknown) => error);
     expect(refusal).toBeInstanceOf(Error);
     const health = () => JSON.stringify(application.get(EventBusConnector).health());
-    await eventually(() => reason.test(health()), { timeoutMs: 20_000 });
+    await eventually(() => reason.test(health()), { timeoutMs: 60_000 });
     const { message, stack } = refusal as Error;
     expect([message, stack, inspect(refusal, { depth: 20 })].join()).not.toContain(MARK);
     expect(shown(application)).not.toContain(MARK);
@@ -242,7 +242,7 @@ describeWithCluster('An application on a secured Kafka', { security }, (cluster)
     const written = application.get(EventPublisher).publish('orders', { id: SECRET }, { headers });
     await written;
     await eventually(() => logLines.some((line) => line.includes(`${topic}.DLT: NON_RETRYABLE`)), {
-      timeoutMs: 20_000,
+      timeoutMs: 60_000,
     });
     expect(shown(application)).not.toContain(MARK);
   });

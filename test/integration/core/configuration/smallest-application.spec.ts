@@ -60,7 +60,7 @@ describe('The smallest application of the README', () => {
     `;
     const child = await run('smallest-memory', before + code.replace(BROKERS_LINE, 'driver,'));
     await expectToHandleAndToEnd(child);
-  }, 20_000);
+  }, 180_000);
 });
 
 describeWithKafka('The smallest application of the README on a real Kafka', (kafka) => {
@@ -82,5 +82,5 @@ describeWithKafka('The smallest application of the README on a real Kafka', (kaf
     } finally {
       await driver.close();
     }
-  }, 30_000);
+  }, 180_000);
 });

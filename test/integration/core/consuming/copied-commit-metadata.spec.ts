@@ -45,5 +45,5 @@ describeWithKafka('Commit metadata on a real Kafka', ({ brokers }) => {
       await driver.close();
       await testBus.end();
     }
-  }, 60_000);
+  }, 180_000);
 });

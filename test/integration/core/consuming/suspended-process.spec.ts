@@ -5,7 +5,7 @@ import { describeWithKafka } from '../../support/index.js';
 import { Child } from '../support/children/child-process.js';
 import { OrdersTestBus } from '../support/orders-test-bus.js';
 
-jest.setTimeout(120_000);
+jest.setTimeout(180_000);
 
 interface PrintedLine {
   readonly kind: 'started' | 'began' | 'lost';
@@ -90,12 +90,12 @@ describeWithKafka('A process that was suspended for longer than its session', ({
       child.resume();
       await eventually(() => printed(resumedAt).some(({ kind }) => kind === 'lost'), {
         description: 'the loss of the partitions',
-        timeoutMs: 20_000,
+        timeoutMs: 60_000,
       });
       expect(printed(resumedAt)[0]?.kind).toBe('lost');
       await eventually(() => begun(resumedAt) >= PARTITIONS, {
         description: 'handlers to begin again',
-        timeoutMs: 30_000,
+        timeoutMs: 60_000,
       });
     },
   );

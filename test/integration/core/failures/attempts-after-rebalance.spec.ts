@@ -46,6 +46,6 @@ describeWithKafka(
       } finally {
         await testBus.end();
       }
-    }, 90_000);
+    }, 180_000);
   },
 );

@@ -55,7 +55,7 @@ describeWithCluster(
       await expectPaused(testBus, application, testBus.deadLetterTopic);
       await cluster().restart(unavailableBroker);
       await expectDeadLettered(testBus, application);
-    }, 60_000);
+    }, 180_000);
 
     it('pauses its partition until the broker of the retry topic is back', async () => {
       const { unavailableBroker, otherPartition } = await createTopicsAround(
@@ -70,6 +70,6 @@ describeWithCluster(
       await expectRecovered(testBus, application);
       await testBus.until('the dead letter', async () => (await testBus.letters()).length === 1);
       expect(await testBus.letters()).toMatchObject([{ totalAttempts: 2 }]);
-    }, 60_000);
+    }, 180_000);
   },
 );

@@ -149,7 +149,7 @@ describeWithKafka('Dead letters on a real broker', (kafka) => {
     await expect(
       publishers.publish(aFailureReport(), { topic, publishTimeoutMs: 1_500 }),
     ).rejects.toThrow(`could not be written to topic '${topic}'`);
-    expect(realRuntime.monotonic() - startedAt).toBeLessThan(4_000);
+    expect(realRuntime.monotonic() - startedAt).toBeLessThan(20_000);
   });
 
   it('may lose headers that do not fit, but a retry whose control headers do not fit is rejected', async () => {

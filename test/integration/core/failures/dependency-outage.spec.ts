@@ -15,6 +15,6 @@ describeWithKafka(
         catchUpTimeoutMs: 30_000,
       };
       expectAllHandled(await new DependencyOutage(settings).run(), settings);
-    }, 90_000);
+    }, 180_000);
   },
 );

@@ -40,11 +40,11 @@ describeWithKafka(
         const waits = [...handledAt.values()].map((at) => at - now);
         expect(Math.min(...waits)).toBeGreaterThanOrEqual(DELAY_MS);
         // A busy machine is slow, but it does not take minutes.
-        expect(Math.max(...waits)).toBeLessThan(LONGEST_DELAY_MS + 15_000);
+        expect(Math.max(...waits)).toBeLessThan(LONGEST_DELAY_MS + 60_000);
       } finally {
         await driver.close();
         await testBus.end();
       }
-    }, 60_000);
+    }, 180_000);
   },
 );

@@ -17,5 +17,5 @@ describeWithKafka(`Failing records in processes that are killed, seed ${seed}`, 
       longestPauseMs: 400,
     });
     expectNoneLost(await orders.run());
-  }, 180_000);
+  }, 600_000);
 });

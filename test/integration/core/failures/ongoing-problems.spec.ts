@@ -6,7 +6,7 @@ import { describeWithKafka } from '../../support/index.js';
 import { OrdersTestBus } from '../support/orders-test-bus.js';
 
 /** Time in which a problem has to be told. */
-const AT_ONCE = { timeoutMs: 10_000 };
+const AT_ONCE = { timeoutMs: 60_000 };
 
 @Injectable()
 class Orders {
@@ -67,10 +67,10 @@ describeWithKafka('A problem that lasts', (kafka) => {
     );
     expect(health().status).toBe('DOWN');
     await testBus.createTopics();
-    await eventually(() => linesWith('info', 'consumes again').length === 1, { timeoutMs: 30_000 });
+    await eventually(() => linesWith('info', 'consumes again').length === 1, { timeoutMs: 60_000 });
     expect(linesWith('debug').length).toBeLessThan(10);
     expect(linesWith('MEMBER_ID_REQUIRED')).toEqual([]);
-    await eventually(() => health().status === 'UP', { timeoutMs: 30_000 });
+    await eventually(() => health().status === 'UP', { timeoutMs: 60_000 });
   });
 
   it('is told at once, and in few lines, if no broker can be reached', async () => {
@@ -86,7 +86,7 @@ describeWithKafka('A problem that lasts', (kafka) => {
   it('is not told while topics are being created', async () => {
     testBus = new OrdersTestBus(kafka.brokers);
     await start(kafka.brokers, { topic: testBus.topic, provisioning: 'create' });
-    await eventually(() => health().status === 'UP', { timeoutMs: 30_000 });
+    await eventually(() => health().status === 'UP', { timeoutMs: 60_000 });
     expect(linesWith('warn', 'does not exist')).toEqual([]);
     expect(linesWith('debug').length).toBeLessThan(10);
   });
@@ -105,6 +105,6 @@ describeWithKafka('A problem that lasts', (kafka) => {
     expect(testBus.health(bus)).toMatchObject({ status: 'DOWN' });
     await testBus.createTopics({ without: testBus.topic });
     await eventually(async () => (await testBus!.letters()).length === 1, { timeoutMs: 60_000 });
-    await eventually(() => testBus!.health(bus).status === 'UP', { timeoutMs: 30_000 });
+    await eventually(() => testBus!.health(bus).status === 'UP', { timeoutMs: 60_000 });
   });
 });

@@ -119,7 +119,7 @@ describeWithKafka('Presets and provisioning on a real Kafka', (kafka) => {
     });
     expect(failureHeaders['exception-message']).not.toBe('');
     expect(Date.parse(failureHeaders['failure-timestamp']!)).toBeGreaterThanOrEqual(before);
-  }, 30_000);
+  }, 180_000);
 
   it("provisioning: 'create' creates the topics once if several applications start at the same time", async () => {
     const properties: Properties = {
@@ -149,5 +149,5 @@ describeWithKafka('Presets and provisioning on a real Kafka', (kafka) => {
     // The log may mention missing topics, but neither a failed creation nor the creation of an
     // existing topic.
     expect(testBus.logLines.filter((line) => /create|exist/i.test(line))).toEqual([]);
-  }, 30_000);
+  }, 180_000);
 });

@@ -77,7 +77,7 @@ describeWithCluster(
       expect(testBus.health(application).reasons.join()).toMatch(/credentials do not allow/);
       await grant('TOPIC', testBus.deadLetterTopic, 'WRITE');
       await expectDeadLettered(testBus, application);
-    }, 40_000);
+    }, 180_000);
 
     it('pauses its partition until the application is authorized to write to the retry topic', async () => {
       await grant('TOPIC', testBus.deadLetterTopic, 'WRITE');
@@ -88,6 +88,6 @@ describeWithCluster(
       await expectRecovered(testBus, application);
       await testBus.until('the dead letter', async () => (await testBus.letters()).length === 1);
       expect(await testBus.letters()).toMatchObject([{ totalAttempts: 2 }]);
-    }, 40_000);
+    }, 180_000);
   },
 );

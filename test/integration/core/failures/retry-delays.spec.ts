@@ -63,7 +63,7 @@ describeWithKafka('A record that waits in a retry topic on a real Kafka', (kafka
       'all to be committed',
       async () => (await testBus.committed(tierGroup())) === 2 * numbers.length,
     );
-  }, 40_000);
+  }, 180_000);
 
   it('does not cause a rebalance of the retry group, which holds it during the delay', async () => {
     const application = await testBus.start({ retry });
@@ -83,5 +83,5 @@ describeWithKafka('A record that waits in a retry topic on a real Kafka', (kafka
     expect(await testBus.members(tierGroup())).toEqual(members);
     expect(tier!.status.since).toBe(joinedSince);
     await testBus.until('its commit', async () => (await testBus.committed(tierGroup())) === 1);
-  }, 30_000);
+  }, 180_000);
 });

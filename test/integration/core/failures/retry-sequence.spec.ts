@@ -88,7 +88,7 @@ describeWithKafka('A record that always fails, on a real Kafka', (kafka) => {
     expect(exhaustedTimes).toEqual(exhaustedTimes.toSorted((one, other) => one - other));
     expect(letter!.firstFailureTimestamp).toBeLessThanOrEqual(testBus.calls[1]!.at);
     expect(letter!.firstFailureTimestamp).toBeGreaterThanOrEqual(testBus.calls[0]!.at);
-  }, 30_000);
+  }, 180_000);
 
   it('is handled by both groups of a topic, each of which ignores the retries of the other group', async () => {
     const other = `${testBus.groupId}-billing`;
@@ -121,5 +121,5 @@ describeWithKafka('A record that always fails, on a real Kafka', (kafka) => {
         );
     }
     expect(letters.every(({ totalAttempts }) => totalAttempts === 14)).toBe(true);
-  }, 30_000);
+  }, 180_000);
 });

@@ -59,7 +59,7 @@ describeWithKafka('Failing records on a real Kafka', ({ brokers }) => {
       await driver.close();
       await testBus.end();
     }
-  }, 60_000);
+  }, 180_000);
 });
 
 function isEqual(one: Buffer | null, other: OutgoingRecord['key']): boolean {

@@ -25,7 +25,7 @@ describeWithKafka('A failed record whose next topic is not writable', (kafka) =>
     await expectPaused(testBus, application, testBus.deadLetterTopic);
     await testBus.admin.createTopics([{ name: testBus.deadLetterTopic, partitions: 1 }]);
     await expectDeadLettered(testBus, application);
-  }, 30_000);
+  }, 180_000);
 
   it('pauses its partition when the dead-letter topic is deleted, until it is created again', async () => {
     const { deadLetterTopic } = testBus;
@@ -44,7 +44,7 @@ describeWithKafka('A failed record whose next topic is not writable', (kafka) =>
     await expectRecovered(testBus, application, 1);
     expect(testBus.calls.map(({ value }) => value)).toEqual(['bad', 'bad', 'good']);
     expect(await testBus.letters()).toMatchObject([{ totalAttempts: 1, originalOffset: 1n }]);
-  }, 60_000);
+  }, 180_000);
 
   it('pauses its partition while the dead-letter topic accepts only smaller records', async () => {
     const { deadLetterTopic } = testBus;
@@ -57,7 +57,7 @@ describeWithKafka('A failed record whose next topic is not writable', (kafka) =>
     await expectPaused(testBus, application, deadLetterTopic);
     await testBus.admin.alterTopicConfig(deadLetterTopic, { 'max.message.bytes': null });
     await expectDeadLettered(testBus, application);
-  }, 30_000);
+  }, 180_000);
 
   it('is dead-lettered without a pause if the retry topic accepts only smaller records', async () => {
     const small = testBus.retryTopic(1);
@@ -68,7 +68,7 @@ describeWithKafka('A failed record whose next topic is not writable', (kafka) =>
     await testBus.write('"bad"', '"good"');
     await expectDeadLettered(testBus, application);
     expect(await testBus.letters()).toMatchObject([{ dltCause: 'too-large-for-retry' }]);
-  }, 30_000);
+  }, 180_000);
 
   it('pauses its partition while the retry topic is missing, and is retried afterwards', async () => {
     const missing = testBus.retryTopic(1);
@@ -82,5 +82,5 @@ describeWithKafka('A failed record whose next topic is not writable', (kafka) =>
     await testBus.until('the dead letter', async () => (await testBus.letters()).length === 1);
     expect((await testBus.records(missing)).length).toBe(2);
     expect(await testBus.letters()).toMatchObject([{ totalAttempts: 3 }]);
-  }, 30_000);
+  }, 180_000);
 });

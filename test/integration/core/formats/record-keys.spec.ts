@@ -39,7 +39,7 @@ describeWithKafka('Binary keys on a real Kafka', ({ brokers }) => {
       await driver.close();
       await testBus.end();
     }
-  }, 60_000);
+  }, 180_000);
 
   it('are dead-lettered with their bytes if the binding reads text', async () => {
     const testBus = new OrdersTestBus(brokers);
@@ -60,5 +60,5 @@ describeWithKafka('Binary keys on a real Kafka', ({ brokers }) => {
       await driver.close();
       await testBus.end();
     }
-  }, 60_000);
+  }, 180_000);
 });

@@ -92,7 +92,7 @@ describeWithRegistry('Avro with a schema registry', (kafka, registry) => {
       orders: {
         topic,
         groupId,
-        sessionTimeoutMs: '1500ms',
+        sessionTimeoutMs: '3s',
         heartbeatIntervalMs: '300ms',
         pollTimeoutMs: '250ms',
         retry,
@@ -195,13 +195,13 @@ describeWithRegistry('Avro with a schema registry', (kafka, registry) => {
       return values;
     };
     await eventually(async () => (await valuesOf(`${topic}.DLT`)).length === 1, {
-      timeoutMs: 20_000,
+      timeoutMs: 60_000,
     });
     expect(await valuesOf(`${topic}.retry-1`)).toEqual([bytes]);
     expect(await valuesOf(`${topic}.DLT`)).toEqual([bytes]);
     expect(handled).toHaveLength(2);
     expect(handled.map(({ id }) => id)).toEqual([7, 7]);
-  }, 40_000);
+  }, 180_000);
 
   it('dead-letters a record with an unknown schema, and continues with the next record', async () => {
     const schemaId = await registry().register(`${topic}-value`, ORDER);
@@ -224,14 +224,14 @@ describeWithRegistry('Avro with a schema registry', (kafka, registry) => {
     await write(encoded(schemaId, 1), encoded(schemaId, 2));
     const isWaiting = (): boolean =>
       /waits \(backoff\): The schema registry at/.test(JSON.stringify(connector.health()));
-    await eventually(isWaiting, { timeoutMs: 10_000 });
+    await eventually(isWaiting, { timeoutMs: 60_000 });
     expect(handled).toEqual([]);
     expect(await committed()).toBe(0);
     await registry().restart();
-    await eventually(() => handled.length === 2, { timeoutMs: 40_000 });
+    await eventually(() => handled.length === 2, { timeoutMs: 60_000 });
     expect(handled.map(({ id }) => id)).toEqual([1, 2]);
     await eventually(async () => (await committed()) === 2);
     const [letters] = await admin.watermarks(`${topic}.DLT`);
     expect(letters?.high).toBe(0);
-  }, 90_000);
+  }, 180_000);
 });

@@ -1,3 +1,4 @@
+import { realRuntime } from '@nest-event-bus/broker/runtime';
 import { describeWithKafka } from '../../support/index.js';
 import { RedrivenOrders } from '../support/redriven-orders.js';
 
@@ -22,7 +23,7 @@ describeWithKafka('A redrive on a real broker', ({ brokers }) => {
     expect(letters).toHaveLength(600);
     const again = await replay.plan('orders', { where });
     expect(again).toMatchObject({ selected: 50, skipped: { 'already-replayed': 500 } });
-  }, 120_000);
+  }, 180_000);
 
   it('leaves out what an operator has given up, and purges it', async () => {
     orders = new RedrivenOrders(brokers, 2);
@@ -54,6 +55,19 @@ describeWithKafka('A redrive on a real broker', ({ brokers }) => {
       { action: 'purge', by: 'bob', result: { deleted: purged.deleted } },
       { action: 'mark-permanently-failed', by: 'ann', result: { changed: 100 } },
     ]);
+  }, 180_000);
+
+  it('is never faster than its rate by more than five percent', async () => {
+    orders = new RedrivenOrders(brokers, 2);
+    await orders.prepare(600);
+    const replay = await orders.replayService();
+    const { id } = await replay.plan('orders', { all: true });
+    const before = realRuntime.monotonic();
+    expect(await replay.run('orders', id, { rate: 100 })).toMatchObject({ replayed: 600 });
+    const perSecond = 600 / ((realRuntime.monotonic() - before) / 1_000);
+    process.stderr.write(`redrive: ${perSecond.toFixed(1)} letters per second with rate 100\n`);
+    // How slow a loaded machine may be is shown, and only virtual time tests it.
+    expect(perSecond).toBeLessThan(105);
   }, 120_000);
 
   it('replays each letter exactly once on two nodes of which some are killed', async () => {

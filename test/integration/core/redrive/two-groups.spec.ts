@@ -32,5 +32,5 @@ describeWithKafka('A redrive of a topic with two groups', ({ brokers }) => {
     expect(valuesOf(bus.groupId)).toEqual([1, 2, 3, 2, 4]);
     expect(valuesOf(billing)).toEqual([1, 2, 3, 4]);
     await bus.end();
-  }, 60_000);
+  }, 180_000);
 });

@@ -164,7 +164,7 @@ export class KilledConsumer {
     const { topic, groupId } = this.#testBus;
     const { binding, ...work } = WORK[mode];
     const journal = join(this.#folder, `${this.#journals.length}`);
-    const session = { sessionTimeoutMs: 1_000, heartbeatIntervalMs: 300, pollTimeoutMs: 250 };
+    const session = { sessionTimeoutMs: 3_000, heartbeatIntervalMs: 300, pollTimeoutMs: 250 };
     const settings = {
       brokers,
       journal,

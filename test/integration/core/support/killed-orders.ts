@@ -27,8 +27,8 @@ const PROGRAM = join(__dirname, 'children/failing-orders.ts');
 const PARTITIONS = 3;
 const TIERS = 2;
 const PROCESSES = 3;
-const CATCH_UP_TIMEOUT_MS = 60_000;
-const STALLED_AFTER_MS = 30_000;
+const CATCH_UP_TIMEOUT_MS = 180_000;
+const STALLED_AFTER_MS = 120_000;
 const CHECK_EVERY_MS = 500;
 
 const retry = {
@@ -101,7 +101,7 @@ export class KilledOrders {
 
   #startOne(): void {
     const { topic, groupId } = this.#testBus;
-    const { sessionTimeoutMs = 1_500 } = this.settings;
+    const { sessionTimeoutMs = 3_000 } = this.settings;
     const session = { sessionTimeoutMs, heartbeatIntervalMs: 300, pollTimeoutMs: 250 };
     const binding = { topic, groupId, retry, ...session };
     const settings = JSON.stringify({ brokers: this.settings.brokers, binding });

@@ -26,7 +26,7 @@ const PROGRAM = join(__dirname, 'children/transactional-orders.ts');
 const PARTITIONS = 3;
 const CONFIRMATIONS = [0, 1] as const;
 const PREFIXES = ['one-', 'two-'] as const;
-const CATCH_UP_TIMEOUT_MS = 120_000;
+const CATCH_UP_TIMEOUT_MS = 180_000;
 
 /**
  * Two processes that confirm each order in a transaction. One of them is killed again and again.
@@ -66,10 +66,13 @@ export class KilledTransactions {
     const alive = new Map<string, Child>(PREFIXES.map((prefix) => [prefix, this.#start(prefix)]));
     const interrupted: number[] = [];
     for (let kill = 0; kill < kills; kill++) {
-      await this.#write(kill * perKill, perKill);
       const prefix = PREFIXES[kill % PREFIXES.length]!;
+      // The process has started before the records are written. Otherwise, on a busy machine, the
+      // other process handles them all meanwhile, and the kill interrupts nothing.
       await alive.get(prefix)?.hasPrinted('started');
-      interrupted.push(await this.#hasCommitted(random.between(1, Math.ceil(perKill / 2))));
+      await this.#write(kill * perKill, perKill);
+      const more = random.between(1, Math.ceil(perKill / 2));
+      interrupted.push(await this.#hasCommitted(more, (kill + 1) * perKill));
       alive.get(prefix)?.kill();
       await alive.get(prefix)?.ended;
       alive.set(prefix, this.#start(prefix));
@@ -101,11 +104,11 @@ export class KilledTransactions {
   }
 
   /**
-   * Waits until this many more records are committed, or all records. Returns the number of
-   * committed records.
+   * Waits until this many more records are committed, or all that were written. Returns the number
+   * of committed records.
    */
-  async #hasCommitted(more: number): Promise<number> {
-    const enough = (await this.#committed()) + more;
+  async #hasCommitted(more: number, written: number): Promise<number> {
+    const enough = Math.min((await this.#committed()) + more, written);
     let committed = 0;
     await eventually(async () => (committed = await this.#committed()) >= enough, {
       description: `${enough} orders to be committed`,

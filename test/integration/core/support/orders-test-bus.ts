@@ -44,7 +44,7 @@ export interface Call {
 
 /** Session timeouts that are so short that a test can wait longer. */
 export const QUICK = {
-  sessionTimeoutMs: '1500ms',
+  sessionTimeoutMs: '3s',
   heartbeatIntervalMs: '300ms',
   pollTimeoutMs: '250ms',
 } as const;
@@ -163,8 +163,13 @@ export class OrdersTestBus {
     return binding;
   }
 
-  async end(): Promise<void> {
+  /** Stops all applications. */
+  async stop(): Promise<void> {
     await Promise.all(this.#applications.splice(0).map((application) => application.close()));
+  }
+
+  async end(): Promise<void> {
+    await this.stop();
     await this.#driver.close();
   }
 

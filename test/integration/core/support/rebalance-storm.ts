@@ -60,7 +60,7 @@ const CATCH_UP_TIMEOUT_MS = 300_000;
  * Time limit for one stall: the last members hand over their partitions, and each record has three
  * calls.
  */
-const LONGEST_STALL_MS = 15_000;
+const LONGEST_STALL_MS = 60_000;
 
 const binding = {
   retry: { tiers: [], tier0: { maxAttempts: 5, initialBackoffMs: 200, maxBackoffMs: 1_000 } },

@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import type { AdminSession, BrokerDriver, OutgoingRecord } from '@nest-event-bus/broker';
 import { kafkajs } from '@nest-event-bus/broker/kafkajs';
@@ -13,6 +14,7 @@ import { Child } from './children/child-process.js';
 const PROGRAM = join(__dirname, 'children/redriving-orders.ts');
 const READER = join(__dirname, 'children/ReadCommitted.java');
 const LETTERS_PER_SEND = 2_000;
+const DUE_EVERY_MS = 500;
 
 /** A topic of orders with dead letters on a real broker, and processes that redrive them. */
 export class RedrivenOrders {
@@ -50,11 +52,28 @@ export class RedrivenOrders {
     await producer.close();
   }
 
+  async send(records: readonly OutgoingRecord[]): Promise<void> {
+    const producer = this.#driver.producer();
+    await producer.send(records);
+    await producer.close();
+  }
+
+  /** Names of all headers in a topic. */
+  async headerNames(topic: string): Promise<readonly string[]> {
+    const names = new Set<string>();
+    for (const { partition, low, high } of await this.admin.watermarks(topic))
+      for await (const { headers } of this.admin.readRange(topic, partition, low, high))
+        for (const { key } of headers) names.add(key);
+    return [...names];
+  }
+
   /** Starts an application of this process, which consumes nothing. */
-  async replayService(): Promise<DltReplayService> {
+  async replayService(
+    replay: { readonly cooldownMs?: number; readonly batchSize?: number } = {},
+  ): Promise<DltReplayService> {
     const { brokers, groupId, topic } = this;
     class App {}
-    const orders = { topic, groupId, provisioning: 'create' as const };
+    const orders = { topic, groupId, provisioning: 'create' as const, dlt: { replay } };
     const module = EventBusModule.forRoot({
       brokers,
       bindings: { orders },
@@ -86,22 +105,41 @@ export class RedrivenOrders {
     return eventually(condition, { description: what, timeoutMs: 120_000, intervalMs: 250 });
   }
 
+  /** Replays due letters again and again until the condition holds. Resolves with their number. */
+  async replayDueUntil(condition: () => Promise<boolean>): Promise<number> {
+    if (!this.#application) throw new Error('Call replayService() first.');
+    const replay = this.#application.get(DltReplayService);
+    let replayed = 0;
+    while (!(await condition())) {
+      replayed += (await replay.replayDue('orders')).replayed;
+      await delay(DUE_EVERY_MS);
+    }
+    return replayed;
+  }
+
+  /** Original positions in the topic of orders, read by Kafka's own consumer with read_committed. */
+  async positionsSeenByJava(): Promise<readonly string[]> {
+    const names = ['x-eventbus-original-partition', 'x-eventbus-original-offset'];
+    return this.#seenByJava(names.join());
+  }
+
   /** Values of the topic of orders, read by Kafka's own consumer with read_committed. */
   async valuesSeenByJava(): Promise<readonly number[]> {
+    const values = await this.#seenByJava();
+    return values.map(Number).toSorted((one, other) => one - other);
+  }
+
+  async #seenByJava(...headers: readonly string[]): Promise<readonly string[]> {
     const { java, classPath } = await kafkaJars(DEFAULT_KAFKA_VERSION);
     const { stdout } = await promisify(execFile)(
       java,
       [
         ...['-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1', '-cp', classPath],
-        ...[READER, this.brokers.join(), this.topic],
+        ...[READER, this.brokers.join(), this.topic, ...headers],
       ],
-      { timeout: 60_000, killSignal: 'SIGKILL', maxBuffer: 64 * 1024 * 1024 },
+      { timeout: 240_000, killSignal: 'SIGKILL', maxBuffer: 64 * 1024 * 1024 },
     );
-    return stdout
-      .split('\n')
-      .filter((line) => line !== '')
-      .map(Number)
-      .toSorted((one, other) => one - other);
+    return stdout.split('\n').filter((line) => line !== '');
   }
 
   async end(): Promise<void> {

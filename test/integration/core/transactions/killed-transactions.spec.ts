@@ -15,5 +15,5 @@ describeWithKafka(`Transactions of processes that are killed, seed ${seed}`, ({ 
       `transactions: 6 kills, committed by then: ${report.interrupted.join(', ')}\n`,
     );
     expectExactlyOnce(report);
-  }, 180_000);
+  }, 600_000);
 });

@@ -4,19 +4,30 @@ import { check } from './check.cjs';
 import { entryPoints } from './entry-points.cjs';
 
 const require = createRequire(import.meta.url);
-const terminus = '@nest-event-bus/core/terminus';
+/** Entry points, and the optional package that each of them needs. */
+const optional = [
+  ['@nest-event-bus/core/opentelemetry', '@opentelemetry/api'],
+  ['@nest-event-bus/core/prometheus', 'prom-client'],
+  ['@nest-event-bus/core/schedule', '@nestjs/schedule'],
+  ['@nest-event-bus/core/terminus', '@nestjs/terminus'],
+];
 
-assert.throws(() => require.resolve('@nestjs/terminus'), 'it was not to be installed');
-const others = entryPoints.filter((entryPoint) => entryPoint !== terminus);
-assert.equal(others.length, entryPoints.length - 1);
+for (const [, name] of optional)
+  assert.throws(() => require.resolve(name), `${name} was not to be installed`);
+const others = entryPoints.filter((each) => !optional.some(([entryPoint]) => entryPoint === each));
+assert.equal(others.length, entryPoints.length - optional.length);
 
 await check(others, (name) => import(name));
 await check(others, (name) => Promise.resolve(require(name)));
 
-const saysWhatIsMissing = ({ code, message }) => {
-  assert.match(code, /MODULE_NOT_FOUND$/);
-  assert.match(message, /Cannot find (package|module) '@nestjs\/terminus'/);
-  return true;
-};
-await assert.rejects(import(terminus), saysWhatIsMissing);
-assert.throws(() => require(terminus), saysWhatIsMissing);
+const saysThatItNeeds =
+  (name) =>
+  ({ code, message }) => {
+    assert.match(code, /MODULE_NOT_FOUND$/);
+    assert.match(message, new RegExp(`Cannot find (package|module) '${name}'`));
+    return true;
+  };
+for (const [entryPoint, name] of optional) {
+  await assert.rejects(import(entryPoint), saysThatItNeeds(name));
+  assert.throws(() => require(entryPoint), saysThatItNeeds(name));
+}

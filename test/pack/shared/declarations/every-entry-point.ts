@@ -9,9 +9,19 @@ import {
   type EventBusHealth,
   type EventBusModuleOptions,
 } from '@nest-event-bus/core';
+import { createAdminClient, type AdminBinding } from '@nest-event-bus/core/admin-client';
 import { resolveOptions } from '@nest-event-bus/core/internals';
 import { fromEnvironment } from '@nest-event-bus/core/presets';
+import { EventBusTelemetryModule } from '@nest-event-bus/core/opentelemetry';
+import { EventBusMetricsModule } from '@nest-event-bus/core/prometheus';
+import { EventBusScheduleModule } from '@nest-event-bus/core/schedule';
 import { EventBusHealthIndicator } from '@nest-event-bus/core/terminus';
+import { EventEnvelope, Outbox } from '@nest-event-bus/outbox';
+import { storeContract } from '@nest-event-bus/outbox/contract';
+import { MemoryOutboxStore } from '@nest-event-bus/outbox/memory';
+import { OutboxModule, type OutboxModuleOptions } from '@nest-event-bus/outbox-nest';
+import { toBinding } from '@nest-event-bus/outbox-nest/bus';
+import { SqlOutboxSchema } from '@nest-event-bus/outbox-sql';
 import * as testing from '@nest-event-bus/testing';
 import type { DynamicModule } from '@nestjs/common';
 
@@ -24,8 +34,18 @@ export const options: EventBusModuleOptions = {
   bindings: { orders: { topic: 'orders', groupId: 'shop' } },
 };
 export const bus: DynamicModule = EventBusModule.forRoot(options);
+export const metrics: DynamicModule = EventBusMetricsModule.forRoot({ prefix: 'shop_' });
+export const tracing: DynamicModule = EventBusTelemetryModule.forRoot({ connectBy: 'parent' });
 export const health = (connector: EventBusConnector): EventBusHealth => connector.health();
 export const indicated = (indicator: EventBusHealthIndicator) => indicator.isHealthy('eventbus');
+export const paused = (): Promise<AdminBinding> =>
+  createAdminClient({ url: '/eventbus' }).pauseBinding({ params: { name: 'orders' } });
+export const schedule: typeof EventBusScheduleModule = EventBusScheduleModule;
+export const outbox = (options: OutboxModuleOptions): DynamicModule =>
+  OutboxModule.forRoot(options);
+export const envelope: EventEnvelope = EventEnvelope.ofJson('PLACED', '{}');
+export const schema: readonly string[] = new SqlOutboxSchema('postgres').sql();
+export const outboxParts = { MemoryOutboxStore, Outbox, storeContract, toBinding };
 export const everything = { contract, kafkajs, testing, fromEnvironment, resolveOptions };
 
 // If the declarations were not found, everything would be `any`, and these lines would compile.
@@ -33,6 +53,10 @@ export const everything = { contract, kafkajs, testing, fromEnvironment, resolve
 driver.missing();
 // @ts-expect-error: no such option
 export const misspelt: EventBusModuleOptions = { bindngs: {} };
+// @ts-expect-error: no such property
+envelope.missing();
+// @ts-expect-error: no such dialect
+export const unknownDialect = new SqlOutboxSchema('oracle');
 // @ts-expect-error: Nest's own types are found too
 bus.missing();
 // @ts-expect-error: the indicator's answer is one of Terminus

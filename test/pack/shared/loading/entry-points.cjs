@@ -1,5 +1,7 @@
+const libraries = ['broker', 'core', 'testing', 'outbox', 'outbox-sql', 'outbox-nest'];
+
 /** Entry points that the installed packages declare. */
-exports.entryPoints = ['broker', 'core', 'testing'].flatMap((library) => {
+exports.entryPoints = libraries.flatMap((library) => {
   const name = `@nest-event-bus/${library}`;
   return Object.keys(require(`${name}/package.json`).exports)
     .filter((subpath) => subpath !== './package.json')

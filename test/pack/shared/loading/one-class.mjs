@@ -16,6 +16,7 @@ for (const entryPoint of entryPoints) {
 for (const [entryPoint, name] of [
   ['@nest-event-bus/broker', 'BrokerError'],
   ['@nest-event-bus/core', 'EventPublisher'],
+  ['@nest-event-bus/outbox', 'OutboxWriter'],
 ]) {
   assert.equal((await import(entryPoint))[name], require(entryPoint)[name]);
 }

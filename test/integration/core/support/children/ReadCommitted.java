@@ -1,13 +1,18 @@
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.common.PartitionInfo;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.serialization.StringDeserializer;
 
-/** Prints the values that Kafka's own consumer reads from a topic with read_committed. */
+/**
+ * Prints what Kafka's own consumer reads from a topic with read_committed: the values, or the named
+ * headers.
+ */
 public class ReadCommitted {
   public static void main(String[] arguments) {
     Map<String, Object> settings =
@@ -23,8 +28,14 @@ public class ReadCommitted {
       Map<TopicPartition, Long> ends = consumer.endOffsets(partitions);
       while (ends.entrySet().stream().anyMatch(end -> consumer.position(end.getKey()) < end.getValue()))
         for (ConsumerRecord<String, String> record : consumer.poll(Duration.ofMillis(200)))
-          System.out.println(record.value());
+          System.out.println(arguments.length > 2 ? headers(record, arguments[2]) : record.value());
     }
+  }
+
+  private static String headers(ConsumerRecord<String, String> record, String names) {
+    return Stream.of(names.split(","))
+        .map(name -> new String(record.headers().lastHeader(name).value()))
+        .collect(Collectors.joining("/"));
   }
 
   private static TopicPartition partition(PartitionInfo partition) {

@@ -11,7 +11,7 @@ export interface ChildOptions {
  * Time for a start. It allows for a busy machine, and for a killed member whose session has not
  * timed out yet.
  */
-const STARTS_WITHIN_MS = 60_000;
+const STARTS_WITHIN_MS = 120_000;
 
 /** A process that runs a TypeScript file, and its output. */
 export class Child {

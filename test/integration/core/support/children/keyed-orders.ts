@@ -35,7 +35,7 @@ class Handlers {
           topic: settings.topic,
           groupId: settings.groupId,
           processing: { by: 'key', maxConcurrency: settings.maxConcurrency },
-          sessionTimeoutMs: '1s',
+          sessionTimeoutMs: '3s',
           heartbeatIntervalMs: '300ms',
         },
       },

@@ -42,7 +42,7 @@ class Handlers {
           groupId: settings.groupId,
           transactions: { enabled: true, idPrefix: settings.idPrefix },
           retry: { tier0: { maxAttempts: 8, initialBackoffMs: 1, maxBackoffMs: 10 }, tiers: [] },
-          sessionTimeoutMs: '1s',
+          sessionTimeoutMs: '3s',
           heartbeatIntervalMs: '300ms',
           // Limits how long the group waits for a process that was killed while it was joining.
           rebalance: { drainTimeoutMs: 1_000 },
