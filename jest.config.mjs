@@ -36,8 +36,10 @@ export default {
   reporters,
   // Suites wait for brokers more than they compute, and one process for all of them never gets rid of what they leave.
   maxWorkers: 2,
+  // Each suite leaves something in its process. A worker above this size is replaced before its next suite.
+  workerIdleMemoryLimit: '1GB',
   // Virtual time costs real work, and a busy machine has little of it to give. The integration project has a limit of its own.
-  testTimeout: 30_000,
+  testTimeout: 120_000,
   projects: [
     {
       ...shared,

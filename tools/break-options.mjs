@@ -6,7 +6,7 @@ import { createBrokenTree } from './break-options/broken-tree.mjs';
 import { readRegisteredKeys } from './break-options/registered-keys.mjs';
 import { failedTests } from './scratch-tree/run-spec.mjs';
 
-/** @typedef {'fails' | 'GREEN' | 'pending' | 'skipped' | 'no result'} Verdict */
+/** @typedef {'fails' | 'GREEN' | 'skipped' | 'no result'} Verdict */
 /** @typedef {{ key: string, spec: string, verdict: Verdict, evidence: string }} Row */
 
 const root = join(import.meta.dirname, '..');
@@ -38,7 +38,7 @@ const unproven = rows.filter(({ verdict }) => verdict === 'GREEN' || verdict ===
 const count = (/** @type {Verdict} */ verdict) =>
   rows.filter((row) => row.verdict === verdict).length;
 console.log(
-  `\n${rows.length} options: ${count('fails')} proven by a failing test, ${unproven.length} not proven, ${count('pending')} pending, ${count('skipped')} skipped (need --integration).`,
+  `\n${rows.length} options: ${count('fails')} proven by a failing test, ${unproven.length} not proven, ${count('skipped')} skipped (need --integration).`,
 );
 for (const { key, spec, verdict } of unproven) console.log(`  ${verdict}: ${key}  ${spec}`);
 if (unproven.length > 0) process.exitCode = 1;
@@ -50,7 +50,6 @@ if (unproven.length > 0) process.exitCode = 1;
 async function rowOf({ key, effect }) {
   const spec = normalize(join('libs/core/src', effect));
   const row = { key, spec, evidence: '' };
-  if (effect === 'pending') return { ...row, spec: '', verdict: 'pending' };
   if (spec.startsWith('test/integration') && !withIntegration)
     return { ...row, verdict: 'skipped' };
   const before = failingAnyway.get(spec) ?? (await failedTests(tree.path, spec));

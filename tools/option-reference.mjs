@@ -110,21 +110,8 @@ function introOf({ description, defaultValue }) {
  * @param {string} shown
  */
 function row({ name, type, description, defaultValue = '' }, key, shown) {
-  const cells = [
-    `\`${shown}${name}\``,
-    `\`${type}\``,
-    defaultValue,
-    `${description}${pendingNote(pending.get(key + name))}`,
-  ];
+  const cells = [`\`${shown}${name}\``, `\`${type}\``, defaultValue, description];
   return `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
-}
-
-/** @param {string | undefined} value of which the option has no effect yet; '' for every value */
-function pendingNote(value) {
-  if (value === undefined) return '';
-  return value === ''
-    ? ' **No effect in this version.**'
-    : ` **\`${value}\` has no effect in this version.**`;
 }
 
 /**
@@ -283,42 +270,9 @@ function constantOf(statement) {
   return [[declaration.name.getText(), values.map((each) => each.getText())]];
 }
 
-/**
- * Returns the keys that have no effect yet, each with its value that has no effect, or '' if this
- * is true for every value.
- * @param {readonly SourceText[]} sources
- * @returns {ReadonlyMap<string, string>}
- */
-function readPendingKeys(sources) {
-  const register = sources.find(({ text }) => text.includes('export const KEY_REGISTER'));
-  if (!register) throw new Error('There is no KEY_REGISTER in libs/core/src.');
-  /** @type {Map<string, string>} */
-  const found = new Map();
-  /** @param {ts.Node} node */
-  const visit = (node) => {
-    if (ts.isCallExpression(node)) readPendingKey(node, found);
-    ts.forEachChild(node, visit);
-  };
-  visit(parse(register));
-  return found;
-}
-
-/**
- * @param {ts.CallExpression} call such as `binding('dlt.strategy', ROUTING, DltStrategy.SCHEDULED_REPLAY)`
- * @param {Map<string, string>} found
- */
-function readPendingKey({ expression, arguments: given }, found) {
-  const [key, effect, pendingAs] = given;
-  if (expression.getText() !== 'binding' || !key || !ts.isStringLiteral(key)) return;
-  const path = `bindings.*.${key.text}`;
-  if (effect?.getText() === 'PENDING') found.set(path, '');
-  else if (pendingAs) found.set(path, `'${pendingAs.getText().split('.').at(-1)}'`);
-}
-
 const sources = readSources();
 const choices = readChoices(sources);
 const classes = readClasses(sources);
-const pending = readPendingKeys(sources);
 const text = wholePage();
 
 if (!process.argv.includes('--check')) writeFileSync(page, text);

@@ -1,13 +1,13 @@
 /**
  * Lists what is wrong with the contents of a package's tarball.
- * @param {{ exports: unknown, main: string, types: string, typesVersions?: unknown }} manifest
+ * @param {{ bin?: unknown, exports: unknown, main: string, types: string, typesVersions?: unknown }} manifest
  * @param {readonly string[]} files
  * @returns {string[]}
  */
 export function missingFromTarball(manifest, files) {
-  const { exports, main, types, typesVersions } = manifest;
+  const { bin, exports, main, types, typesVersions } = manifest;
   const promised = ['LICENSE', 'README.md', 'dist/cjs/package.json']
-    .concat(paths([exports, main, types, typesVersions]))
+    .concat(paths([bin, exports, main, types, typesVersions]))
     .map((path) => path.replace(/^\.\//, ''));
   return [
     ...promised.filter((path) => !files.includes(path)).map((path) => `${path} is missing`),

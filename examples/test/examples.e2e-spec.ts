@@ -53,7 +53,7 @@ function expectInOrder(lines: readonly string[], patterns: readonly RegExp[]): v
 describe('The examples', () => {
   beforeAll(async () => {
     await run('npx', ['tsc', '-b', 'examples'], { cwd: root });
-  }, 120_000);
+  }, 180_000);
 
   it('are all listed in this spec', () => {
     const folders = readdirSync(examples, { withFileTypes: true })

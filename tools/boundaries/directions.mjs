@@ -11,7 +11,8 @@ export const packages = {
   messaging: ['broker', 'core'],
   outbox: [],
   'outbox-sql': ['outbox'],
-  'outbox-nest': ['outbox', 'outbox-sql'],
+  // Only the entry `bus` uses core, which is an optional peer.
+  'outbox-nest': ['outbox', 'outbox-sql', 'core'],
   dashboard: ['core'],
 };
 
@@ -34,6 +35,81 @@ export const layers = {
     kafkajs: { layers: ['port', 'client'] },
     contract: { layers: ['runtime', 'port'], onlyPackages: ['node:assert', 'node:assert/strict'] },
     root: { layers: ['runtime', 'port', 'records'] },
+  },
+  // Without external packages and without Nest.
+  outbox: {
+    runtime: {
+      layers: [],
+      onlyPackages: ['node:crypto', 'node:os', 'node:perf_hooks', 'node:timers'],
+    },
+    errors: { layers: [], onlyPackages: [] },
+    model: { layers: ['runtime', 'errors'], onlyPackages: [] },
+    util: { layers: ['runtime', 'errors'], onlyPackages: [] },
+    // The ports: store, connections, transactions, purgers, schema, metrics, logger.
+    spi: { layers: ['errors', 'model'], onlyPackages: ['node:console'] },
+    registry: { layers: ['errors', 'model'], onlyPackages: [] },
+    dispatch: {
+      layers: ['runtime', 'errors', 'model', 'spi', 'registry'],
+      onlyPackages: ['node:async_hooks'],
+    },
+    poller: {
+      layers: ['runtime', 'errors', 'model', 'util', 'spi', 'dispatch'],
+      onlyPackages: ['node:async_hooks'],
+    },
+    purge: { layers: ['runtime', 'errors', 'util', 'spi'], onlyPackages: ['node:async_hooks'] },
+    dead: { layers: ['runtime', 'errors', 'model', 'spi'], onlyPackages: [] },
+    // Claims with leases and tokens, in batches.
+    leased: {
+      layers: ['runtime', 'errors', 'model', 'util', 'spi', 'registry', 'dispatch', 'poller'],
+      onlyPackages: ['node:async_hooks'],
+    },
+    // The writer and the builders that wire everything.
+    api: {
+      layers: [
+        'runtime',
+        'errors',
+        'model',
+        'util',
+        'spi',
+        'registry',
+        'dispatch',
+        'poller',
+        'leased',
+        'purge',
+      ],
+      onlyPackages: [],
+    },
+    memory: {
+      layers: ['runtime', 'errors', 'model', 'util', 'spi'],
+      onlyPackages: ['node:async_hooks'],
+    },
+    contract: { layers: ['model', 'spi'], onlyPackages: ['node:assert/strict'] },
+    root: {
+      layers: [
+        'runtime',
+        'errors',
+        'model',
+        'util',
+        'spi',
+        'registry',
+        'dispatch',
+        'poller',
+        'leased',
+        'purge',
+        'dead',
+        'api',
+      ],
+      onlyPackages: [],
+    },
+  },
+  'outbox-nest': {
+    // Runs work in the transactions of ORMs and drivers. It imports none of them.
+    transactions: {
+      layers: [],
+      onlyPackages: ['@nest-event-bus/outbox', '@nest-event-bus/outbox-sql'],
+    },
+    bus: { layers: ['root'] },
+    root: { layers: ['transactions'] },
   },
   core: {
     model: { layers: [], onlyPackages: ['class-transformer', 'node:crypto'] },
@@ -63,12 +139,27 @@ export const layers = {
     // Passes the events of the bus to its parts and to the listeners of the application.
     events: { layers: ['model', 'problems'], onlyPackages: ['rxjs'] },
     // Reads what the other layers have counted. Other layers use only its figures.
-    observability: { layers: ['model', 'containers'], onlyPackages: [] },
+    observability: { layers: ['model', 'problems', 'config', 'containers'], onlyPackages: [] },
     // Brings dead letters back.
     redrive: {
-      layers: ['model', 'errors', 'config', 'failures'],
+      layers: ['model', 'errors', 'problems', 'config', 'failures'],
       onlyPackages: ['node:crypto'],
     },
+    // Contains the routes of the admin API as data. It also runs in a browser.
+    'admin/api': { layers: [], onlyPackages: [] },
+    // Contains what operators can do, and what the routes answer.
+    admin: {
+      layers: ['model', 'errors', 'config', 'containers', 'redrive', 'admin/api'],
+      onlyPackages: [],
+    },
+    // Contains the controllers and the module of the admin API.
+    'admin/http': {
+      layers: ['model', 'errors', 'admin', 'admin/api'],
+    },
+    // Entry point: the typed client of the admin API, which also runs in a browser.
+    'admin-client': { layers: ['admin/api'], onlyPackages: [] },
+    // Program `eventbus`: the commands of operators on a terminal.
+    cli: { layers: ['admin/api', 'admin-client'], onlyPackages: ['node:util'] },
     topics: { layers: ['model', 'problems', 'config', 'containers'], onlyPackages: [] },
     // Creates and connects the objects of the other layers. It does not use modules and hooks of
     // Nest.
@@ -87,6 +178,7 @@ export const layers = {
         'events',
         'observability',
         'redrive',
+        'admin',
         'topics',
       ],
     },
@@ -102,10 +194,17 @@ export const layers = {
         'events',
         'observability',
         'redrive',
+        'admin',
         'assembly',
       ],
     },
-    terminus: { layers: ['model', 'containers'] },
+    // Entry point that adds the metrics to a registry of prom-client.
+    prometheus: { layers: ['errors', 'observability', 'nest'] },
+    terminus: { layers: ['model', 'containers', 'observability'] },
+    // Entry point that creates spans with OpenTelemetry.
+    opentelemetry: { layers: ['model', 'discovery', 'nest'] },
+    // Replays dead letters by the scheduler of Nest.
+    schedule: { layers: ['errors', 'containers', 'redrive'] },
     // Entry point with parts of the bus, for tests and tools.
     internals: {
       layers: [
@@ -135,6 +234,9 @@ export const layers = {
         'events',
         'observability',
         'redrive',
+        'admin',
+        'admin/api',
+        'admin/http',
         'nest',
       ],
     },
