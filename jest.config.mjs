@@ -28,6 +28,8 @@ export const shared = {
     // Sources only: packages mean the file that they name.
     '^(\\.{1,2}/.*kafkajs-package)\\.cjs$': '$1',
     '^(\\.{1,2}/.*)\\.js$': '$1',
+    // Property tests generate the same cases in every run: see PROPERTY_SEED in CONTRIBUTING.md.
+    '^fast-check$': '<rootDir>/test/properties/fast-check.cjs',
   },
 };
 

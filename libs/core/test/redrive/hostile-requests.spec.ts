@@ -10,7 +10,7 @@ afterEach(() => testBus.end());
 
 const REQUESTS = 500;
 const NOTE = { by: 'mallory', reason: 'hostile' };
-const FIELDS = ['exceptionClass', 'group', 'key', 'headers', 'originalOffset', 'tier', 'binding'];
+const FIELDS = ['exceptionClass', 'group', 'key', 'originalOffset', 'tier', 'binding'];
 
 /** Values that no condition may have. */
 const hostileValue = fc.oneof(
@@ -22,8 +22,15 @@ const hostileValue = fc.oneof(
   fc.constant(new Date(0)),
 );
 
+/** Any name is the name of a header, so only the value of a header can be refused. */
+const hostileHeaders = fc.oneof(
+  fc.dictionary(fc.string({ minLength: 1 }), hostileValue, { minKeys: 1 }),
+  fc.constantFrom<unknown>(null, true, 7, 'name', {}, [], /a+/, { regex: { regex: 'a' } }),
+);
+
 const hostileFilter = fc.oneof(
   fc.dictionary(fc.constantFrom(...FIELDS), hostileValue, { minKeys: 1 }),
+  fc.record({ headers: hostileHeaders }),
   fc.dictionary(fc.constantFrom('__proto__x', 'constructor', 'where', '$where'), fc.anything(), {
     minKeys: 1,
   }),
