@@ -8,19 +8,31 @@ import {
   WriterHook,
 } from '@nest-event-bus/outbox';
 
+export interface HostedWriterParts {
+  readonly store: OutboxStore;
+  readonly options: OutboxWriterOptions;
+  readonly started: () => Outbox | undefined;
+  /** Called after each commit with events, in whatever mode. */
+  readonly onCommit?: (() => void) | undefined;
+}
+
 /** Can be injected before the outbox starts. A poll finds the events that were written until then. */
 export class HostedOutboxWriter extends OutboxWriter {
   constructor(
-    tx: TxContext,
-    store: OutboxStore,
-    options: OutboxWriterOptions,
-    private readonly started: () => Outbox | undefined,
+    private readonly context: TxContext,
+    private readonly parts: HostedWriterParts,
   ) {
-    super(tx, store, WriterHook.NOOP, options);
+    super(context, parts.store, WriterHook.NOOP, parts.options);
   }
 
-  override writeAll(events: readonly EventEnvelope[]): Promise<readonly string[]> {
-    const outbox = this.started();
-    return outbox ? outbox.writer.writeAll(events) : super.writeAll(events);
+  override async writeAll(events: readonly EventEnvelope[]): Promise<readonly string[]> {
+    const writer = this.parts.started()?.writer.withContext(this.context);
+    const ids = await (writer ? writer.writeAll(events) : super.writeAll(events));
+    if (ids.length > 0 && this.parts.onCommit) this.context.afterCommit(this.parts.onCommit);
+    return ids;
+  }
+
+  override withContext(context: TxContext): OutboxWriter {
+    return new HostedOutboxWriter(context, this.parts);
   }
 }

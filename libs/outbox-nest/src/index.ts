@@ -7,6 +7,7 @@ export type {
   OutboxModuleOptions,
   OutboxPurgeOptions,
   OutboxRoute,
+  OutboxWakeOptions,
   RouteListenerFactory,
 } from './outbox-options.js';
 export { OutboxRuntime } from './outbox-runtime.js';

@@ -41,6 +41,11 @@ export interface OutboxPurgeOptions {
   readonly intervalSeconds?: number;
 }
 
+export interface OutboxWakeOptions {
+  /** At most one notification is sent in this time. Default 20 ms. */
+  readonly windowMs?: number;
+}
+
 export interface OutboxModuleOptions {
   /** Default `singleNode`. */
   readonly mode?: OutboxMode;
@@ -70,6 +75,12 @@ export interface OutboxModuleOptions {
   readonly retryPolicy?: RetryPolicy;
   /** More options of the mode `leased`. */
   readonly leased?: LeasedOutboxOptions;
+  /**
+   * PostgreSQL only: tells the other processes of new events after each commit, with NOTIFY on a
+   * connection of its own, so that they need not wait for their polls. Takes one more connection of
+   * the pool. Default false.
+   */
+  readonly wake?: boolean | OutboxWakeOptions;
   /** Deletes old events. Use a purger by age only with `writerOnly`. */
   readonly purge?: OutboxPurgeOptions;
 }

@@ -6,6 +6,7 @@ import {
   type OutboxPurgeScheduler,
   type OutboxWriter,
 } from '@nest-event-bus/outbox';
+import type { PostgresWake } from '@nest-event-bus/outbox-sql';
 import {
   type BeforeApplicationShutdown,
   Inject,
@@ -22,6 +23,7 @@ import {
   connectionsOf,
   storeOf,
 } from './build-outbox.js';
+import { buildWake } from './build-wake.js';
 import { HostedOutboxWriter } from './hosted-outbox-writer.js';
 import { ListenerExplorer } from './listener-explorer.js';
 import { OUTBOX_OPTIONS, type OutboxModuleOptions } from './outbox-options.js';
@@ -34,6 +36,7 @@ export class OutboxRuntime implements OnApplicationBootstrap, BeforeApplicationS
   readonly writer: OutboxWriter;
   readonly deadEvents: DeadEventManager;
   readonly #basis: OutboxBasis & { readonly registry: DefaultListenerRegistry };
+  readonly #wake: PostgresWake | undefined;
   #outbox: Outbox | undefined;
   #purge: OutboxPurgeScheduler | undefined;
 
@@ -49,13 +52,15 @@ export class OutboxRuntime implements OnApplicationBootstrap, BeforeApplicationS
     const registry = new DefaultListenerRegistry();
     this.#basis = { store, connectionProvider, txContext, registry, logger };
     const lockKeys = options.mode === 'leased' && options.leased?.order !== 'none';
-    this.writer = new HostedOutboxWriter(
-      txContext,
+    this.#wake = buildWake(options, store, logger);
+    const wake = this.#wake;
+    this.writer = new HostedOutboxWriter(txContext, {
       store,
-      { logger, lockKeys },
-      () => this.#outbox,
-    );
-    this.transactions.useWriter(() => this.#outbox?.writer ?? this.writer);
+      options: { logger, lockKeys },
+      started: () => this.#outbox,
+      onCommit: wake && (() => wake.notify()),
+    });
+    this.transactions.useWriter(() => this.writer);
     this.deadEvents = new DeadEventManager(connectionProvider, store, { logger });
   }
 
@@ -75,12 +80,14 @@ export class OutboxRuntime implements OnApplicationBootstrap, BeforeApplicationS
     this.#outbox = buildOutbox(this.options, this.#basis);
     this.#purge = buildPurge(this.options, this.#basis);
     this.#purge?.start();
+    if (this.options.mode !== 'writerOnly') this.#wake?.start(() => this.#outbox?.wake());
   }
 
   readonly #get = <T>(token: Type<T>): T => this.moduleRef.get(token, { strict: false });
 
   /** Comes after the hook in which the bus drains its handlers, and before it closes its producers. */
   async beforeApplicationShutdown(): Promise<void> {
+    await this.#wake?.close();
     await this.#purge?.close();
     await this.#outbox?.close();
   }

@@ -129,6 +129,10 @@ describe('OutboxModule', () => {
     });
   });
 
+  it('refuses to wake other processes if the database cannot notify', async () => {
+    await expect(start({ wake: true })).rejects.toMatchObject({ code: 'ILLEGAL_ARGUMENT' });
+  });
+
   it('lists DEAD events, and counts into a registry of prom-client', async () => {
     const registry = new Registry();
     const { app, database } = await start({

@@ -91,6 +91,11 @@ export class PostgresWake {
     onWake();
   }
 
+  /** As `listen`, but never rejects: it tries again until the database answers, or until `close`. */
+  start(onWake: () => void): void {
+    this.listen(onWake).catch(() => this.#listenAgain(onWake, FIRST_RETRY_MS));
+  }
+
   /** Ends the connection that listens. It is not given back to the pool, because it would go on. */
   close(): Promise<void> {
     this.#isClosed = true;
@@ -124,7 +129,7 @@ export class PostgresWake {
   #listenAgain(onWake: () => void, delayMs: number): void {
     if (this.#isClosed) return;
     this.#logger.warn(
-      `The connection that listens for new events was lost. Polls find them until it is back, and the next try is in ${delayMs} ms.`,
+      `There is no connection that listens for new events. Polls find them until there is one, and the next try is in ${delayMs} ms.`,
     );
     this.#retry = this.#runtime.setTimer(
       () => {

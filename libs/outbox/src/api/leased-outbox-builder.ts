@@ -47,7 +47,7 @@ export class LeasedOutboxBuilder<O> {
       lockKeys: order === 'key',
     });
     relay.start();
-    return this.create({ writer, dispatcher: relay });
+    return this.create({ writer, dispatcher: relay, wake: () => relay.wake() });
   }
 
   #complete(values: LeasedOutboxOptions): LeasedRelayOptions {

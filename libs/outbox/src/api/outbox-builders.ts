@@ -159,7 +159,7 @@ abstract class OutboxBuilder<O> {
         },
       );
       poller.start();
-      return this.create({ writer, dispatcher, poller });
+      return this.create({ writer, dispatcher, poller, wake: () => poller.wake() });
     } catch (error) {
       void dispatcher.close();
       throw error;

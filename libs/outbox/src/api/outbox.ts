@@ -15,6 +15,8 @@ export interface OutboxParts {
   readonly dispatcher?: Pick<OutboxDispatcher, 'close'>;
   readonly poller?: Pick<OutboxPoller, 'close'>;
   readonly purgeScheduler?: Pick<OutboxPurgeScheduler, 'close'>;
+  /** Looks for events before the next poll. */
+  readonly wake?: () => void;
 }
 
 /** A writer with the parts that dispatch its events. Close it at the end: `await using` does. */
@@ -52,6 +54,14 @@ export class Outbox implements AsyncDisposable {
   /** Writes only. Another program reads the table, for example change data capture. */
   static writerOnly(): WriterOnlyOutboxBuilder<Outbox> {
     return new WriterOnlyOutboxBuilder((parts) => new Outbox(parts));
+  }
+
+  /**
+   * Looks for events now. Call it when another process has committed some. Changes nothing with
+   * `writerOnly`, which dispatches nothing.
+   */
+  wake(): void {
+    this.parts.wake?.();
   }
 
   /** Closes the purge scheduler, the poller and the dispatcher, in this order. Each is closed even

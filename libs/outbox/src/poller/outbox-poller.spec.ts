@@ -47,6 +47,26 @@ describe('OutboxPoller', () => {
     expect(handled).toHaveLength(100);
   });
 
+  it('polls at once when it is woken, and again if that is during a cycle', async () => {
+    const poller = builder().build();
+    poller.start();
+    await setup.settle();
+    await setup.insert('e1');
+    poller.wake();
+    await setup.settle();
+    expect(handled).toEqual(['e1']);
+    const poll = jest.spyOn(setup.store, 'pollPending');
+    poller.wake();
+    poller.wake();
+    poller.wake();
+    await setup.settle();
+    expect(poll).toHaveBeenCalledTimes(2);
+    await poller.close();
+    poller.wake();
+    await setup.settle();
+    expect(poll).toHaveBeenCalledTimes(2);
+  });
+
   it('cannot start after close', async () => {
     const poller = builder().build();
     await poller.close();

@@ -13,7 +13,10 @@ import type { OutboxPollerOptions } from './poller-options.js';
 /** Reads events that nobody has dispatched from the table, at an interval. */
 export class OutboxPoller {
   readonly #schedule: Schedule;
+  readonly #pollOutsideRequests: () => Promise<void>;
   #cycle: Promise<void> | undefined;
+  #isWoken = false;
+  #isClosed = false;
 
   constructor(private readonly options: OutboxPollerOptions) {
     const { batchSize, intervalMs, skipRecentMs, claimLocking } = options;
@@ -22,8 +25,9 @@ export class OutboxPoller {
     duration('skipRecentMs', skipRecentMs);
     if (claimLocking) positiveDuration('claimLocking timeout', claimLocking.timeoutMs);
     const outsideRequests = AsyncLocalStorage.snapshot();
+    this.#pollOutsideRequests = () => outsideRequests(() => this.poll());
     this.#schedule = new Schedule('The poller', options.runtime, intervalMs, () =>
-      outsideRequests(() => this.poll()),
+      this.#pollOutsideRequests(),
     );
   }
 
@@ -38,13 +42,28 @@ export class OutboxPoller {
 
   /** Runs one cycle. During a cycle, it returns the result of that cycle. Never rejects. */
   poll(): Promise<void> {
-    return (this.#cycle ??= this.#runCycle().finally(() => (this.#cycle = undefined)));
+    return (this.#cycle ??= this.#runCycle().finally(() => this.#endCycle()));
+  }
+
+  /** Polls now, or again at the end of the cycle that runs, which may have read the table before. */
+  wake(): void {
+    if (this.#isClosed) return;
+    if (this.#cycle) this.#isWoken = true;
+    else void this.#pollOutsideRequests();
   }
 
   /** Starts no more cycles and waits for the one that is running. */
   async close(): Promise<void> {
+    this.#isClosed = true;
     this.#schedule.stop();
     await this.#cycle;
+  }
+
+  #endCycle(): void {
+    this.#cycle = undefined;
+    if (!this.#isWoken) return;
+    this.#isWoken = false;
+    this.wake();
   }
 
   async #runCycle(): Promise<void> {
