@@ -1,9 +1,10 @@
 import { ALL_METRICS } from '../../libs/core/src/observability/event-bus-metrics.js';
+import { RESERVED_LABELS } from '../../libs/core/src/prometheus/metric-names.js';
 import { pageAt } from './docs-pages.js';
 
 const rows = [
   ...pageAt('docs/reference/metrics.md').text.matchAll(
-    /^\| `((?:eventbus|kafka)\.[a-z.]+)` \| (\w+) \|[^|]*\| (.*) \|$/gm,
+    /^\| `((?:eventbus|kafka)\.[a-z.]+)` \| (\w+) \|([^|]*)\| (.*) \|$/gm,
   ),
 ];
 
@@ -15,6 +16,17 @@ describe('The metrics reference', () => {
   });
 
   it.each(rows)('describes the metric %s', (...row) => {
-    expect(row[3]).not.toBe('');
+    expect(row[4]).not.toBe('');
+  });
+
+  it('names labels that an application cannot choose for itself', () => {
+    const labels = rows.flatMap((row) => row[3]!.split(';')).flatMap(labelsIn);
+    expect(new Set(labels).size).toBeGreaterThan(15);
+    expect(labels.filter((label) => !RESERVED_LABELS.has(label))).toEqual([]);
   });
 });
+
+/** Labels stand before the colon, and their values behind it. */
+function labelsIn(text: string): readonly string[] {
+  return [...text.split(':')[0]!.matchAll(/`(\w+)`/gu)].map(([, label]) => label!);
+}

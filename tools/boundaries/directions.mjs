@@ -202,7 +202,7 @@ export const layers = {
     prometheus: { layers: ['errors', 'observability', 'nest'] },
     terminus: { layers: ['model', 'containers', 'observability'] },
     // Entry point that creates spans with OpenTelemetry.
-    opentelemetry: { layers: ['model', 'discovery', 'nest'] },
+    opentelemetry: { layers: ['model', 'errors', 'discovery', 'nest'] },
     // Replays dead letters by the scheduler of Nest.
     schedule: { layers: ['errors', 'containers', 'redrive'] },
     // Entry point with parts of the bus, for tests and tools.

@@ -14,7 +14,7 @@ import { register, type OpenMetricsContentType, type Registry } from 'prom-clien
 import { ConfigurationValidationException } from '../errors/configuration-validation-exception.js';
 import { NestLogger } from '../nest/nest-logger.js';
 import { EventBusMetrics } from '../observability/event-bus-metrics.js';
-import { LEGAL_LABEL, LEGAL_PREFIX } from './metric-names.js';
+import { LEGAL_LABEL, LEGAL_PREFIX, RESERVED_LABELS } from './metric-names.js';
 import { MetricsSource } from './metrics-source.js';
 import { RegistryExport } from './registry-export.js';
 
@@ -29,7 +29,10 @@ export interface EventBusMetricsModuleOptions {
   readonly registry?: MetricsRegistry;
   /** Text before every name: `shop_` makes `shop_eventbus_records_received_total`. Default none. */
   readonly prefix?: string;
-  /** Labels of every sample, for several applications with one registry. Default none. */
+  /**
+   * Labels of every sample, for several applications with one registry. A name that samples of the
+   * bus have already, such as `topic`, is refused. Default none.
+   */
   readonly labels?: Readonly<Record<string, string>>;
   /**
    * Path of an endpoint for the registry: `/metrics`. Default none, because `PrometheusModule` has
@@ -101,13 +104,28 @@ function metricsController(path: string, registry: MetricsRegistry): Type {
 }
 
 function requireLegal({ prefix = '', labels = {} }: EventBusMetricsModuleOptions): void {
-  const refuse = (path: string, value: unknown): never => {
-    const message = `must have only letters, digits and underscores, and no digit at its start; got ${JSON.stringify(value)}.`;
+  const refuse = (option: string, value: unknown, message: string): never => {
+    const path = `EventBusMetricsModule.${option}`;
     throw new ConfigurationValidationException([
       { rule: 'METRIC_NAME', binding: undefined, path, value, message },
     ]);
   };
-  if (!LEGAL_PREFIX.test(prefix)) refuse('EventBusMetricsModule.prefix', prefix);
-  for (const name of Object.keys(labels))
-    if (!LEGAL_LABEL.test(name)) refuse('EventBusMetricsModule.labels', name);
+  const illegal = (value: string): string =>
+    `must have only letters, digits and underscores, and no digit at its start; got ${JSON.stringify(value)}.`;
+  if (!LEGAL_PREFIX.test(prefix)) refuse('prefix', prefix, illegal(prefix));
+  for (const name of Object.keys(labels)) {
+    if (!LEGAL_LABEL.test(name)) refuse('labels', name, illegal(name));
+    if (RESERVED_LABELS.has(name))
+      refuse(
+        'labels',
+        name,
+        `must not contain '${name}', because samples of the bus have a label of this name: choose another name, such as 'app_${name}'.`,
+      );
+    if (name.startsWith('__'))
+      refuse(
+        'labels',
+        name,
+        `must not contain '${name}', because Prometheus keeps names with two underscores for itself: choose another name.`,
+      );
+  }
 }

@@ -272,6 +272,33 @@ describe('LagService', () => {
     expect(lagOf(application).error).toBeUndefined();
   });
 
+  it('warns once a minute while polls fail, and says when they succeed again', async () => {
+    const application = await start();
+    const lines = (all: readonly string[]) =>
+      all.filter((line) => line.includes("lag of cluster 'default'"));
+    const outage = testBus.broker.faults.unplug({ clientId: 'bus' });
+    await testBus.runtime.advance(5 * 60_000);
+    expect(lagOf(application).error).toBeDefined();
+    const { length } = lines(testBus.log.warnings);
+    expect(length).toBeGreaterThanOrEqual(4);
+    expect(length).toBeLessThanOrEqual(6);
+    expect(lines(testBus.log.warnings)[0]).toContain('cannot be read');
+    outage.lift();
+    await testBus.runtime.advance(3 * 60_000);
+    expect(lines(testBus.log.warnings).length - length).toBeLessThanOrEqual(1);
+    expect(lines(testBus.log.infos)).toEqual([expect.stringContaining('can be read again')]);
+  });
+
+  it('does not warn of a poll that has no right to read', async () => {
+    const application = await start();
+    const refusal = 'GROUP_AUTHORIZATION_FAILED';
+    testBus.broker.faults.refuse({ operation: 'fetch-offsets', clientId: 'bus' }, refusal);
+    await testBus.runtime.advance(5 * 60_000);
+    expect(lagOf(application).error).toBeDefined();
+    expect(testBus.log.warnings.filter((line) => line.includes('lag of cluster'))).toEqual([]);
+    expect(testBus.log.everything.join()).toContain('The process has no right to read the lag');
+  });
+
   it('asks at the interval of lag.intervalMs', async () => {
     const application = await start({}, { intervalMs: 60_000 });
     await testBus.runtime.advance(50_000);

@@ -6,7 +6,7 @@ import { EventHandler } from '../../src/discovery/decorators/event-handler.js';
 import { ConfigurationValidationException } from '../../src/errors/configuration-validation-exception.js';
 import { ALL_METRICS, EventBusMetrics } from '../../src/observability/event-bus-metrics.js';
 import { EventBusMetricsModule } from '../../src/prometheus/index.js';
-import { prometheusName } from '../../src/prometheus/metric-names.js';
+import { prometheusName, RESERVED_LABELS } from '../../src/prometheus/metric-names.js';
 import { parseScrape, scraped } from '../support/prometheus-text.spec-support.js';
 import { TestBus } from '../support/test-bus.spec-support.js';
 
@@ -167,9 +167,27 @@ describe('EventBusMetricsModule', () => {
   it.each([
     [{ prefix: '1-' }, 'EventBusMetricsModule.prefix'],
     [{ labels: { 'a-b': 'x' } }, 'EventBusMetricsModule.labels'],
+    [{ labels: { __app: 'x' } }, 'EventBusMetricsModule.labels'],
   ])('refuses names that Prometheus would refuse: %j', (options, path) => {
     expect(() => EventBusMetricsModule.forRoot(options)).toThrow(ConfigurationValidationException);
     expect(() => EventBusMetricsModule.forRoot(options)).toThrow(path);
+  });
+
+  it.each(['binding', 'topic', 'le', 'cluster', 'eventbus_app'])(
+    'refuses the label %s, which samples of the bus have already',
+    (name) => {
+      const options = { labels: { app: 'shop', [name]: 'x' } };
+      expect(() => EventBusMetricsModule.forRoot(options)).toThrow(
+        `EventBusMetricsModule.labels: must not contain '${name}'`,
+      );
+    },
+  );
+
+  it('refuses every label that a sample has', async () => {
+    await start();
+    const used = new Set((await scrapeOf(register)).flatMap(({ labels }) => Object.keys(labels)));
+    expect(used.size).toBeGreaterThan(8);
+    expect([...used].filter((name) => !RESERVED_LABELS.has(name))).toEqual([]);
   });
 
   it('leaves the rest of a scrape alone if the metrics of the bus cannot be read', async () => {

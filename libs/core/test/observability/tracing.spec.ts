@@ -11,6 +11,7 @@ import {
   type SpanProcessor,
 } from '@opentelemetry/sdk-trace-base';
 import { EventHandler } from '../../src/discovery/decorators/event-handler.js';
+import { ConfigurationValidationException } from '../../src/errors/configuration-validation-exception.js';
 import type { EventContext } from '../../src/model/records/event-context.js';
 import { ATTRIBUTES, RENAMED } from '../../src/opentelemetry/attribute-names.js';
 import { EventBusTelemetryModule } from '../../src/opentelemetry/index.js';
@@ -85,6 +86,26 @@ async function liveOf(application: Awaited<ReturnType<typeof start>>): Promise<v
 }
 
 describe('EventBusTelemetryModule', () => {
+  it.each([
+    [
+      { connectBy: 'parents' },
+      "connectBy: must be one of 'link', 'parent'. Did you mean 'parent'?",
+    ],
+    [{ connectBy: 1 }, "connectBy: must be one of 'link', 'parent'."],
+    [
+      { semanticConventions: '1.40' },
+      "semanticConventions: must be one of '1.45', '1.30', 'both'. Did you mean '1.45'?",
+    ],
+    [
+      { conectBy: 'link' },
+      "conectBy: there is no option 'conectBy' here. Did you mean 'connectBy'?",
+    ],
+  ])('refuses %j', (options, message) => {
+    const forRoot = () => EventBusTelemetryModule.forRoot(options as object);
+    expect(forRoot).toThrow(ConfigurationValidationException);
+    expect(forRoot).toThrow(`EventBusTelemetryModule.${message}`);
+  });
+
   it('links the spans of a record in all topics with the span that sent it', async () => {
     startSdk();
     const application = await start();

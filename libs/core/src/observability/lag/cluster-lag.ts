@@ -12,6 +12,7 @@ import {
   type ContainerRegistration,
 } from '../../containers/container-registration.js';
 import type { MessageContainer } from '../../containers/message-container.js';
+import { OngoingProblems } from '../../problems/ongoing-problems.js';
 import type { BindingLag, DeadLetterDepth } from '../../model/states/lag.js';
 import { bindingLag, type PartitionFacts } from './binding-lag.js';
 import {
@@ -31,6 +32,8 @@ export interface ClusterLagParts {
   /** Returns the bindings of this cluster. */
   readonly bindings: () => readonly ContainerRegistration[];
   readonly openLetters: (binding: ContainerRegistration['config']) => OpenLetters;
+  /** Interval of the polls. */
+  readonly intervalMs: () => number;
   readonly runtime: Runtime;
   readonly logger: DriverLogger;
 }
@@ -69,8 +72,11 @@ export class ClusterLag {
   #at: number | undefined;
   #error: string | undefined;
   #isClosed = false;
+  readonly #problems: OngoingProblems;
 
-  constructor(private readonly parts: ClusterLagParts) {}
+  constructor(private readonly parts: ClusterLagParts) {
+    this.#problems = new OngoingProblems(parts.runtime, parts.logger);
+  }
 
   /** Polls once. Calls during a poll wait for that poll. Never rejects. */
   poll(): Promise<void> {
@@ -91,12 +97,13 @@ export class ClusterLag {
 
   async close(): Promise<void> {
     this.#isClosed = true;
+    this.#problems.clear();
     await this.#admin?.close();
     await this.#polling;
   }
 
   async #poll(): Promise<void> {
-    const { driver, runtime, logger, cluster, bindings } = this.parts;
+    const { driver, runtime, bindings } = this.parts;
     const containers = bindings().flatMap(containersOf);
     if (containers.length === 0 || this.#isClosed) return;
     try {
@@ -113,9 +120,25 @@ export class ClusterLag {
     } catch (error) {
       if (this.#isClosed) return;
       this.#error = errorReasonOf(error);
-      // Health reports a cluster that does not answer, so this line is for a missing permission.
-      logger.debug('The lag could not be read', { cluster, error: this.#error });
+      this.#report(error, this.#error);
     }
+  }
+
+  /** A missing right is a decision of the operator, so it is not told at WARN again and again. */
+  #report(error: unknown, reason: string): void {
+    const { cluster, logger, intervalMs } = this.parts;
+    if (error instanceof AuthorizationError) {
+      logger.debug('The process has no right to read the lag', { cluster, reason });
+      return;
+    }
+    this.#problems.report({
+      key: 'poll',
+      message: `The lag of cluster '${cluster}' cannot be read. Its figures are those of the last poll that succeeded, and eventbus.lag.poll.failed is 1. Look at the reason, and at the health of the brokers`,
+      ended: `The lag of cluster '${cluster}' can be read again`,
+      context: { cluster, reason },
+      // A poll that fails from time to time is told once a minute, and not at each failure.
+      quietMs: Math.max(QUIET_MS, 2 * intervalMs()),
+    });
   }
 
   #note(at: number, polled: PolledCluster, bindings: readonly ContainerRegistration[]): void {
@@ -243,6 +266,8 @@ export class ClusterLag {
     });
   }
 }
+
+const QUIET_MS = 60_000;
 
 const NO_TOPIC: PolledTopic = { id: null, watermarks: [] };
 

@@ -84,6 +84,7 @@ export class LagService implements LagReader {
       driver: driverOf(cluster),
       bindings: () => registry.listAll().filter((each) => each.cluster === cluster),
       openLetters,
+      intervalMs: () => this.parts.options().intervalMs,
       runtime,
       logger,
     });
