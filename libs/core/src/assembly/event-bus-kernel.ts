@@ -37,6 +37,7 @@ import { PublishMeters } from '../publisher/publish-meters.js';
 import { DltReplayService } from '../redrive/dlt-replay-service.js';
 import { OpenLetters } from '../redrive/depth/open-letters.js';
 import type { RedriveParts } from '../redrive/ledger/ledger-access.js';
+import { LedgerCache } from '../redrive/ledger/ledger-cache.js';
 import { ReplaySchedule } from '../redrive/schedule/replay-schedule.js';
 import { DltStatsService } from '../redrive/stats/dlt-stats-service.js';
 import {
@@ -193,6 +194,7 @@ export class EventBusKernel {
       producerOf: (cluster) =>
         this.#settings.require('redrive dead letters').clusters.durableProducer(cluster),
       circuitOf: (binding) => registry.get(binding)?.circuitBreaker.current?.state,
+      ledgers: new LedgerCache(),
       events: this.hub,
       runtime,
       logger,

@@ -1,3 +1,4 @@
+import { Agent } from 'node:http';
 import type { OpenApiDocument } from '../../src/admin/api/open-api.js';
 import { ADMIN_ROUTES } from '../../src/admin/api/routes/admin-routes.js';
 import type { AdminRoutes } from '../../src/admin/api/admin-route.js';
@@ -14,8 +15,12 @@ const LETTERS_AT_ONCE = 40;
 describe('The admin API under generated requests', () => {
   let bus: AdminTestBus;
   const model = new AdminModel();
+  const agent = new Agent({ keepAlive: true });
 
-  afterEach(() => bus.end());
+  afterEach(async () => {
+    agent.destroy();
+    await bus.end();
+  });
 
   it(
     `answers ${REQUESTS} requests as a model of the state predicts (seed ${SEED})`,
@@ -54,7 +59,7 @@ describe('The admin API under generated requests', () => {
       model.operations.get(String(call.params['id']))?.state === 'planned';
     if (isEndless && mutation === undefined) return 0;
     const expected = mutation === undefined ? model.give(call) : { status: 400 };
-    const answer = await bus.done(bus.send(method, path, { body: request.body }));
+    const answer = await bus.done(bus.send(method, path, { body: request.body, agent }));
     // Operations run in the background. They end before the next request.
     if (answer.status === 202) await bus.runtime.advance(10_000);
     const told = { index, seed: SEED, method, path, sent: request.body, mutation };
@@ -62,10 +67,9 @@ describe('The admin API under generated requests', () => {
       ...told,
       ...expected,
     });
-    expect({ ...told, complaints: complaintsOf(call.operation, answer) }).toEqual({
-      ...told,
-      complaints: [],
-    });
+    const complaints = complaintsOf(call.operation, answer);
+    if (complaints.length > 0)
+      throw new Error(`Not what the document promises: ${JSON.stringify({ ...told, complaints })}`);
     return answer.status;
   }
 

@@ -1,4 +1,4 @@
-import { request as sendRequest } from 'node:http';
+import { request as sendRequest, type Agent } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Injectable, type CanActivate, type INestApplication } from '@nestjs/common';
 import type { EventBusAdminModuleOptions } from '../../src/admin/http/admin-options.js';
@@ -19,6 +19,8 @@ export interface AdminAnswer {
 export interface AdminRequest {
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
+  /** Default: each request has a connection of its own. */
+  readonly agent?: Agent;
 }
 
 /** Lets every request in that has the header of the operator. */
@@ -115,7 +117,7 @@ export function sendTo(
   application: INestApplication,
   method: string,
   path: string,
-  { body, headers }: AdminRequest = {},
+  { body, headers, agent }: AdminRequest = {},
 ): Promise<AdminAnswer> {
   const text = body === undefined ? undefined : JSON.stringify(body);
   return new Promise((resolve, reject) => {
@@ -125,7 +127,7 @@ export function sendTo(
         port: portOf(application),
         path,
         method,
-        agent: false,
+        agent: agent ?? false,
         headers: {
           'x-operator': 'ann',
           ...(text !== undefined && {

@@ -2,6 +2,7 @@ import type { BrokerDriver } from '@nest-event-bus/broker';
 import { memory } from '@nest-event-bus/broker/memory';
 import { ContainerRegistry } from '../../src/containers/container-registry.js';
 import { DltReplayService } from '../../src/redrive/dlt-replay-service.js';
+import { LedgerCache } from '../../src/redrive/ledger/ledger-cache.js';
 import type { RedriveTestBus } from './redrive-test-bus.spec-support.js';
 
 /** Another process with a replay service for the same cluster. */
@@ -17,6 +18,7 @@ export function otherProcess(
     driverOf: () => driver,
     producerOf: () => producer,
     circuitOf: () => undefined,
+    ledgers: new LedgerCache(),
     events: { wants: () => false, emit: silent },
     runtime: testBus.runtime,
     logger: { debug: silent, info: silent, warn: silent, error: silent },

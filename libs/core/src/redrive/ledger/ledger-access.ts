@@ -9,6 +9,7 @@ import type { ResolvedBinding } from '../../config/resolving/resolved-binding.js
 import type { EventSink } from '../../model/events/event-sink.js';
 import type { CircuitState } from '../../model/states/circuit-breaker.js';
 import type { BindingRef } from '../../model/states/binding-ref.js';
+import type { LedgerCache } from './ledger-cache.js';
 import { ledgerTopicOf, requireLedger, type LedgerTopics } from './ledger-topic.js';
 
 export interface RedriveParts {
@@ -19,6 +20,8 @@ export interface RedriveParts {
   readonly producerOf: (cluster: string) => ProducerSession;
   /** Returns the state of the binding's circuit; undefined if the binding does not run here. */
   readonly circuitOf: (binding: ResolvedBinding) => CircuitState | undefined;
+  /** What this process has read of ledgers. */
+  readonly ledgers: LedgerCache;
   /** Takes the events of the bus. */
   readonly events: EventSink;
   readonly runtime: Runtime;
@@ -47,7 +50,7 @@ export function withLedger<T>(
   act: (access: LedgerAccess) => Promise<T>,
 ): Promise<T> {
   return withAdmin(parts, ref, async (access) =>
-    act({ ...access, topics: await requireLedger(access.admin, access.binding) }),
+    act({ ...access, topics: await requireLedger(access.admin, access.binding, parts.ledgers) }),
   );
 }
 
@@ -65,7 +68,9 @@ export function withDeadLetters<T>(
     const ledger = ledgerTopicOf(binding);
     const names = (await admin.topics([binding.dlt.topic, ledger])).map(({ name }) => name);
     if (!names.includes(binding.dlt.topic)) return undefined;
-    const topics = names.includes(ledger) ? await requireLedger(admin, binding) : undefined;
+    const topics = names.includes(ledger)
+      ? await requireLedger(admin, binding, parts.ledgers)
+      : undefined;
     return act({ ...access, topics });
   });
 }

@@ -9,8 +9,9 @@ import {
 import { Backoff, resolvesWithin, sleep, type Runtime } from '@nest-event-bus/broker/runtime';
 import { encodeEntry, ledgerKeys, type LedgerEntry } from './ledger-entry.js';
 import { ledgerPartitionOf, type LedgerTopics } from './ledger-topic.js';
-import { PartitionStates } from './partition-states.js';
+import type { PartitionStates } from './partition-states.js';
 import { readLedger } from './read-ledger.js';
+import { readStates } from './read-states.js';
 
 export interface LedgerClaimParts {
   readonly driver: Pick<BrokerDriver, 'producer'>;
@@ -80,16 +81,15 @@ export class LedgerClaim {
       maxRequestBytes: LARGEST_RECORD,
       bufferBytes: LARGEST_RECORD,
     });
-    const states = new PartitionStates({
-      topicId: topics.deadLetterTopicId,
-      partition: claimant.partition,
-    });
-    const claim = new LedgerClaim(parts, claimant, producer, states);
     try {
+      // Read before the claim is written, so that its own entry is always among the later ones.
+      const states = await readStates({ ...parts, signal: claimant.signal }, claimant.partition);
+      const claim = new LedgerClaim(parts, claimant, producer, states);
       await claim.#begin();
       return claim;
     } catch (error) {
-      await claim.close();
+      // Whatever a failed close leaves, the next claim aborts.
+      await producer.close().catch(() => undefined);
       throw error;
     }
   }

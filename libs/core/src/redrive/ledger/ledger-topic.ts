@@ -2,6 +2,7 @@ import type { AdminSession } from '@nest-event-bus/broker';
 import type { ResolvedBinding } from '../../config/resolving/resolved-binding.js';
 import { isTopicName } from '../../config/resolving/legal-topic-name.js';
 import { RedriveRefusedException } from '../../errors/redrive-errors.js';
+import type { LedgerCache } from './ledger-cache.js';
 
 type Topics = Pick<AdminSession, 'topics' | 'createTopics'>;
 
@@ -15,6 +16,15 @@ export interface LedgerTopics {
   readonly deadLetterPartitions: readonly number[];
   readonly ledger: string;
   readonly ledgerPartitions: number;
+  /** Undefined if the brokers give topics no ids. */
+  readonly ledgerId?: string | undefined;
+  /** What this process has read of ledgers. If omitted, each read fetches the whole ledger. */
+  readonly cache?: LedgerCache | undefined;
+}
+
+interface FoundLedger {
+  readonly partitions: number;
+  readonly id: string | undefined;
 }
 
 const UNKNOWN_ID = '-';
@@ -32,18 +42,23 @@ export function ledgerTopicOf({ name, dlt }: LedgerOwner): string {
  * Describes both topics. Creates the ledger if the binding creates its topics; otherwise refuses
  * with what to create.
  */
-export async function requireLedger(admin: Topics, owner: LedgerOwner): Promise<LedgerTopics> {
+export async function requireLedger(
+  admin: Topics,
+  owner: LedgerOwner,
+  cache?: LedgerCache,
+): Promise<LedgerTopics> {
   const ledger = ledgerTopicOf(owner);
   const described = await describe(admin, owner, ledger);
   const { deadLetters, existing } = described;
-  const partitions =
-    existing ?? (await create(admin, owner, ledger, deadLetters.partitions.length));
+  const found = existing ?? (await create(admin, owner, ledger, deadLetters.partitions.length));
   return {
     deadLetters: deadLetters.name,
     deadLetterTopicId: deadLetters.id ?? UNKNOWN_ID,
     deadLetterPartitions: deadLetters.partitions.map(({ partition }) => partition),
     ledger,
-    ledgerPartitions: partitions,
+    ledgerPartitions: found.partitions,
+    ledgerId: found.id,
+    cache,
   };
 }
 
@@ -55,19 +70,21 @@ async function describe(admin: Topics, { name, dlt }: LedgerOwner, ledger: strin
       name,
       `its dead-letter topic '${dlt.topic}' does not exist. Create it, or set provisioning: 'create'.`,
     );
-  return {
-    deadLetters,
-    existing: topics.find((topic) => topic.name === ledger)?.partitions.length,
+  const found = topics.find((topic) => topic.name === ledger);
+  const existing: FoundLedger | undefined = found && {
+    partitions: found.partitions.length,
+    id: found.id ?? undefined,
   };
+  return { deadLetters, existing };
 }
 
-/** Resolves with the number of partitions, also if another node has created the topic meanwhile. */
+/** Resolves with the ledger, also if another node has created the topic meanwhile. */
 async function create(
   admin: Topics,
   owner: LedgerOwner,
   ledger: string,
   partitions: number,
-): Promise<number> {
+): Promise<FoundLedger> {
   if (owner.provisioning !== 'create')
     throw new RedriveRefusedException(
       owner.name,
@@ -83,7 +100,7 @@ async function create(
     },
   ]);
   const { existing } = await describe(admin, owner, ledger);
-  return existing ?? partitions;
+  return existing ?? { partitions, id: undefined };
 }
 
 /** The partition of the ledger that has the entries about a partition of the dead-letter topic. */

@@ -13,7 +13,7 @@ import {
   type VerdictEntry,
 } from './ledger-entry.js';
 import { operationOf, OperationState } from './operation-state.js';
-import { readLedger } from './read-ledger.js';
+import { readWholeLedger } from './read-whole-ledger.js';
 import { ledgerPartitionOf, type LedgerTopics } from './ledger-topic.js';
 
 /** An operation whose plan is in the ledger. */
@@ -107,10 +107,7 @@ export class OperationLog {
   async actions(): Promise<readonly ActionEntry[]> {
     const { admin, topics } = this.parts;
     const actions = new Map<string, ActionEntry>();
-    for await (const { key, entry } of readLedger(admin, {
-      topic: topics.ledger,
-      partition: OPERATIONS,
-    }))
+    for await (const { key, entry } of readWholeLedger({ admin, topics, partition: OPERATIONS }))
       if (entry?.kind === 'action') actions.set(key, entry);
       else actions.delete(key);
     return [...actions.values()].toSorted((one, other) => other.at - one.at);
@@ -154,7 +151,7 @@ export class OperationLog {
     const states = new Map<string, OperationState>();
     const { admin, topics } = this.parts;
     for (let partition = 0; partition < topics.ledgerPartitions; partition++)
-      for await (const stored of readLedger(admin, { topic: topics.ledger, partition })) {
+      for await (const stored of readWholeLedger({ admin, topics, partition })) {
         const operation = operationOf(stored);
         if (operation === undefined || !isWanted(operation)) continue;
         const state = states.get(operation) ?? new OperationState(operation);

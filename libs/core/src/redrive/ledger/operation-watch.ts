@@ -2,7 +2,8 @@ import type { AdminSession } from '@nest-event-bus/broker';
 import type { LedgerTopics } from './ledger-topic.js';
 import { OPERATIONS } from './operation-log.js';
 import { OperationState, operationOf } from './operation-state.js';
-import { readLedger } from './read-ledger.js';
+import { readLedger, type StoredEntry } from './read-ledger.js';
+import { readWholeLedger } from './read-whole-ledger.js';
 
 export interface OperationWatchParts {
   readonly admin: Pick<AdminSession, 'readRange'>;
@@ -37,8 +38,12 @@ export class OperationWatch {
 
   async #read(partition: number): Promise<void> {
     const { admin, topics } = this.parts;
-    const from = this.#readTo.get(partition) ?? 0;
-    for await (const stored of readLedger(admin, { topic: topics.ledger, partition, from })) {
+    const from = this.#readTo.get(partition);
+    const entries: AsyncGenerator<StoredEntry, void> =
+      from === undefined
+        ? readWholeLedger({ admin, topics, partition })
+        : readLedger(admin, { topic: topics.ledger, partition, from });
+    for await (const stored of entries) {
       this.#readTo.set(partition, stored.offset + 1);
       if (operationOf(stored) === this.state.id) this.state.apply(stored);
     }

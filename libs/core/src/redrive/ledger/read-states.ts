@@ -1,7 +1,7 @@
 import type { AdminSession } from '@nest-event-bus/broker';
 import { ledgerPartitionOf, type LedgerTopics } from './ledger-topic.js';
 import { PartitionStates } from './partition-states.js';
-import { readLedger } from './read-ledger.js';
+import { readWholeLedger } from './read-whole-ledger.js';
 
 export interface StatesToRead {
   readonly admin: Pick<AdminSession, 'readRange'>;
@@ -17,7 +17,7 @@ export async function readStates(
 ): Promise<PartitionStates> {
   const states = new PartitionStates({ topicId: topics?.deadLetterTopicId ?? '', partition });
   if (topics === undefined) return states;
-  const where = { topic: topics.ledger, partition: ledgerPartitionOf(topics, partition) };
-  for await (const stored of readLedger(admin, { ...where, signal })) states.apply(stored);
+  const where = { admin, topics, partition: ledgerPartitionOf(topics, partition) };
+  for await (const stored of readWholeLedger({ ...where, signal })) states.apply(stored);
   return states;
 }
