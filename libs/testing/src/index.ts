@@ -15,6 +15,14 @@ export type { KafkaSource, StartedKafka } from './kafka/started-kafka.js';
 export { unique } from './naming/unique.js';
 export type { ByteCount } from './proxy/flow-control.js';
 export { TcpProxy, type Direction, type TcpProxyOptions } from './proxy/tcp-proxy.js';
+export { RabbitServerError, RabbitUnavailableError } from './rabbit/rabbit-errors.js';
+export type {
+  RabbitConnection,
+  RabbitManagement,
+  RabbitQueue,
+} from './rabbit/rabbit-management.js';
+export { RabbitServer, type RabbitServerOptions } from './rabbit/rabbit-server.js';
+export type { StartedRabbit } from './rabbit/started-rabbit.js';
 export type { RegisteredReference } from './schema-registry/registry-api.js';
 export {
   SCHEMA_REGISTRY_VARIABLE,

@@ -2,8 +2,9 @@ import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Runtime } from '@nest-event-bus/broker/runtime';
-import { onFreePorts } from '../kafka/local/free-ports.js';
-import { JvmProcess, jvmFlags } from '../kafka/local/jvm-process.js';
+import { onFreePorts } from '../processes/free-ports.js';
+import { ServerProcess } from '../processes/server-process.js';
+import { jvmFlags } from '../kafka/local/jvm-flags.js';
 import { registerSchema, untilReady, type RegisteredReference } from './registry-api.js';
 import type { RegistryApp } from './registry-app.js';
 import { SchemaRegistryError } from './schema-registry-errors.js';
@@ -23,7 +24,7 @@ export class LocalRegistry implements StartedSchemaRegistry {
   private constructor(
     private readonly runtime: Runtime,
     private readonly folder: string,
-    private readonly process: JvmProcess,
+    private readonly process: ServerProcess,
     private readonly timeoutMs: number,
     port: number,
   ) {
@@ -35,7 +36,7 @@ export class LocalRegistry implements StartedSchemaRegistry {
       const folder = await mkdtemp(join(tmpdir(), 'nest-event-bus-registry-'));
       const own = join(folder, 'registry');
       await mkdir(own);
-      const process = new JvmProcess(own, commandOf(app, own, port));
+      const process = new ServerProcess(own, commandOf(app, own, port));
       const registry = new LocalRegistry(runtime, folder, process, timeoutMs, port);
       await registry.#launchOrStop();
       return registry;

@@ -1,8 +1,9 @@
-import { JvmProcess, jvmFlags } from './jvm-process.js';
+import { ServerProcess } from '../../processes/server-process.js';
+import { jvmFlags } from './jvm-flags.js';
 import type { KafkaJars } from './kafka-jars.js';
 
 /** The JVM of one broker. */
-export class BrokerProcess extends JvmProcess {
+export class BrokerProcess extends ServerProcess {
   constructor(jars: KafkaJars, folder: string) {
     super(folder, [
       jars.java,

@@ -10,7 +10,7 @@ import { wantsTls, type Certificates } from '../security-options.js';
 import type { StartedKafka } from '../started-kafka.js';
 import { BrokerProcess } from './broker-process.js';
 import { makeCertificates } from './certificates.js';
-import { onFreePorts } from './free-ports.js';
+import { onFreePorts } from '../../processes/free-ports.js';
 import type { KafkaJars } from './kafka-jars.js';
 import { HOST, type BrokerPorts } from './listeners.js';
 import { kafkaId, prepareNodeFolder } from './node-folder.js';

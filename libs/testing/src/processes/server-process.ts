@@ -12,10 +12,10 @@ type State =
   | { readonly kind: 'up' | 'frozen'; readonly child: ChildProcess; readonly exited: Deferred };
 
 /**
- * A JVM for a test. It ends when the test process ends. Its folder contains settings, data and log,
- * which are kept after a kill.
+ * A server for a test, such as a JVM. It ends when the test process ends. Its folder contains
+ * settings, data and log, which are kept after a kill.
  */
-export class JvmProcess {
+export class ServerProcess {
   #state: State = { kind: 'down' };
 
   constructor(
@@ -33,8 +33,8 @@ export class JvmProcess {
     const child = spawn(
       '/bin/sh',
       ['-c', launchScript, 'sh', this.folder, ...this.command],
-      // Starts the JVM in a session of its own, so that Ctrl-C in the terminal does not reach it.
-      // The watcher ends the JVM instead.
+      // Starts the server in a session of its own, so that Ctrl-C in the terminal does not reach it.
+      // The watcher ends the server instead.
       { cwd: this.folder, detached: true, stdio: ['ignore', log, log, 'pipe'] },
     );
     closeSync(log);
@@ -81,7 +81,7 @@ export class JvmProcess {
   }
 
   get #logFile(): string {
-    return join(this.folder, 'jvm.log');
+    return join(this.folder, 'server.log');
   }
 
   #follow(child: ChildProcess): void {
@@ -104,15 +104,4 @@ export class JvmProcess {
     watcher.unref();
     this.#state = { kind: 'up', child, exited };
   }
-}
-
-/** Puts temporary files into the data folder, because a killed JVM leaves them behind. */
-export function jvmFlags(folder: string): readonly string[] {
-  return [
-    '-XX:+UseSerialGC',
-    '-XX:TieredStopAtLevel=1',
-    '-Xmx512m',
-    '-XX:-UsePerfData',
-    `-Djava.io.tmpdir=${folder}`,
-  ];
 }

@@ -1,12 +1,12 @@
 /**
- * A shell script that starts a broker and ends it with this process: `/bin/sh -c <script> sh <node
+ * A shell script that starts a server and ends it with this process: `/bin/sh -c <script> sh <node
  * folder> <command...>`, with a pipe to this process as its fd 3.
  *
- *   1. A watcher is forked. Then the command replaces the shell, so the child's pid is that of the JVM.
+ *   1. A watcher is forked. Then the command replaces the shell, so the child's pid is that of the server.
  *   2. This process ends, even by kill -9, and the system closes the pipe.
- *   3. The watcher reads the end of the pipe, kills the broker, even a frozen one, and removes its data.
+ *   3. The watcher reads the end of the pipe, kills the server, even a frozen one, and removes its data.
  *
- * "exited" on the pipe tells the watcher that the broker has ended and that the data must stay.
+ * "exited" on the pipe tells the watcher that the server has ended and that the data must stay.
  */
 export const launchScript = `
 node=$1

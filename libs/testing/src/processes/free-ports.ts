@@ -29,9 +29,9 @@ export async function onFreePorts<T>(
   }
 }
 
-/** Recognises the error messages of Node and of Java. */
+/** Recognises the error messages of Node, Java and Erlang. */
 function saysPortTaken(error: unknown): boolean {
-  return /EADDRINUSE|Address already in use/.test(String(error));
+  return /EADDRINUSE|Address already in use/i.test(String(error));
 }
 
 async function freePorts(runtime: Runtime, count: number): Promise<number[]> {
