@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 
 /** The compiler of the repository (TypeScript 6), so that an app may have another one or none. */
 const compiler = createRequire(import.meta.url).resolve('typescript/lib/tsc.js');
-const nest = createRequire(import.meta.url).resolve('@nestjs/cli/bin/nest.js');
+const nestCli = createRequire(import.meta.url).resolve('@nestjs/cli/bin/nest.js');
 const jest = 'node_modules/jest/bin/jest.js';
 
 /**
@@ -124,7 +124,10 @@ export const apps = [
         node: [compiler, '-p', 'tsconfig.json', '--noEmit'],
       },
       { promise: 'Nest 12 compiles with bundler', node: [compiler, '-p', 'tsconfig.bundler.json'] },
-      { promise: 'Nest 12 is built by nest build', node: [nest, 'build', '-p', 'tsconfig.json'] },
+      {
+        promise: 'Nest 12 is built by nest build',
+        node: [nestCli, 'build', '-p', 'tsconfig.json'],
+      },
     ],
   },
   {
