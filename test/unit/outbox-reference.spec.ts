@@ -34,6 +34,7 @@ describe('The reference of outbox options', () => {
     ['`OutboxModule`', 'outbox-nest/src/outbox-options.ts', 'OutboxModuleOptions'],
     ['`leased`', 'outbox/src/leased/leased-options.ts', 'LeasedRelayOptions'],
     ['Store', 'outbox-sql/src/stores/abstract-sql-outbox-store.ts', 'SqlOutboxStoreOptions'],
+    ['Health', 'outbox-nest/src/health/outbox-health.ts', 'OutboxHealthOptions'],
     ['Purge', 'outbox-nest/src/outbox-options.ts', 'OutboxPurgeOptions'],
   ])('lists below %s every option, and no other', (heading, file, name) => {
     const properties = propertiesOf(file, name);

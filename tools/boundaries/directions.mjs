@@ -108,8 +108,11 @@ export const layers = {
       layers: [],
       onlyPackages: ['@nest-event-bus/outbox', '@nest-event-bus/outbox-sql'],
     },
+    // Tells whether events are dispatched. It knows neither Nest nor the bus.
+    health: { layers: [], onlyPackages: ['@nest-event-bus/outbox'] },
+    terminus: { layers: ['health'] },
     bus: { layers: ['root'] },
-    root: { layers: ['transactions'] },
+    root: { layers: ['transactions', 'health'] },
   },
   core: {
     model: { layers: [], onlyPackages: ['class-transformer', 'node:crypto'] },

@@ -1,3 +1,10 @@
+export {
+  OutboxHealth,
+  type OutboxHealthOptions,
+  type OutboxHealthReport,
+  type OutboxState,
+  type OutboxStatus,
+} from './health/outbox-health.js';
 export { OutboxListener, type OutboxListenerOptions } from './outbox-listener.js';
 export { OutboxModule } from './outbox.module.js';
 export type {

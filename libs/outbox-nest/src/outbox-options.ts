@@ -11,6 +11,7 @@ import type {
   RetryPolicy,
 } from '@nest-event-bus/outbox';
 import type { SqlOutboxStoreOptions, SqlPool } from '@nest-event-bus/outbox-sql';
+import type { OutboxHealthOptions } from './health/outbox-health.js';
 import type {
   InjectionToken,
   ModuleMetadata,
@@ -81,6 +82,8 @@ export interface OutboxModuleOptions {
    * the pool. Default false.
    */
   readonly wake?: boolean | OutboxWakeOptions;
+  /** When the outbox is degraded. */
+  readonly health?: OutboxHealthOptions;
   /** Deletes old events. Use a purger by age only with `writerOnly`. */
   readonly purge?: OutboxPurgeOptions;
 }

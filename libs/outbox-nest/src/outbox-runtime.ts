@@ -24,6 +24,7 @@ import {
   storeOf,
 } from './build-outbox.js';
 import { buildWake } from './build-wake.js';
+import { OutboxHealth, type OutboxState } from './health/outbox-health.js';
 import { HostedOutboxWriter } from './hosted-outbox-writer.js';
 import { ListenerExplorer } from './listener-explorer.js';
 import { OUTBOX_OPTIONS, type OutboxModuleOptions } from './outbox-options.js';
@@ -37,6 +38,8 @@ export class OutboxRuntime implements OnApplicationBootstrap, BeforeApplicationS
   readonly deadEvents: DeadEventManager;
   readonly #basis: OutboxBasis & { readonly registry: DefaultListenerRegistry };
   readonly #wake: PostgresWake | undefined;
+  readonly health: OutboxHealth;
+  #state: OutboxState = 'starting';
   #outbox: Outbox | undefined;
   #purge: OutboxPurgeScheduler | undefined;
 
@@ -62,10 +65,15 @@ export class OutboxRuntime implements OnApplicationBootstrap, BeforeApplicationS
     });
     this.transactions.useWriter(() => this.writer);
     this.deadEvents = new DeadEventManager(connectionProvider, store, { logger });
+    const dispatches = options.mode !== 'writerOnly';
+    this.health = new OutboxHealth(
+      { state: () => this.#state, connectionProvider, store, dispatches },
+      options.health,
+    );
   }
 
   get isRunning(): boolean {
-    return this.#outbox !== undefined;
+    return this.#state === 'running';
   }
 
   onApplicationBootstrap(): void {
@@ -80,6 +88,7 @@ export class OutboxRuntime implements OnApplicationBootstrap, BeforeApplicationS
     this.#outbox = buildOutbox(this.options, this.#basis);
     this.#purge = buildPurge(this.options, this.#basis);
     this.#purge?.start();
+    this.#state = 'running';
     if (this.options.mode !== 'writerOnly') this.#wake?.start(() => this.#outbox?.wake());
   }
 
@@ -87,6 +96,7 @@ export class OutboxRuntime implements OnApplicationBootstrap, BeforeApplicationS
 
   /** Comes after the hook in which the bus drains its handlers, and before it closes its producers. */
   async beforeApplicationShutdown(): Promise<void> {
+    this.#state = 'stopped';
     await this.#wake?.close();
     await this.#purge?.close();
     await this.#outbox?.close();

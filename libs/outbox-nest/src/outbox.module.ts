@@ -1,6 +1,7 @@
 import { DeadEventManager, OutboxWriter } from '@nest-event-bus/outbox';
 import { type DynamicModule, Module, type Provider } from '@nestjs/common';
 import { DiscoveryModule } from '@nestjs/core';
+import { OutboxHealth } from './health/outbox-health.js';
 import { ListenerExplorer } from './listener-explorer.js';
 import {
   OUTBOX_OPTIONS,
@@ -22,6 +23,11 @@ const providers: readonly Provider[] = [
   {
     provide: OutboxTransactions,
     useFactory: (runtime: OutboxRuntime) => runtime.transactions,
+    inject: [OutboxRuntime],
+  },
+  {
+    provide: OutboxHealth,
+    useFactory: (runtime: OutboxRuntime) => runtime.health,
     inject: [OutboxRuntime],
   },
   {
@@ -56,6 +62,6 @@ function moduleWith(
     global: isGlobal,
     imports: [DiscoveryModule, ...imports],
     providers: [options, ...providers],
-    exports: [OutboxWriter, OutboxTransactions, DeadEventManager, OutboxRuntime],
+    exports: [OutboxWriter, OutboxTransactions, DeadEventManager, OutboxHealth, OutboxRuntime],
   };
 }

@@ -10,6 +10,7 @@ describeWithService('PostgreSQL', 'PostgresOutboxStore', (url) => {
       {
         open: () => contractDatabase(openPostgres(url), { payload }),
         leased: true,
+        inspected: true,
         binaryPayloads: payload === 'binary',
       },
     );
@@ -23,6 +24,7 @@ describeWithService('MySQL', 'MySqlOutboxStore', (url) => {
       {
         open: () => contractDatabase(openMysql(url), { payload }),
         leased: true,
+        inspected: true,
         binaryPayloads: payload === 'binary',
       },
     );

@@ -11,6 +11,7 @@ import {
   type LeaseRequest,
   orderKeyOf,
   type OutboxEvent,
+  type OutboxInspection,
   type SqlConnection,
 } from '@nest-event-bus/outbox';
 import type { SqlRow } from '../connections/sql-session.js';
@@ -21,6 +22,7 @@ import { type InsertRows, InsertStatement } from './insert-statement.js';
 import { LeaseSql } from './lease-sql.js';
 import { CLEARED_LOCK, errorText, NEW_AGAIN } from './row-changes.js';
 import { hash48 } from './order-key-hash.js';
+import { SqlInspection } from './sql-inspection.js';
 import { type SqlParameters, SqlTemplate } from './sql-template.js';
 import { checkedTableName, DEFAULT_TABLE } from './table-name.js';
 
@@ -45,6 +47,7 @@ export abstract class AbstractSqlOutboxStore
   extends AbstractOutboxStore
   implements LeasedOutboxStore
 {
+  override readonly inspection: OutboxInspection;
   readonly table: string;
   readonly payload: PayloadColumn;
   protected readonly sql: SqlTemplate;
@@ -63,6 +66,7 @@ export abstract class AbstractSqlOutboxStore
     this.payload = options.payload ?? 'binary';
     this.#maxLeaseBytes = options.maxLeaseBytes ?? DEFAULT_MAX_LEASE_BYTES;
     this.sql = new SqlTemplate(dialect.name, this.table);
+    this.inspection = new SqlInspection(dialect, this.sql);
     this.insert = new InsertStatement(
       dialect,
       this.payload,

@@ -16,6 +16,7 @@ describe('SqliteOutboxStore', () => {
         {
           open: () => contractDatabase(sqliteDatabase(driver), { payload }),
           leased: true,
+          inspected: true,
           binaryPayloads: payload === 'binary',
         },
       );

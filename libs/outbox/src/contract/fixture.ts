@@ -15,6 +15,8 @@ export interface StoreContractFixture {
   open(): Promise<StoreContractDatabase>;
   /** The store has the operations of the leased mode. The cases of that mode run only then. */
   readonly leased: boolean;
+  /** The store has an inspection. Its cases run only then. */
+  readonly inspected: boolean;
   /** The store keeps bytes that are not JSON. */
   readonly binaryPayloads: boolean;
 }

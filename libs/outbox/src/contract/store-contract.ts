@@ -1,5 +1,6 @@
 import { claimCases } from './cases/claims.js';
 import { deadEventCases } from './cases/dead-events.js';
+import { blockedKeyInspectionCases, inspectionCases } from './cases/inspection.js';
 import { insertCases } from './cases/inserts.js';
 import { leaseCases } from './cases/leases.js';
 import { orderCases } from './cases/order.js';
@@ -31,7 +32,9 @@ export function storeContract(
   describe('pollPending and claimPending', () => claimCases(define));
   describe('dead events', () => deadEventCases(define));
   describe('purgers', () => purgeCases(define, fixture));
+  if (fixture.inspected) describe('inspection', () => inspectionCases(define));
   if (!fixture.leased) return;
   describe('leases', () => leaseCases(define));
   describe('order per key', () => orderCases(define));
+  if (fixture.inspected) describe('inspection of keys', () => blockedKeyInspectionCases(define));
 }

@@ -8,6 +8,7 @@ describe('MemoryOutboxStore', () => {
     { describe, it },
     {
       leased: true,
+      inspected: true,
       binaryPayloads: true,
       open: () => {
         const database = new MemoryDatabase();

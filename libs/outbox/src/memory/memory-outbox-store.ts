@@ -10,10 +10,12 @@ import type {
   LeasedOutboxStore,
   LeaseRequest,
 } from '../spi/leased-outbox-store.js';
+import type { OutboxInspection } from '../spi/outbox-inspection.js';
 import type { DeadEventQuery, InsertOptions } from '../spi/outbox-store.js';
 import type { SqlConnection } from '../spi/sql-connection.js';
 import { JsonCodec } from '../util/json-codec.js';
 import { MemoryConnection, type MemoryDatabase } from './memory-database.js';
+import { MemoryInspection } from './memory-inspection.js';
 import type { MemoryRow } from './memory-row.js';
 import { selectForLease } from './select-for-lease.js';
 
@@ -22,12 +24,15 @@ const MAX_ERROR_LENGTH = 4_000;
 /** Keeps events in the memory of the process: for tests. Nothing survives the process. */
 export class MemoryOutboxStore implements LeasedOutboxStore {
   readonly name = 'MemoryOutboxStore';
+  readonly inspection: OutboxInspection;
 
   constructor(
     private readonly database: MemoryDatabase,
     private readonly clock: Pick<Runtime, 'now'> = realRuntime,
     private readonly codec: JsonCodec = JsonCodec.getDefault(),
-  ) {}
+  ) {
+    this.inspection = new MemoryInspection(database, clock);
+  }
 
   insertNew(connection: SqlConnection, event: EventEnvelope): Promise<void> {
     return this.insertAll(connection, [event]);

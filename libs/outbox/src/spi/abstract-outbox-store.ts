@@ -2,11 +2,13 @@ import { UnsupportedStoreOperationError } from '../errors/unsupported-store-oper
 import type { EventEnvelope } from '../model/event-envelope.js';
 import type { OutboxEvent } from '../model/outbox-event.js';
 import type { DeadEventQuery, InsertOptions, OutboxStore } from './outbox-store.js';
+import type { OutboxInspection } from './outbox-inspection.js';
 import type { SqlConnection } from './sql-connection.js';
 
 /** The defaults of the operations that a store of your own need not have. */
 export abstract class AbstractOutboxStore implements OutboxStore {
   abstract readonly name: string;
+  readonly inspection?: OutboxInspection;
 
   abstract insertNew(connection: SqlConnection, event: EventEnvelope): Promise<void>;
   abstract markDone(connection: SqlConnection, eventId: string): Promise<number>;

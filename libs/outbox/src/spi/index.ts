@@ -8,6 +8,13 @@ export type {
 } from './leased-outbox-store.js';
 export { type OutboxLogger, consoleLogger, logSevere } from './logger.js';
 export { MetricsExporter } from './metrics-exporter.js';
+export type {
+  EventFilter,
+  EventSelection,
+  ListedEvent,
+  OutboxFigures,
+  OutboxInspection,
+} from './outbox-inspection.js';
 export type { OutboxSchema, SchemaStatus } from './outbox-schema.js';
 export type { DeadEventQuery, InsertOptions, OutboxStore } from './outbox-store.js';
 export {

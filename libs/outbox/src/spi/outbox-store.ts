@@ -1,5 +1,6 @@
 import type { EventEnvelope } from '../model/event-envelope.js';
 import type { OutboxEvent } from '../model/outbox-event.js';
+import type { OutboxInspection } from './outbox-inspection.js';
 import type { SqlConnection } from './sql-connection.js';
 
 export interface DeadEventQuery {
@@ -24,6 +25,8 @@ export interface InsertOptions {
 export interface OutboxStore {
   /** The name of the store in messages. */
   readonly name: string;
+  /** What health and operators see. A store of your own may leave it out. */
+  readonly inspection?: OutboxInspection;
   /** Inserts a row: NEW, no attempts, `availableAt` and `createdAt` are `occurredAt`. */
   insertNew(connection: SqlConnection, event: EventEnvelope): Promise<void>;
   /** Inserts all events in one round trip where the database can. */

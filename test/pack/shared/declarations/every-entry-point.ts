@@ -21,6 +21,7 @@ import { storeContract } from '@nest-event-bus/outbox/contract';
 import { MemoryOutboxStore } from '@nest-event-bus/outbox/memory';
 import { OutboxModule, type OutboxModuleOptions } from '@nest-event-bus/outbox-nest';
 import { toBinding } from '@nest-event-bus/outbox-nest/bus';
+import { OutboxHealthIndicator } from '@nest-event-bus/outbox-nest/terminus';
 import { SqlOutboxSchema } from '@nest-event-bus/outbox-sql';
 import * as testing from '@nest-event-bus/testing';
 import type { DynamicModule } from '@nestjs/common';
@@ -45,7 +46,13 @@ export const outbox = (options: OutboxModuleOptions): DynamicModule =>
   OutboxModule.forRoot(options);
 export const envelope: EventEnvelope = EventEnvelope.ofJson('PLACED', '{}');
 export const schema: readonly string[] = new SqlOutboxSchema('postgres').sql();
-export const outboxParts = { MemoryOutboxStore, Outbox, storeContract, toBinding };
+export const outboxParts = {
+  MemoryOutboxStore,
+  Outbox,
+  storeContract,
+  toBinding,
+  OutboxHealthIndicator,
+};
 export const everything = { contract, kafkajs, testing, fromEnvironment, resolveOptions };
 
 // If the declarations were not found, everything would be `any`, and these lines would compile.
