@@ -204,8 +204,8 @@ export const layers = {
     // Entry point that adds the metrics to a registry of prom-client.
     prometheus: { layers: ['errors', 'observability', 'nest'] },
     terminus: { layers: ['model', 'containers', 'observability'] },
-    // Entry point that creates spans with OpenTelemetry.
-    opentelemetry: { layers: ['model', 'errors', 'discovery', 'nest'] },
+    // Entry point that creates spans and exports the metrics with OpenTelemetry.
+    opentelemetry: { layers: ['model', 'errors', 'discovery', 'observability', 'nest'] },
     // Replays dead letters by the scheduler of Nest.
     schedule: { layers: ['errors', 'containers', 'redrive'] },
     // Entry point with parts of the bus, for tests and tools.

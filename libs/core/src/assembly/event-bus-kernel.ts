@@ -159,6 +159,7 @@ export class EventBusKernel {
     this.kafkaMetrics = new KafkaMetrics(runtime);
     this.metrics = new EventBusMetrics({
       registry,
+      shutdownGate,
       isEnabled: () => (this.#settings.options?.metrics ?? metrics).enabled,
       publishes,
       topics: this.kafkaMetrics,

@@ -20,6 +20,7 @@ function worldOf(isEnabled = true) {
   const publishes: PublishValues[] = [];
   const metrics = new EventBusMetrics({
     registry: bus.registry,
+    shutdownGate: bus.shutdownGate,
     isEnabled: () => isEnabled,
     publishes: { values: publishes },
     topics,

@@ -1,5 +1,7 @@
 import type { PublishValues } from '../model/measures/publish-values.js';
+import type { ContainerRegistration } from '../containers/container-registration.js';
 import type { ContainerRegistry } from '../containers/container-registry.js';
+import type { ShutdownGate } from '../containers/shutdown/shutdown-gate.js';
 import { readBinding } from './binding-reading.js';
 import type { KafkaMetrics } from './kafka-metrics.js';
 import { LAG_CATALOGUE, type LagReading } from './lag-catalogue.js';
@@ -20,7 +22,8 @@ export const ALL_METRICS: readonly (MetricDefinition | BusMetricDefinition)[] = 
 ];
 
 export interface EventBusMetricsParts {
-  readonly registry: Pick<ContainerRegistry, 'listAll'>;
+  readonly registry: Pick<ContainerRegistry, 'listAll' | 'onChange'>;
+  readonly shutdownGate: Pick<ShutdownGate, 'isOpen'>;
   readonly isEnabled: () => boolean;
   readonly publishes: { readonly values: readonly PublishValues[] };
   readonly topics: Pick<KafkaMetrics, 'values'>;
@@ -30,16 +33,24 @@ export interface EventBusMetricsParts {
 /**
  * The metrics of all bindings as plain data. There is no global registry and no copy of the values:
  * `collect` reads them from the containers. The metrics of a binding end when it is destroyed, and
- * start at zero when it is registered again.
+ * start at zero when it is registered again. Those of a shutdown remain, so that an exporter can read
+ * what the drain has done.
  */
 export class EventBusMetrics {
-  constructor(private readonly parts: EventBusMetricsParts) {}
+  readonly #shutDown: ContainerRegistration[] = [];
+
+  constructor(private readonly parts: EventBusMetricsParts) {
+    const { registry, shutdownGate } = parts;
+    registry.onChange(({ kind, registration }) => {
+      if (kind === 'unregistered' && !shutdownGate.isOpen) this.#shutDown.push(registration);
+    });
+  }
 
   /** Returns the current values of all metrics, or an empty list if `metrics.enabled` is false. */
   collect(): readonly MetricFamily[] {
     const { registry, isEnabled, publishes, topics, lags } = this.parts;
     if (!isEnabled()) return [];
-    const bindings = registry.listAll().map(readBinding);
+    const bindings = [...registry.listAll(), ...this.#shutDown].map(readBinding);
     const bus = { bindings, publishes: publishes.values, topics: topics.values, lags: lags() };
     return [
       ...[...METRIC_CATALOGUE, ...MEASURE_CATALOGUE].map(({ read, ...family }) => {

@@ -221,6 +221,18 @@ describe('Metrics of a missing dead-letter topic', () => {
   });
 });
 
+describe('Metrics of a shutdown', () => {
+  it('count the records of the drain, and the end of their binding', async () => {
+    await testBus.topic('orders');
+    const application = await testBus.startOrders([Orders]);
+    await testBus.write('orders', '1', '2');
+    await testBus.done(application.close());
+    const families = metricsOf(application).collect();
+    expect(total(families, 'records.processed', { outcome: 'succeeded' })).toBe(2);
+    expect(total(families, 'container.state')).toBe(4);
+  });
+});
+
 describe('Metrics of a binding that is registered at run time', () => {
   it('exist until it is unregistered, and start at zero after another registration', async () => {
     await testBus.topic('tenant');

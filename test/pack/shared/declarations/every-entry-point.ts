@@ -12,7 +12,7 @@ import {
 import { createAdminClient, type AdminBinding } from '@nest-event-bus/core/admin-client';
 import { resolveOptions } from '@nest-event-bus/core/internals';
 import { fromEnvironment } from '@nest-event-bus/core/presets';
-import { EventBusTelemetryModule } from '@nest-event-bus/core/opentelemetry';
+import { EventBusMeterModule, EventBusTelemetryModule } from '@nest-event-bus/core/opentelemetry';
 import { EventBusMetricsModule } from '@nest-event-bus/core/prometheus';
 import { EventBusScheduleModule } from '@nest-event-bus/core/schedule';
 import { EventBusHealthIndicator } from '@nest-event-bus/core/terminus';
@@ -37,6 +37,7 @@ export const options: EventBusModuleOptions = {
 export const bus: DynamicModule = EventBusModule.forRoot(options);
 export const metrics: DynamicModule = EventBusMetricsModule.forRoot({ prefix: 'shop_' });
 export const tracing: DynamicModule = EventBusTelemetryModule.forRoot({ connectBy: 'parent' });
+export const meters: DynamicModule = EventBusMeterModule.forRoot({ attributes: { app: 'shop' } });
 export const health = (connector: EventBusConnector): EventBusHealth => connector.health();
 export const indicated = (indicator: EventBusHealthIndicator) => indicator.isHealthy('eventbus');
 export const paused = (): Promise<AdminBinding> =>
