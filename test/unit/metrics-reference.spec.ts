@@ -1,5 +1,5 @@
 import { ALL_METRICS } from '../../libs/core/src/observability/event-bus-metrics.js';
-import { RESERVED_LABELS } from '../../libs/core/src/prometheus/metric-names.js';
+import { RESERVED_LABELS } from '../../libs/core/src/observability/reserved-labels.js';
 import { pageAt } from './docs-pages.js';
 
 const rows = [

@@ -8,8 +8,11 @@ import {
   type OnModuleInit,
 } from '@nestjs/common';
 import { createNoopMeter, metrics as api, type Attributes } from '@opentelemetry/api';
+import { ConfigurationValidationException } from '../errors/configuration-validation-exception.js';
+import { suggestion } from '../model/nearest-name.js';
 import { NestLogger } from '../nest/nest-logger.js';
 import { EventBusMetrics } from '../observability/event-bus-metrics.js';
+import { RESERVED_LABELS } from '../observability/reserved-labels.js';
 import { MeterExport } from './meter-export.js';
 
 export interface EventBusMeterModuleOptions {
@@ -69,9 +72,29 @@ export class EventBusMeterExporter implements OnModuleInit, OnApplicationShutdow
 @Module({})
 export class EventBusMeterModule {
   static forRoot(options: EventBusMeterModuleOptions = {}): DynamicModule {
+    requireMeterOptions(options);
     return {
       module: EventBusMeterModule,
       providers: [{ provide: OPTIONS, useValue: options }, EventBusMeterExporter],
     };
   }
+}
+
+function requireMeterOptions(options: EventBusMeterModuleOptions): void {
+  const refuse = (rule: string, option: string, value: unknown, message: string): never => {
+    const path = `EventBusMeterModule.${option.slice(0, 100)}`;
+    throw new ConfigurationValidationException([
+      { rule, binding: undefined, path, value, message },
+    ]);
+  };
+  for (const [option, value] of Object.entries(options))
+    if (option !== 'attributes') {
+      const message = `there is no option '${option.slice(0, 100)}' here. ${suggestion(option, ['attributes'])}`;
+      refuse('UNKNOWN_KEY', option, value, message);
+    }
+  for (const name of Object.keys(options.attributes ?? {}))
+    if (RESERVED_LABELS.has(name)) {
+      const message = `must not contain '${name}', because values of the bus have an attribute of this name: choose another name, such as 'app.${name}'.`;
+      refuse('METRIC_NAME', 'attributes', name, message);
+    }
 }

@@ -14,7 +14,8 @@ import { register, type OpenMetricsContentType, type Registry } from 'prom-clien
 import { ConfigurationValidationException } from '../errors/configuration-validation-exception.js';
 import { NestLogger } from '../nest/nest-logger.js';
 import { EventBusMetrics } from '../observability/event-bus-metrics.js';
-import { LEGAL_LABEL, LEGAL_PREFIX, RESERVED_LABELS } from './metric-names.js';
+import { RESERVED_LABELS } from '../observability/reserved-labels.js';
+import { LEGAL_LABEL, LEGAL_PREFIX } from './metric-names.js';
 import { MetricsSource } from './metrics-source.js';
 import { RegistryExport } from './registry-export.js';
 

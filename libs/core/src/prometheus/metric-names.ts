@@ -16,30 +16,3 @@ export function prometheusName({ name, type, unit }: Named, prefix = ''): string
 export const LEGAL_PREFIX = /^([a-zA-Z_][a-zA-Z0-9_]*)?$/;
 
 export const LEGAL_LABEL = /^[a-zA-Z_][a-zA-Z0-9_]*$/;
-
-/**
- * Labels that samples of the bus or of a scrape have. A label of the application with such a name
- * would be lost, or two samples could become one.
- */
-export const RESERVED_LABELS: ReadonlySet<string> = new Set([
-  'binding',
-  'cause',
-  'change',
-  'cluster',
-  'eventbus_app',
-  'exception',
-  'from',
-  'group',
-  'le',
-  'listenerType',
-  'measure',
-  'of',
-  'operation',
-  'outcome',
-  'partition',
-  'reason',
-  'result',
-  'tier',
-  'to',
-  'topic',
-]);

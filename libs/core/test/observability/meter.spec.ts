@@ -11,6 +11,7 @@ import {
 import { Registry } from 'prom-client';
 import { EventBusConnector } from '../../src/containers/lifecycle/event-bus-connector.js';
 import { EventHandler } from '../../src/discovery/decorators/event-handler.js';
+import { ConfigurationValidationException } from '../../src/errors/configuration-validation-exception.js';
 import type { EventContext } from '../../src/model/records/event-context.js';
 import { ALL_METRICS, EventBusMetrics } from '../../src/observability/event-bus-metrics.js';
 import { EventBusMeterModule } from '../../src/opentelemetry/index.js';
@@ -225,6 +226,14 @@ describe('EventBusMeterModule', () => {
     const values = await valuesOf(reader);
     expect(values.length).toBeGreaterThan(50);
     expect(values.filter(({ labels }) => labels['app'] !== 'shop')).toEqual([]);
+  });
+
+  it.each([
+    [{ attributes: { tier: 'gold' } }, "must not contain 'tier'"],
+    [{ attribute: {} }, "Did you mean 'attributes'?"],
+  ])('refuses the options %j', (options: object, message) => {
+    expect(() => EventBusMeterModule.forRoot(options)).toThrow(ConfigurationValidationException);
+    expect(() => EventBusMeterModule.forRoot(options)).toThrow(message);
   });
 
   it('warns if there is no SDK to export them', async () => {

@@ -5,8 +5,9 @@ import { Counter, register, Registry, type OpenMetricsContentType } from 'prom-c
 import { EventHandler } from '../../src/discovery/decorators/event-handler.js';
 import { ConfigurationValidationException } from '../../src/errors/configuration-validation-exception.js';
 import { ALL_METRICS, EventBusMetrics } from '../../src/observability/event-bus-metrics.js';
+import { RESERVED_LABELS } from '../../src/observability/reserved-labels.js';
 import { EventBusMetricsModule } from '../../src/prometheus/index.js';
-import { prometheusName, RESERVED_LABELS } from '../../src/prometheus/metric-names.js';
+import { prometheusName } from '../../src/prometheus/metric-names.js';
 import { parseScrape, scraped } from '../support/prometheus-text.spec-support.js';
 import { TestBus } from '../support/test-bus.spec-support.js';
 
