@@ -6,6 +6,7 @@ import type { CommandNote } from '../containers/lifecycle/lifecycle-manager.js';
 import { RedriveRefusedException } from '../errors/redrive-errors.js';
 import { bindingNameOf, type BindingRef } from '../model/states/binding-ref.js';
 import type { DltReplayService, RedriveOperation } from '../redrive/dlt-replay-service.js';
+import { requireSamePace } from '../redrive/pacing/same-pace.js';
 import {
   checkRunOptions,
   type RedriveRequest,
@@ -41,7 +42,7 @@ const ENDED: ReadonlySet<string> = new Set(['completed', 'cancelled', 'rejected'
 
 /** Runs redrives in the background of this process, and shows those of all processes. */
 export class AdminOperations {
-  readonly #runs = new Map<string, RedriveRun>();
+  readonly #runs = new Map<string, { readonly run: RedriveRun; readonly options: RunOptions }>();
   readonly #failures = new Map<string, unknown>();
 
   constructor(private readonly parts: OperationsParts) {}
@@ -53,8 +54,9 @@ export class AdminOperations {
     const { request, options } = separated(given);
     const { id } = await this.parts.replay.plan(ref, request);
     const operation = await this.find(ref, id);
-    if (dryRun || operation.report.state !== 'planned') return operation;
-    this.#run(ref, id, options);
+    if (dryRun) return operation;
+    if (operation.report.state === 'planned') this.#run(ref, id, options);
+    else this.#runningAs(ref, id, options);
     return operation;
   }
 
@@ -132,11 +134,11 @@ export class AdminOperations {
 
   /** Runs an operation once in this process, however often it is asked for. */
   #run(ref: BindingRef, id: string, options: RunOptions): RedriveRun {
-    const key = this.#keyOf(ref, id);
-    const running = this.#runs.get(key);
+    const running = this.#runningAs(ref, id, options);
     if (running) return running;
+    const key = this.#keyOf(ref, id);
     const run = this.parts.replay.run(ref, id, options);
-    this.#runs.set(key, run);
+    this.#runs.set(key, { run, options });
     this.#failures.delete(key);
     void run.then(
       () => this.#runs.delete(key),
@@ -151,6 +153,13 @@ export class AdminOperations {
       },
     );
     return run;
+  }
+
+  /** Refuses other options than those with which the operation runs in this process. */
+  #runningAs(ref: BindingRef, id: string, options: RunOptions): RedriveRun | undefined {
+    const running = this.#runs.get(this.#keyOf(ref, id));
+    if (running) requireSamePace(bindingNameOf(ref), running.options, options);
+    return running?.run;
   }
 
   #keepFailure(key: string, error: unknown): void {

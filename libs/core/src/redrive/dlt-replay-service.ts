@@ -5,6 +5,7 @@ import type { DeadLetterPosition } from './letters/read-letters.js';
 import { listLetters, type DeadLetterPage, type ListOptions } from './letters/list-letters.js';
 import { withDeadLetters, type RedriveParts } from './ledger/ledger-access.js';
 import type { ActionEntry } from './ledger/ledger-entry.js';
+import type { StoredOperation } from './ledger/operation-log.js';
 import { requireLastingLedger } from './ledger/ledger-policy.js';
 import {
   checkedLetters,
@@ -37,11 +38,12 @@ import {
   withOperations,
   type OperationAccess,
 } from './running/redrive-operations.js';
+import { ActiveRuns } from './running/active-runs.js';
 import { runRedrive } from './running/run-redrive.js';
 import { RedriveNews } from './running/redrive-news.js';
 import { requireApprovable } from './canary/require-approvable.js';
 import { emptyReport, storedReport, type RedriveReport } from './running/redrive-report.js';
-import { RedriveRun, type RedriveWork } from './running/redrive-run.js';
+import type { RedriveRun, RedriveWork } from './running/redrive-run.js';
 
 /** An operation with its plan, as `operations` returns it. */
 export interface RedriveOperation {
@@ -64,7 +66,7 @@ export interface ApprovalNote {
  * the ledger of the dead-letter topic remembers it.
  */
 export class DltReplayService {
-  readonly #runs = new Set<RedriveRun>();
+  readonly #runs = new ActiveRuns();
   /** Plans that are being made, by the id that the request names. */
   readonly #planning = new Map<string, Promise<unknown>>();
 
@@ -75,6 +77,7 @@ export class DltReplayService {
    * consumer group, and changes nothing.
    */
   async list(ref: BindingRef, options: ListOptions = {}): Promise<DeadLetterPage> {
+    this.#runs.requireOpen('list dead letters');
     const page = await withDeadLetters(this.parts, ref, ({ admin, binding: owner, topics }) =>
       listLetters({ admin, topics, owner, now: this.parts.runtime.now() }, options),
     );
@@ -97,24 +100,24 @@ export class DltReplayService {
   run(ref: BindingRef, planId: string, options: RunOptions = {}): RedriveRun {
     checkRunKeys(options);
     checkRunOptions(options);
-    return this.#start(options.signal, (signal, onProgress) =>
-      withOperations(this.parts, ref, (access) =>
+    const work: RedriveWork = (signal, onProgress) =>
+      this.#withOperations(ref, (access) =>
         runRedrive(this.parts, access, planId, options, { signal, onProgress }),
-      ),
-    );
+      );
+    return this.#runs.start(work, { ref, planId, options });
   }
 
   /** Makes a plan and runs it. */
   replay(ref: BindingRef, request: RedriveRequest & RunOptions): RedriveRun {
     checkRunOptions(request);
     checkRequest(request);
-    return this.#start(request.signal, (signal, onProgress) =>
-      this.#plan(ref, { ...request, signal }).then(({ id }) =>
-        withOperations(this.parts, ref, (access) =>
-          runRedrive(this.parts, access, id, request, { signal, onProgress }),
-        ),
-      ),
-    );
+    const work: RedriveWork = async (signal, onProgress) => {
+      const { id } = await this.#plan(ref, { ...request, signal });
+      return this.#withOperations(ref, (access) =>
+        runRedrive(this.parts, access, id, request, { signal, onProgress }),
+      );
+    };
+    return this.#runs.start(work, { ref, planId: request.id, options: request });
   }
 
   /**
@@ -128,18 +131,14 @@ export class DltReplayService {
     const { batchSize: limit, cooldownMs } = this.parts.bindingOf(ref).dlt.replay;
     const where = { deadLetteredAt: { to: this.parts.runtime.now() - cooldownMs + 1 } };
     const request = { where, limit, by: options.by, reason: 'replay of due letters' };
-    return this.#start(options.signal, (signal, onProgress) =>
-      withOperations(this.parts, ref, async (access) => {
-        const plan = await planRedrive(
-          this.parts,
-          access,
-          { ...request, signal },
-          { keepsEmpty: false },
-        );
+    const work: RedriveWork = (signal, onProgress) =>
+      this.#withOperations(ref, async (access) => {
+        const wanted = { ...request, signal };
+        const plan = await planRedrive(this.parts, access, wanted, { keepsEmpty: false });
         if (plan.selected === 0) return emptyReport(plan);
         return runRedrive(this.parts, access, plan.id, options, { signal, onProgress });
-      }),
-    );
+      });
+    return this.#runs.start(work, { ref, planId: undefined, options });
   }
 
   /**
@@ -152,8 +151,8 @@ export class DltReplayService {
     { by = this.parts.runtime.hostname() }: { readonly by?: string } = {},
   ): Promise<RedriveReport> {
     checkNote({ by });
-    return withOperations(this.parts, ref, async (access) => {
-      const report = storedReport(await requireOperation(access, planId));
+    return this.#withOperations(ref, async (access) => {
+      const report = this.#reportOf(await requireOperation(access, planId));
       if (report.state === 'completed') return report;
       const control = { command: 'cancel' as const, by, at: this.parts.runtime.now() };
       await access.operations.saveControl(planId, control);
@@ -163,9 +162,9 @@ export class DltReplayService {
 
   /** Returns an operation with its plan. */
   async operation(ref: BindingRef, planId: string): Promise<RedriveOperation> {
-    return withOperations(this.parts, ref, async (access) => {
+    return this.#withOperations(ref, async (access) => {
       const stored = await requireOperation(access, planId);
-      return { plan: stored.plan, report: storedReport(stored) };
+      return { plan: stored.plan, report: this.#reportOf(stored) };
     });
   }
 
@@ -177,34 +176,34 @@ export class DltReplayService {
     checkNote(note);
     const { events, logger, runtime } = this.parts;
     const { by = runtime.hostname(), reason } = note;
-    return withOperations(this.parts, ref, async (access) => {
+    return this.#withOperations(ref, async (access) => {
       requireApprovable(await requireOperation(access, planId));
       const approval = { by, ...(reason !== undefined && { reason }), at: runtime.now() };
       await access.operations.saveApproval(planId, approval);
       const operation = await requireOperation(access, planId);
       new RedriveNews({ plan: operation.plan, by, events, runtime, logger }).approved();
-      return storedReport(operation);
+      return this.#reportOf(operation);
     });
   }
 
   /** Returns how far an operation is, on whatever node it runs. */
   async status(ref: BindingRef, planId: string): Promise<RedriveReport> {
-    return withOperations(this.parts, ref, async (access) =>
-      storedReport(await requireOperation(access, planId)),
+    return this.#withOperations(ref, async (access) =>
+      this.#reportOf(await requireOperation(access, planId)),
     );
   }
 
   /** Returns all redrives that the ledger knows, the latest first. */
   async operations(ref: BindingRef): Promise<readonly RedriveOperation[]> {
-    return withOperations(this.parts, ref, async ({ binding, operations }) => {
+    return this.#withOperations(ref, async ({ binding, operations }) => {
       const own = (await operations.all()).filter(({ plan }) => isPlanOf(plan, binding));
-      return own.map((stored) => ({ plan: stored.plan, report: storedReport(stored) }));
+      return own.map((stored) => ({ plan: stored.plan, report: this.#reportOf(stored) }));
     });
   }
 
   /** Returns all marks and purges that the ledger knows, the latest first. */
   async actions(ref: BindingRef): Promise<readonly RedriveAction[]> {
-    return withOperations(this.parts, ref, async ({ binding, operations }) => {
+    return this.#withOperations(ref, async ({ binding, operations }) => {
       const own = (await operations.actions()).filter((action) => isPlanOf(action, binding));
       return own.map(({ kind: _kind, ...action }) => action);
     });
@@ -229,7 +228,7 @@ export class DltReplayService {
       (part) => edit[part as keyof LetterEdit] !== undefined,
     );
     const id = runtime.uuid();
-    return withOperations(this.parts, ref, (access) =>
+    return this.#withOperations(ref, (access) =>
       this.#record(access, 'edit-and-replay', note, { partition, offset, changed }, async () => {
         requireTransactions(access);
         const { topic: targetTopic } = access.binding;
@@ -263,7 +262,7 @@ export class DltReplayService {
     checkNote(request);
     const { runtime } = this.parts;
     const before = purgedBefore(request, runtime.now());
-    return withOperations(this.parts, ref, async (access) => {
+    return this.#withOperations(ref, async (access) => {
       const rules =
         before === undefined
           ? rulesByPlan(access, (await requireOperation(access, request.plan!)).plan)
@@ -275,17 +274,22 @@ export class DltReplayService {
     });
   }
 
-  /** Stops all runs of this process, and waits for their batches in flight. Never rejects. */
+  /**
+   * Stops all runs of this process, and waits for their batches in flight. Calls that follow are
+   * refused. Never rejects.
+   */
   async close(): Promise<void> {
-    const runs = [...this.#runs];
-    for (const run of runs) run.stop();
-    await Promise.allSettled(runs);
+    await this.#runs.close();
+  }
+
+  #reportOf(operation: StoredOperation): RedriveReport {
+    return storedReport(operation, this.parts.runtime.now());
   }
 
   /** Plans with the same id one after the other, so that the second finds the plan of the first. */
   async #plan(ref: BindingRef, request: RedriveRequest): Promise<RedrivePlan> {
     const make = (): Promise<RedrivePlan> =>
-      withOperations(this.parts, ref, (access) => planRedrive(this.parts, access, request));
+      this.#withOperations(ref, (access) => planRedrive(this.parts, access, request));
     const { id } = request;
     if (id === undefined) return make();
     const planning = (this.#planning.get(id) ?? Promise.resolve()).then(make, make);
@@ -297,12 +301,13 @@ export class DltReplayService {
     }
   }
 
-  #start(signal: AbortSignal | undefined, work: RedriveWork): RedriveRun {
-    const run = new RedriveRun(work, signal);
-    this.#runs.add(run);
-    const forget = (): void => void this.#runs.delete(run);
-    void run.then(forget, forget);
-    return run;
+  /** Calls back with the ledger of a binding, unless the service is closed. */
+  async #withOperations<T>(
+    ref: BindingRef,
+    act: (access: OperationAccess) => Promise<T>,
+  ): Promise<T> {
+    this.#runs.requireOpen('use the ledger of dead letters');
+    return withOperations(this.parts, ref, act);
   }
 
   async #mark(
@@ -316,7 +321,7 @@ export class DltReplayService {
     const asked = checkedLetters(letters, runtime.now());
     const marking = { status, runtime, note: { by: runtime.hostname(), ...note } };
     const action = status === 'open' ? 'reopen' : 'mark-permanently-failed';
-    return withOperations(this.parts, ref, (access) =>
+    return this.#withOperations(ref, (access) =>
       this.#record(access, action, note, { ...asked }, () => markLetters(access, asked, marking)),
     );
   }

@@ -47,6 +47,24 @@ describe('The admin API of redrives', () => {
     });
   });
 
+  it('refuses other options for an operation that runs, instead of ignoring them', async () => {
+    await bus.ask('POST', operations, { body: { id: 'slow', all: true, rate: 0.1 } });
+    await bus.runtime.advance(2_000);
+    const asked = [
+      [operations, { id: 'slow', all: true, rate: 5 }],
+      [`${operations}/slow/run`, { rate: 5 }],
+    ] as const;
+    for (const [path, body] of asked)
+      expect(await bus.ask('POST', path, { body })).toMatchObject({
+        status: 409,
+        body: { code: 'REDRIVE_REFUSED' },
+      });
+    for (const body of [{}, { rate: 0.1 }])
+      expect(await bus.ask('POST', `${operations}/slow/run`, { body })).toMatchObject({
+        status: 202,
+      });
+  });
+
   it('replays a canary first, and the rest after an approval', async () => {
     const canary = { letters: 1, continue: 'on-approval' };
     await bus.ask('POST', operations, { body: { id: 'careful', all: true, canary } });

@@ -233,7 +233,8 @@ describe('A redrive with a canary', () => {
     const other = (await testBus.done(testBus.replay.plan('orders', { all: true }))).id;
     const second = started(other, { canary: 1 });
     await testBus.runtime.advance(5_000);
-    await expect(testBus.done(started(other, { canary: 2 }))).rejects.toMatchObject({
+    const elsewhere = otherProcess(testBus).run('orders', other, { canary: 2 });
+    await expect(testBus.done(Promise.resolve(elsewhere))).rejects.toMatchObject({
       message: expect.stringContaining('has another canary'),
     });
     second.run.stop();

@@ -24,7 +24,7 @@ async function operationLog(): Promise<OperationLog> {
   const { config } = testBus.application.get(ContainerRegistry).require('orders');
   const topics = await testBus.done(requireLedger(admin, config));
   const producer = testBus.outside.producer({ lingerMs: 0 });
-  return new OperationLog({ admin, producer: () => producer, topics, runtime: testBus.runtime });
+  return new OperationLog({ admin, producer: () => producer, topics });
 }
 
 describe('The ledger of a redrive', () => {

@@ -1,4 +1,4 @@
-import type { ProducerSession, Transaction } from '@nest-event-bus/broker';
+import type { Transaction } from '@nest-event-bus/broker';
 import type { RedriveReport } from '../../src/redrive/running/redrive-report.js';
 import { RecordingTestBus } from '../support/recording-test-bus.spec-support.js';
 import { otherProcess } from './other-process.spec-support.js';
@@ -33,7 +33,7 @@ function suspend(): { release(): void } {
   return { release: () => release?.() };
 }
 
-describe('A canary whose decisions are hidden by the transaction of another producer', () => {
+describe('A decision beside the open transaction of another producer', () => {
   beforeEach(async () => {
     testBus = new RedriveTestBus();
     for (const topic of RecordingTestBus.topics) await testBus.topic(topic, 2);
@@ -42,21 +42,20 @@ describe('A canary whose decisions are hidden by the transaction of another prod
     await testBus.runtime.advance(5_000);
   });
 
-  it('is replayed first all the same', async () => {
+  it('is kept if it asks for a canary', async () => {
     const handler = suspend();
     const id = await planned();
-    const transaction = await hideDecisions();
+    await hideDecisions();
     const run: Promise<RedriveReport> = Promise.resolve(
       testBus.replay.run('orders', id, { canary: 1 }),
     );
     await testBus.runtime.advance(10_000);
     expect(await replayed()).toEqual(['1']);
-    await testBus.done(transaction.abort());
     handler.release();
     expect(await testBus.done(run)).toMatchObject({ state: 'completed', replayed: 4 });
   });
 
-  it('is decided once, and the rest waits until the verdict is visible', async () => {
+  it('about a canary lets the rest follow at once, and is made once', async () => {
     const handler = suspend();
     const events = testBus.listen();
     const id = await planned();
@@ -64,20 +63,55 @@ describe('A canary whose decisions are hidden by the transaction of another prod
       testBus.replay.run('orders', id, { canary: 1 }),
     );
     await testBus.runtime.advance(5_000);
-    const transaction = await hideDecisions();
+    await hideDecisions();
     handler.release();
-    await testBus.runtime.advance(10_000);
-    const decisions = () => events.filter(({ name }) => name === 'redrive.canary-decided');
-    expect(decisions()).toMatchObject([{ verdict: 'good' }]);
-    expect(await replayed()).toEqual(['1']);
-    await testBus.done(transaction.abort());
+    await testBus.runtime.advance(5_000);
     expect(await testBus.done(run)).toMatchObject({ state: 'completed', replayed: 4 });
-    expect(decisions()).toHaveLength(1);
+    const decisions = events.filter(({ name }) => name === 'redrive.canary-decided');
+    expect(decisions).toMatchObject([{ verdict: 'good' }]);
+  });
+
+  it('to cancel ends the run of another process within seconds', async () => {
+    testBus.cure();
+    const id = await planned();
+    const run = Promise.resolve(otherProcess(testBus).run('orders', id, { rate: 0.5 }));
+    await testBus.runtime.advance(3_000);
+    await hideDecisions();
+    await testBus.done(testBus.replay.cancel('orders', id));
+    expect(await testBus.done(testBus.replay.status('orders', id))).toMatchObject({
+      state: 'cancelled',
+    });
+    const before = testBus.runtime.monotonic();
+    const report = await testBus.done(run);
+    expect(report.state).toBe('cancelled');
+    expect(report.remaining).toBeGreaterThan(0);
+    // The transaction stays open, and the run ends before the cluster would abort it.
+    expect(testBus.runtime.monotonic() - before).toBeLessThan(5_000);
+  });
+
+  it('to mark letters is listed at once', async () => {
+    await planned();
+    await hideDecisions();
+    const at = [{ partition: 1, offset: 0 }];
+    const note = { by: 'ann', reason: 'test data' };
+    await testBus.done(testBus.replay.markPermanentlyFailed('orders', { at }, note));
+    expect(await testBus.done(testBus.replay.actions('orders'))).toMatchObject([note]);
   });
 });
 
-describe('A plan that is hidden by the transaction of another producer', () => {
-  it('is run as soon as the transaction has ended', async () => {
+describe('A plan beside the open transaction of another producer', () => {
+  it('is found at once, on any node', async () => {
+    testBus = await RedriveTestBus.withLetters(['1', '2']);
+    await planned();
+    await hideDecisions();
+    const before = testBus.runtime.monotonic();
+    const id = await planned();
+    const other = otherProcess(testBus);
+    expect(await testBus.done(other.status('orders', id))).toMatchObject({ selected: 2 });
+    expect(testBus.runtime.monotonic() - before).toBeLessThan(5_000);
+  });
+
+  it('is run as soon as the transaction has ended, if it hides what is said about letters', async () => {
     testBus = await RedriveTestBus.withLetters(['1', '2']);
     testBus.cure();
     await planned();
@@ -88,23 +122,4 @@ describe('A plan that is hidden by the transaction of another producer', () => {
     await testBus.done(transaction.abort());
     expect(await testBus.done(run)).toMatchObject({ state: 'completed', replayed: 2 });
   });
-
-  it('is stored also if the broker does not say at which offset', async () => {
-    testBus = await RedriveTestBus.withLetters(['1', '2']);
-    const replay = otherProcess(testBus, (driver) => ({
-      ...{ name: driver.name, capabilities: driver.capabilities, close: () => driver.close() },
-      consumer: (options) => driver.consumer(options),
-      admin: () => driver.admin(),
-      producer: (options) => withoutOffsets(driver.producer(options)),
-    }));
-    const { id } = await testBus.done(replay.plan('orders', { all: true }));
-    expect(await testBus.done(testBus.replay.status('orders', id))).toMatchObject({ selected: 2 });
-  });
-});
-
-const withoutOffsets = (producer: ProducerSession): ProducerSession => ({
-  send: async (records, options) =>
-    (await producer.send(records, options)).map((written) => ({ ...written, offset: -1 })),
-  transaction: () => producer.transaction(),
-  close: () => producer.close(),
 });

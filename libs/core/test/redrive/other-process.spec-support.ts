@@ -1,5 +1,6 @@
 import type { BrokerDriver } from '@nest-event-bus/broker';
 import { memory } from '@nest-event-bus/broker/memory';
+import type { Runtime } from '@nest-event-bus/broker/runtime';
 import { ContainerRegistry } from '../../src/containers/container-registry.js';
 import { DltReplayService } from '../../src/redrive/dlt-replay-service.js';
 import { LedgerCache } from '../../src/redrive/ledger/ledger-cache.js';
@@ -9,6 +10,7 @@ import type { RedriveTestBus } from './redrive-test-bus.spec-support.js';
 export function otherProcess(
   testBus: RedriveTestBus,
   wrap: (driver: BrokerDriver) => BrokerDriver = (driver) => driver,
+  hostname = testBus.runtime.hostname(),
 ): DltReplayService {
   const driver = wrap(memory({ broker: testBus.broker, clientId: 'other' }));
   const producer = driver.producer();
@@ -20,7 +22,18 @@ export function otherProcess(
     circuitOf: () => undefined,
     ledgers: new LedgerCache(),
     events: { wants: () => false, emit: silent },
-    runtime: testBus.runtime,
+    runtime: onHost(testBus.runtime, hostname),
     logger: { debug: silent, info: silent, warn: silent, error: silent },
+  });
+}
+
+/** The same runtime on a host of another name. */
+function onHost(runtime: Runtime, hostname: string): Runtime {
+  return new Proxy(runtime, {
+    get: (target, name) => {
+      if (name === 'hostname') return () => hostname;
+      const member: unknown = Reflect.get(target, name, target);
+      return typeof member === 'function' ? member.bind(target) : member;
+    },
   });
 }

@@ -203,4 +203,34 @@ describe('A redrive pauses itself, and goes on by itself,', () => {
     expect(second).toMatchObject({ state: 'completed', replayed: 30 });
     expect((await statusOf(id)).brakes).toBeUndefined();
   });
+
+  it('and shows the brake of a host that has died only for a limited time', async () => {
+    testBus = await RedriveTestBus.withLetters(valuesUpTo(30));
+    const id = await planned();
+    const killed = new AbortController();
+    const dying = new DyingProcess(Infinity);
+    const node = otherProcess(testBus, (driver) => dying.driver(driver), 'dying-host');
+    const brakes = { returned: 5, quiet: '1h' } as const;
+    const options = { rate: 5, brakes, signal: killed.signal };
+    const first = Promise.resolve(node.run('orders', id, options)).catch(() => undefined);
+    // A brake that is held for long is confirmed again and again.
+    await testBus.runtime.advance(300_000);
+    expect(await statusOf(id)).toMatchObject({
+      state: 'braked',
+      brakes: [{ reason: 'letters-returned', node: 'dying-host' }],
+    });
+    dying.die();
+    killed.abort();
+    await testBus.done(first);
+    expect(await statusOf(id)).toMatchObject({ state: 'braked' });
+    await testBus.runtime.advance(121_000);
+    const left = await statusOf(id);
+    expect(left.state).toBe('running');
+    expect(left.brakes).toBeUndefined();
+    testBus.cure();
+    expect(await testBus.done(started(id, {}))).toMatchObject({ state: 'completed', replayed: 30 });
+    const ledger = await testBus.records('orders.DLT.ledger');
+    const brakeEntries = ledger.filter(({ key }) => key?.toString().startsWith('brake/'));
+    expect(brakeEntries.at(-1)?.value).toBeNull();
+  });
 });

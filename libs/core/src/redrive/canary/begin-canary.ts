@@ -5,8 +5,7 @@ import { canaryOf, type CanaryOptions } from './canary-options.js';
 
 /**
  * Stores the canary of an operation before its first letter is replayed. A later run, of any node,
- * keeps to it. Returns it, because a transaction of another producer may hide what was stored.
- * Refuses another canary, and one for an operation that has begun without.
+ * keeps to it. Refuses another canary, and one for an operation that has begun without.
  */
 export async function beginCanary(
   { canary, id, plan, progress }: StoredOperation,

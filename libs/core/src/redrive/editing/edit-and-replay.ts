@@ -2,6 +2,7 @@ import type { Runtime } from '@nest-event-bus/broker/runtime';
 import { RedriveRefusedException } from '../../errors/redrive-errors.js';
 import type { LedgerAccess } from '../ledger/ledger-access.js';
 import { ledgerKeys, type LetterEntry } from '../ledger/ledger-entry.js';
+import { superseding } from '../ledger/superseded.js';
 import { withClaim } from '../ledger/with-claim.js';
 import { belongsTo, ReadLetter, type DeadLetterPosition } from '../letters/read-letters.js';
 import { replayIdOf } from '../outcomes/replay-id.js';
@@ -55,7 +56,7 @@ export async function editAndReplay(access: LedgerAccess, editing: Editing): Pro
       ...{ kind: 'letter', status: 'replayed', at, by: editing.by, reason: editing.reason },
       ...{ operation: id, replayId, to: destination.topic, times: (before?.times ?? 0) + 1 },
       edited: digests,
-      ...(before && { supersedes: { status: before.status, ledgerOffset: before.ledgerOffset } }),
+      ...superseding(before),
     };
     const key = ledgerKeys.letter(topics.deadLetterTopicId, partition, offset);
     const record = replayedRecord(letter, destination, { replayId, at }, content);

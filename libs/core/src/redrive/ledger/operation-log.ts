@@ -1,5 +1,4 @@
 import type { AdminSession, ProducerSession } from '@nest-event-bus/broker';
-import { Backoff, sleep, type Runtime } from '@nest-event-bus/broker/runtime';
 import type { RedrivePlan } from '../planning/redrive-plan.js';
 import {
   encodeEntry,
@@ -12,8 +11,8 @@ import {
   type LedgerEntry,
   type VerdictEntry,
 } from './ledger-entry.js';
-import { operationOf, OperationState } from './operation-state.js';
-import { readWholeLedger } from './read-whole-ledger.js';
+import { OperationState } from './operation-state.js';
+import { OPERATIONS, readCommands, readResults, type EntryToApply } from './read-operations.js';
 import { ledgerPartitionOf, type LedgerTopics } from './ledger-topic.js';
 
 /** An operation whose plan is in the ledger. */
@@ -26,13 +25,7 @@ export interface OperationLogParts {
   readonly admin: Pick<AdminSession, 'readRange'>;
   readonly producer: () => ProducerSession;
   readonly topics: LedgerTopics;
-  readonly runtime: Runtime;
 }
-
-/** The wait for a plan that a transaction of another producer hides. */
-const READING = { initialMs: 20, maxMs: 1_000 };
-/** Longer than the time after which the cluster aborts a transaction of a claim. */
-const LONGEST_HIDDEN_MS = 60_000;
 
 /** An operation that nobody has run has nothing to lose; it is planned again at any time. */
 const hasEnded = (operation: StoredOperation): boolean => {
@@ -43,21 +36,12 @@ const hasEnded = (operation: StoredOperation): boolean => {
   );
 };
 
-/** Plans and commands are in this partition of the ledger. */
-export const OPERATIONS = 0;
-
 /** Reads and writes plans, commands and progress. Letters are written by claims only. */
 export class OperationLog {
   constructor(private readonly parts: OperationLogParts) {}
 
-  /** Resolves when the plan can be found, or after a limited time. */
-  async savePlan(plan: RedrivePlan, signal?: AbortSignal): Promise<void> {
-    const { runtime } = this.parts;
-    const offset = await this.#send(ledgerKeys.plan(plan.id), { kind: 'plan', plan });
-    const backoff = new Backoff(runtime, READING);
-    const endsAt = runtime.monotonic() + LONGEST_HIDDEN_MS;
-    while (runtime.monotonic() < endsAt && !(await this.#isVisible(offset)))
-      await sleep(runtime, backoff.next(), signal);
+  savePlan(plan: RedrivePlan): Promise<void> {
+    return this.#write(ledgerKeys.plan(plan.id), { kind: 'plan', plan });
   }
 
   saveControl(operation: string, control: Omit<ControlEntry, 'kind'>): Promise<void> {
@@ -105,11 +89,12 @@ export class OperationLog {
 
   /** Returns all actions that are no replay, the latest first. */
   async actions(): Promise<readonly ActionEntry[]> {
-    const { admin, topics } = this.parts;
     const actions = new Map<string, ActionEntry>();
-    for await (const { key, entry } of readWholeLedger({ admin, topics, partition: OPERATIONS }))
+    for await (const { stored } of readCommands(this.parts)) {
+      const { key, entry } = stored;
       if (entry?.kind === 'action') actions.set(key, entry);
       else actions.delete(key);
+    }
     return [...actions.values()].toSorted((one, other) => other.at - one.at);
   }
 
@@ -149,35 +134,22 @@ export class OperationLog {
     isWanted: (operation: string) => boolean,
   ): Promise<ReadonlyMap<string, StoredOperation>> {
     const states = new Map<string, OperationState>();
-    const { admin, topics } = this.parts;
-    for (let partition = 0; partition < topics.ledgerPartitions; partition++)
-      for await (const stored of readWholeLedger({ admin, topics, partition })) {
-        const operation = operationOf(stored);
-        if (operation === undefined || !isWanted(operation)) continue;
-        const state = states.get(operation) ?? new OperationState(operation);
-        states.set(operation, state);
-        state.apply(stored);
-      }
+    const apply = ({ operation, stored }: EntryToApply): void => {
+      if (operation === undefined || !isWanted(operation)) return;
+      const state = states.get(operation) ?? new OperationState(operation);
+      states.set(operation, state);
+      state.apply(stored);
+    };
+    const { ledgerPartitions } = this.parts.topics;
+    for (let partition = 0; partition < ledgerPartitions; partition++)
+      for await (const each of readResults(this.parts, partition)) apply(each);
+    for await (const each of readCommands(this.parts)) apply(each);
     const planned = new Map<string, StoredOperation>();
     for (const [id, state] of states) if (isPlanned(state)) planned.set(id, state);
     return planned;
   }
 
-  async #isVisible(offset: number): Promise<boolean> {
-    // A write that was repeated may be acknowledged without its offset.
-    if (offset < 0) return true;
-    const { admin, topics } = this.parts;
-    const entries = admin.readRange(topics.ledger, OPERATIONS, offset, offset + 1);
-    for await (const _ of entries) return true;
-    return false;
-  }
-
   async #write(key: string, entry: LedgerEntry | null): Promise<void> {
-    await this.#send(key, entry);
-  }
-
-  /** Returns the offset of the entry. */
-  async #send(key: string, entry: LedgerEntry | null): Promise<number> {
     const { producer, topics } = this.parts;
     const record = {
       topic: topics.ledger,
@@ -185,7 +157,6 @@ export class OperationLog {
       key,
       value: entry && encodeEntry(entry),
     };
-    const [written] = await producer().send([record]);
-    return written!.offset;
+    await producer().send([record]);
   }
 }

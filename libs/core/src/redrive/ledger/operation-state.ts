@@ -1,4 +1,5 @@
 import type { RedrivePlan } from '../planning/redrive-plan.js';
+import { isHeld } from '../pacing/brake-entries.js';
 import { OutcomeCounter } from '../outcomes/outcome-counts.js';
 import { parseReplayId } from '../outcomes/replay-id.js';
 import {
@@ -19,7 +20,7 @@ export class OperationState {
   canary: CanaryEntry | undefined;
   verdict: VerdictEntry | undefined;
   approval: ApprovalEntry | undefined;
-  /** The nodes on which the operation has paused itself. */
+  /** The last brake of each node. A node that has died may have left one: see `heldBrakes`. */
   readonly brakes = new Map<string, BrakeEntry>();
   readonly progress = new Map<number, ProgressEntry>();
   readonly outcomes = new OutcomeCounter();
@@ -28,6 +29,11 @@ export class OperationState {
 
   get isCancelled(): boolean {
     return this.control?.command === 'cancel';
+  }
+
+  /** The brakes that hold the operation, on nodes that are alive. */
+  heldBrakes(now: number): readonly BrakeEntry[] {
+    return [...this.brakes.values()].filter((brake) => isHeld(brake, now));
   }
 
   /** Takes the progress of a partition, unless a later one is known. */
@@ -78,20 +84,37 @@ export class OperationState {
 const nodeOf = (operation: string, key: string): string =>
   key.slice(ledgerKeys.brake(operation, '').length);
 
-/** Returns the operation that an entry is about; undefined if it is about something else. */
-export function operationOf({ key, entry }: StoredEntry): string | undefined {
-  const [kind = '', operation] = key.split('/', 2);
-  if (!KINDS.has(kind)) return undefined;
-  return entry === undefined || entry.kind === kind ? operation : undefined;
+/** The operation that an entry is about. */
+export interface EntryOfOperation {
+  readonly operation: string;
+  /**
+   * True for plans, commands and verdicts. They are written outside of transactions, so that no open
+   * transaction has to hide them.
+   */
+  readonly isCommand: boolean;
 }
 
-const KINDS: ReadonlySet<string> = new Set([
+/** Returns undefined if the entry is about something else. */
+export function operationOf({ key, entry }: StoredEntry): EntryOfOperation | undefined {
+  const [kind = '', operation] = key.split('/', 2);
+  const isOfCommand = COMMANDS.has(kind);
+  if (operation === undefined || !(isOfCommand || RESULTS.has(kind))) return undefined;
+  if (entry !== undefined && entry.kind !== kind) return undefined;
+  return { operation, isCommand: isOfCommand };
+}
+
+/** Returns whether the key is that of a plan, a command, a verdict, a brake or an action. */
+export function isCommand(key: string): boolean {
+  const kind = key.slice(0, key.indexOf('/'));
+  return kind === 'action' || COMMANDS.has(kind);
+}
+
+const COMMANDS: ReadonlySet<string> = new Set([
   'approval',
   'brake',
   'canary',
   'control',
-  'outcome',
   'plan',
-  'progress',
   'verdict',
 ]);
+const RESULTS: ReadonlySet<string> = new Set(['outcome', 'progress']);

@@ -1,9 +1,7 @@
 import type { AdminSession } from '@nest-event-bus/broker';
 import type { LedgerTopics } from './ledger-topic.js';
-import { OPERATIONS } from './operation-log.js';
-import { OperationState, operationOf } from './operation-state.js';
-import { readLedger, type StoredEntry } from './read-ledger.js';
-import { readWholeLedger } from './read-whole-ledger.js';
+import { OperationState } from './operation-state.js';
+import { readCommands, readResults } from './read-operations.js';
 
 export interface OperationWatchParts {
   readonly admin: Pick<AdminSession, 'readRange'>;
@@ -14,6 +12,7 @@ export interface OperationWatchParts {
 export class OperationWatch {
   readonly state: OperationState;
   readonly #readTo = new Map<number, number>();
+  #commandsReadTo: number | undefined;
 
   constructor(
     private readonly parts: OperationWatchParts,
@@ -23,8 +22,11 @@ export class OperationWatch {
   }
 
   /** Reads the commands of operators, and the verdict about the canary. */
-  readCommands(): Promise<void> {
-    return this.#read(OPERATIONS);
+  async readCommands(): Promise<void> {
+    for await (const { operation, stored } of readCommands(this.parts, this.#commandsReadTo)) {
+      this.#commandsReadTo = stored.offset + 1;
+      if (operation === this.state.id) this.state.apply(stored);
+    }
   }
 
   /**
@@ -33,19 +35,15 @@ export class OperationWatch {
    */
   async readAll(): Promise<void> {
     const { ledgerPartitions } = this.parts.topics;
-    for (let left = ledgerPartitions; left > 0; left--) await this.#read(left - 1);
+    for (let left = ledgerPartitions; left > 0; left--) await this.#readResults(left - 1);
+    await this.readCommands();
   }
 
-  async #read(partition: number): Promise<void> {
-    const { admin, topics } = this.parts;
+  async #readResults(partition: number): Promise<void> {
     const from = this.#readTo.get(partition);
-    const entries: AsyncGenerator<StoredEntry, void> =
-      from === undefined
-        ? readWholeLedger({ admin, topics, partition })
-        : readLedger(admin, { topic: topics.ledger, partition, from });
-    for await (const stored of entries) {
+    for await (const { operation, stored } of readResults(this.parts, partition, from)) {
       this.#readTo.set(partition, stored.offset + 1);
-      if (operationOf(stored) === this.state.id) this.state.apply(stored);
+      if (operation === this.state.id) this.state.apply(stored);
     }
   }
 }

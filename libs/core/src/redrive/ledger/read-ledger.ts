@@ -1,4 +1,4 @@
-import type { AdminSession } from '@nest-event-bus/broker';
+import type { AdminSession, Isolation } from '@nest-event-bus/broker';
 import { decodeEntry, type LedgerEntry } from './ledger-entry.js';
 
 export interface StoredEntry {
@@ -15,15 +15,25 @@ export interface LedgerRange {
   readonly from?: number;
   readonly to?: number;
   readonly signal?: AbortSignal | undefined;
+  /** Default `'read_committed'`. */
+  readonly isolation?: Isolation;
 }
 
-/** Reads the committed entries of a ledger partition, in their order. */
+/** Reads the entries of a ledger partition, in their order. */
 export async function* readLedger(
   admin: Pick<AdminSession, 'readRange'>,
-  { topic, partition, from = 0, to = Number.MAX_SAFE_INTEGER, signal }: LedgerRange,
+  {
+    topic,
+    partition,
+    from = 0,
+    to = Number.MAX_SAFE_INTEGER,
+    signal,
+    isolation = 'read_committed',
+  }: LedgerRange,
 ): AsyncGenerator<StoredEntry, void> {
   for await (const { key, value, offset } of admin.readRange(topic, partition, from, to, {
     signal,
+    isolation,
   }))
     if (key !== null) yield { key: key.toString('utf8'), entry: decodeEntry(value), offset };
 }

@@ -1,6 +1,7 @@
 import type { AdminSession } from '@nest-event-bus/broker';
 import type { KnownEntries } from './ledger-cache.js';
 import type { LedgerTopics } from './ledger-topic.js';
+import { isCommand } from './operation-state.js';
 import { readLedger, type StoredEntry } from './read-ledger.js';
 
 export interface WholeLedger {
@@ -8,20 +9,25 @@ export interface WholeLedger {
   readonly topics: Pick<LedgerTopics, 'ledger' | 'ledgerId' | 'cache'>;
   readonly partition: number;
   readonly signal?: AbortSignal | undefined;
+  /**
+   * Commands are written outside of transactions, so they are read without waiting for the end of an
+   * open one. Default: all committed entries.
+   */
+  readonly kinds?: 'commands';
 }
 
 /**
- * Reads the committed entries of a ledger partition, as compaction would leave them. What this
+ * Reads the entries of a ledger partition, as compaction would leave them. What this
  * process has read before is not fetched again.
  */
 export async function* readWholeLedger(ledger: WholeLedger): AsyncGenerator<StoredEntry, void> {
   const { topics, partition } = ledger;
   const { cache, ledgerId } = topics;
   if (!cache || ledgerId === undefined) {
-    yield* tailOf(ledger, 0);
+    yield* readTail(ledger, 0);
     return;
   }
-  const known = cache.entriesOf(ledgerId, partition);
+  const known = cache.entriesOf(ledger.kinds ? `${ledgerId}/${ledger.kinds}` : ledgerId, partition);
   try {
     yield* readLaterThan(known, ledger);
   } finally {
@@ -39,7 +45,7 @@ async function* readLaterThan(
 ): AsyncGenerator<StoredEntry, void> {
   const { last } = known;
   if (last) {
-    const tail = tailOf(ledger, last.offset);
+    const tail = readTail(ledger, last.offset);
     const { value: first } = await tail.next();
     if (first?.offset === last.offset && first.key === last.key) {
       const { generation } = known;
@@ -56,15 +62,20 @@ async function* readLaterThan(
     known.forget();
   }
   const { generation } = known;
-  for await (const stored of tailOf(ledger, 0)) {
+  for await (const stored of readTail(ledger, 0)) {
     known.learn(stored, generation);
     yield stored;
   }
 }
 
-function tailOf(
-  { admin, topics: { ledger: topic }, partition, signal }: WholeLedger,
+/** Reads the entries from an offset on. */
+export async function* readTail(
+  { admin, kinds, topics: { ledger: topic }, partition, signal }: WholeLedger,
   from: number,
 ): AsyncGenerator<StoredEntry, void> {
-  return readLedger(admin, { topic, partition, from, signal });
+  const range = { topic, partition, from, signal };
+  if (kinds === undefined) return yield* readLedger(admin, range);
+  // Other entries may belong to an open or aborted transaction, so only their offset is told.
+  for await (const stored of readLedger(admin, { ...range, isolation: 'read_uncommitted' }))
+    yield isCommand(stored.key) ? stored : { ...stored, entry: undefined };
 }

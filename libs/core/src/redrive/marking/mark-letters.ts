@@ -3,6 +3,7 @@ import type { LedgerAccess } from '../ledger/ledger-access.js';
 import type { KeyedEntry } from '../ledger/ledger-claim.js';
 import { ledgerKeys, type LetterEntry, type LetterStatus } from '../ledger/ledger-entry.js';
 import type { PartitionStates } from '../ledger/partition-states.js';
+import { superseding } from '../ledger/superseded.js';
 import { withClaim } from '../ledger/with-claim.js';
 import { refused } from '../letters/filter-conditions.js';
 import { belongsTo, ReadLetter, type DeadLetterPosition } from '../letters/read-letters.js';
@@ -119,7 +120,7 @@ function markEntry(
     by: note.by,
     reason: note.reason,
     times: before?.times ?? 0,
-    ...(before && { supersedes: { status: before.status, ledgerOffset: before.ledgerOffset } }),
+    ...superseding(before),
   };
 }
 

@@ -1,6 +1,7 @@
 import { errorReasonOf, type DriverLogger } from '@nest-event-bus/broker';
 import type { Runtime } from '@nest-event-bus/broker/runtime';
 import { OngoingProblems } from '../../problems/ongoing-problems.js';
+import { CONFIRM_EVERY_MS } from './brake-entries.js';
 import { brakeOf, type Brake, type BrakeLimits } from './brake.js';
 import type { Ramp } from './pacing-options.js';
 import type { ReplayRate } from './replay-rate.js';
@@ -17,6 +18,8 @@ export interface PacingParts {
   /** Returns the lag of the target's group; undefined if it is not known. */
   readonly lag: () => Promise<number | undefined>;
   readonly onBraked: (brake: Brake) => Promise<void>;
+  /** Called now and then while a brake holds the run. */
+  readonly onHeld: (brake: Brake, heldForMs: number) => Promise<void>;
   readonly onReleased: (brake: Brake, heldForMs: number) => Promise<void>;
   readonly runtime: Pick<Runtime, 'monotonic' | 'setTimer'>;
   readonly logger: DriverLogger;
@@ -30,7 +33,8 @@ export class Pacing {
   readonly #problems: OngoingProblems;
   #lookAt = -Infinity;
   #looking: Promise<void> | undefined;
-  #held: { readonly brake: Brake; readonly since: number } | undefined;
+  #held:
+    { readonly brake: Brake; readonly since: number; readonly confirmedAt: number } | undefined;
   #lag: number | undefined;
   /** The beginning of the present step of the ramp, and the letters that had returned by then. */
   #step: { readonly since: number; readonly returned: number };
@@ -68,6 +72,7 @@ export class Pacing {
     };
     const brake = brakeOf(limits, readings, this.#held?.brake);
     if (brake?.reason !== this.#held?.brake.reason) await this.#change(brake);
+    else await this.#confirm();
     if (!brake) this.#growRate();
   }
 
@@ -88,13 +93,24 @@ export class Pacing {
     }
   }
 
+  /** Shows other processes that this one is alive, and still paused. */
+  async #confirm(): Promise<void> {
+    const { onHeld, runtime } = this.parts;
+    const held = this.#held;
+    const now = runtime.monotonic();
+    if (!held || now - held.confirmedAt < CONFIRM_EVERY_MS) return;
+    this.#held = { ...held, confirmedAt: now };
+    await onHeld(held.brake, now - held.since);
+  }
+
   async #change(brake: Brake | undefined): Promise<void> {
     const { onBraked, onReleased, returned, runtime } = this.parts;
     const held = this.#held;
-    this.#held = brake && { brake, since: runtime.monotonic() };
+    const now = runtime.monotonic();
+    this.#held = brake && { brake, since: now, confirmedAt: now };
     this.#beginRamp();
     if (held?.brake.reason === 'letters-returned') returned.forget();
-    if (held) await onReleased(held.brake, runtime.monotonic() - held.since);
+    if (held) await onReleased(held.brake, now - held.since);
     if (brake) await onBraked(brake);
   }
 

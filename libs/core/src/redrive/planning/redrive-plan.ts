@@ -13,7 +13,10 @@ export type SkipReason =
   | 'max-replays'
   /** The letter belongs to another group or binding that shares the dead-letter topic. */
   | 'other-binding'
-  /** Retention or a purge has deleted it after the plan was made. */
+  /**
+   * Retention or a purge has deleted it after the plan was made. Also counts a letter about which
+   * more than 50 decisions followed the plan.
+   */
   | 'deleted';
 
 export type SkipCounts = Readonly<Partial<Record<SkipReason, number>>>;

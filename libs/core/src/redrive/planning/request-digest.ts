@@ -7,7 +7,8 @@ export function requestDigest({ where, all, limit, to }: RedriveRequest): string
   return createHash('sha256').update(text).digest('hex').slice(0, 32);
 }
 
-function canonicalText(value: unknown): string {
+/** Returns the value as JSON, with the fields in their alphabetical order. */
+export function canonicalText(value: unknown): string {
   return JSON.stringify(value, (_key, part: unknown) => {
     if (typeof part === 'bigint') return String(part);
     if (typeof part !== 'object' || part === null || Array.isArray(part)) return part;

@@ -1,10 +1,11 @@
 import type { LetterStatus } from '../ledger/ledger-entry.js';
 import type { PartitionStates } from '../ledger/partition-states.js';
+import { historyOf, isHistoryComplete } from '../ledger/superseded.js';
 import type { PlannedPartition } from './redrive-plan.js';
 
 /**
  * Returns the status that a letter had when it was planned. Later entries do not count. Undefined
- * if there were two or more later entries: an entry remembers only the one before it.
+ * if so many entries followed the plan that the last one no longer remembers that status.
  */
 export function statusAtPlan(
   offset: number,
@@ -13,8 +14,7 @@ export function statusAtPlan(
 ): LetterStatus | undefined {
   const entry = states.letter(offset);
   if (entry === undefined) return 'open';
-  if (entry.ledgerOffset < ledgerEnd) return entry.status;
-  const { supersedes } = entry;
-  if (supersedes === undefined) return 'open';
-  return supersedes.ledgerOffset < ledgerEnd ? supersedes.status : undefined;
+  const known = [entry, ...historyOf(entry)].find(({ ledgerOffset }) => ledgerOffset < ledgerEnd);
+  if (known) return known.status;
+  return isHistoryComplete(entry) ? 'open' : undefined;
 }

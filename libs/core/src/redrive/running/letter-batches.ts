@@ -51,8 +51,9 @@ export async function* letterBatches(parts: LetterBatchesParts): AsyncGenerator<
     }
     read++;
     next = letter.offset + 1;
-    const planStatus = statusAtPlan(letter.offset, states, planned) ?? 'open';
-    if (selection.decide(letter, planStatus) !== 'selected') continue;
+    const planStatus = statusAtPlan(letter.offset, states, planned);
+    // Whether the plan selected the letter is unknown, so it is left where it is.
+    if (planStatus === undefined || selection.decide(letter, planStatus) !== 'selected') continue;
     const reason = skipReasonOf(states.statusOf(letter.offset));
     if (reason) {
       skipped.count(reason);

@@ -43,10 +43,7 @@ export function withOperations<T>(
   return withLedger(parts, ref, (access) => {
     const { admin, binding, topics } = access;
     const producer = (): ProducerSession => parts.producerOf(binding.cluster);
-    return act({
-      ...access,
-      operations: new OperationLog({ admin, producer, topics, runtime: parts.runtime }),
-    });
+    return act({ ...access, operations: new OperationLog({ admin, producer, topics }) });
   });
 }
 
@@ -94,7 +91,7 @@ export async function planRedrive(
     ...counted,
   };
   if (!keepsEmpty && plan.selected === 0) return plan;
-  await operations.savePlan(plan, signal);
+  await operations.savePlan(plan);
   await operations.forgetOld(MOST_OPERATIONS);
   return plan;
 }

@@ -50,6 +50,8 @@ export interface RedriveReport {
   readonly outcomes?: OutcomeCounts & { readonly undecided: number };
 }
 
+const ENDED: readonly RedriveState[] = ['rejected', 'cancelled', 'completed'];
+
 /** A brake that holds an operation on one node. */
 export interface NodeBrake extends Brake {
   /** The name of the host. */
@@ -59,7 +61,11 @@ export interface NodeBrake extends Brake {
 }
 
 /** Returns how far an operation is, in a state that its run has found. */
-export function runReport(operation: StoredOperation, state: RedriveState): RedriveReport {
+export function runReport(
+  operation: StoredOperation,
+  state: RedriveState,
+  now: number,
+): RedriveReport {
   const { plan, progress } = operation;
   const skips = new SkipCounter();
   let [replayed, failed] = [0, 0];
@@ -69,7 +75,8 @@ export function runReport(operation: StoredOperation, state: RedriveState): Redr
     failed += each.failed;
   }
   const canary = canaryReport(operation);
-  const brakes = [...operation.brakes.values()].map(({ kind: _kind, ...brake }) => brake);
+  const held = ENDED.includes(state) ? [] : operation.heldBrakes(now);
+  const brakes = held.map(({ kind: _kind, confirmedAt: _at, ...brake }) => brake);
   return {
     planId: plan.id,
     binding: plan.binding,
@@ -85,8 +92,8 @@ export function runReport(operation: StoredOperation, state: RedriveState): Redr
 }
 
 /** Returns what the ledger says about an operation. */
-export function storedReport(operation: StoredOperation): RedriveReport {
-  const report = runReport(operation, storedState(operation));
+export function storedReport(operation: StoredOperation, now: number): RedriveReport {
+  const report = runReport(operation, storedState(operation, now), now);
   const outcomes = operation.outcomes.counts();
   const decided = outcomes.handled + outcomes.discarded + outcomes.deadLettered;
   return { ...report, outcomes: { ...outcomes, undecided: report.replayed - decided } };
@@ -95,16 +102,16 @@ export function storedReport(operation: StoredOperation): RedriveReport {
 /** Returns the report of a plan that selects nothing. */
 export function emptyReport(plan: RedrivePlan): RedriveReport {
   const operation = Object.assign(new OperationState(plan.id), { plan });
-  return runReport(operation, 'completed');
+  return runReport(operation, 'completed', plan.createdAt);
 }
 
-function storedState(operation: StoredOperation): RedriveState {
+function storedState(operation: StoredOperation, now: number): RedriveState {
   const step = nextStepOf(operation);
   if (step.kind === 'end') return step.state;
   if (!operation.control) return 'planned';
   switch (step.kind) {
     case 'replay':
-      return operation.brakes.size > 0 ? 'braked' : 'running';
+      return operation.heldBrakes(now).length > 0 ? 'braked' : 'running';
     case 'await-outcomes':
       return 'awaiting-outcomes';
     case 'await-approval':

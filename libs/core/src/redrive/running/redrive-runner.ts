@@ -46,7 +46,6 @@ const RETRY = { initialMs: 200, maxMs: 10_000 };
 export class RedriveRunner {
   #readAt = -Infinity;
   #reading: Promise<void> | undefined;
-  #hasDecided = false;
 
   constructor(private readonly parts: RedriveRunnerParts) {}
 
@@ -76,7 +75,12 @@ export class RedriveRunner {
   }
 
   #end(state: RedriveEndState): RunEnd {
-    return { report: runReport(this.parts.operation, state), state };
+    return { report: this.#report(state), state };
+  }
+
+  #report(state: RedriveState): RedriveReport {
+    const { operation, runtime } = this.parts;
+    return runReport(operation, state, runtime.now());
   }
 
   async #recover(error: unknown, backoff: Backoff): Promise<void> {
@@ -102,17 +106,13 @@ export class RedriveRunner {
 
   /** Waits until something may have changed, in the ledger or in the target. */
   async #wait(state: RedriveState): Promise<void> {
-    const { onProgress, operation, runtime, signal } = this.parts;
-    onProgress(runReport(operation, state));
+    const { onProgress, runtime, signal } = this.parts;
+    onProgress(this.#report(state));
     await sleep(runtime, LOOK_EVERY_MS, signal).catch(() => undefined);
   }
 
-  /**
-   * Writes the verdict about the canary once. Returns whether there is a new one. The run goes by what
-   * the ledger says: a transaction of another producer may hide the verdict for a while.
-   */
+  /** Writes the verdict about the canary. Returns whether there is one. */
   async #decide(canary: CanaryEntry): Promise<boolean> {
-    if (this.#hasDecided) return false;
     const { news, operation, operations, runtime } = this.parts;
     const figures = canaryFigures(operation);
     const at = runtime.now();
@@ -120,7 +120,6 @@ export class RedriveRunner {
     if (!decided) return false;
     const verdict = { ...decided, ...figures, node: runtime.hostname(), at };
     await operations.saveVerdict(operation.id, verdict);
-    this.#hasDecided = true;
     news.decided(verdict);
     return true;
   }
@@ -161,7 +160,7 @@ export class RedriveRunner {
       mayReplay: () => this.#mayReplay(quotas !== undefined),
       onProgress: (entry) => {
         operation.advance(planned.partition, entry);
-        onProgress(runReport(operation, 'running'));
+        onProgress(this.#report('running'));
       },
     });
     await partition.run();

@@ -1,6 +1,7 @@
 import type { KeyedEntry } from '../ledger/ledger-claim.js';
 import { ledgerKeys, type LetterEntry, type ReplayedEntry } from '../ledger/ledger-entry.js';
 import type { PartitionStates, StoredLetter } from '../ledger/partition-states.js';
+import { superseding } from '../ledger/superseded.js';
 import { rangesOf } from '../ledger/replayed-ranges.js';
 import type { ReadLetter } from '../letters/read-letters.js';
 import { replayIdOf } from '../outcomes/replay-id.js';
@@ -47,7 +48,7 @@ function batchEntry(
 
 function againEntry(
   offset: number,
-  { status, ledgerOffset, times }: StoredLetter,
+  before: StoredLetter,
   { topicId, partition, ...said }: ReplayNote,
 ): KeyedEntry {
   const entry: LetterEntry = {
@@ -55,8 +56,8 @@ function againEntry(
     status: 'replayed',
     ...said,
     replayId: replayIdOf({ operation: said.operation, partition, offset }),
-    times: times + 1,
-    supersedes: { status, ledgerOffset },
+    times: before.times + 1,
+    ...superseding(before),
   };
   return [ledgerKeys.letter(topicId, partition, offset), entry];
 }

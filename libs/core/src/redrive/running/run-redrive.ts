@@ -1,10 +1,13 @@
 import { errorReasonOf } from '@nest-event-bus/broker';
+import type { Runtime } from '@nest-event-bus/broker/runtime';
 import { RedriveRefusedException } from '../../errors/redrive-errors.js';
 import { beginCanary } from '../canary/begin-canary.js';
 import type { RedriveParts } from '../ledger/ledger-access.js';
 import { requireLastingLedger } from '../ledger/ledger-policy.js';
-import type { StoredOperation } from '../ledger/operation-log.js';
+import type { BrakeEntry } from '../ledger/ledger-entry.js';
+import type { OperationLog, StoredOperation } from '../ledger/operation-log.js';
 import { OperationWatch } from '../ledger/operation-watch.js';
+import { isHeld } from '../pacing/brake-entries.js';
 import { Pacing } from '../pacing/pacing.js';
 import { brakeLimitsOf, rampOf } from '../pacing/pacing-options.js';
 import { ReplayRate } from '../pacing/replay-rate.js';
@@ -45,9 +48,7 @@ export async function runRedrive(
   const at = runtime.now();
   operation.canary = await beginCanary(operation, options.canary, operations, { by, at });
   await operations.saveControl(planId, { command: 'run', by, at });
-  const node = runtime.hostname();
-  // A process of this host that was killed may have left a brake.
-  if (operation.brakes.has(node)) await operations.forgetBrake(planId, node);
+  await forgetLeftBrakes(operation, operations, runtime);
   const destination = await destinationOf(access, plan);
   const news = new RedriveNews({ plan, by, events, runtime, logger });
   const rate = new ReplayRate(runtime, options.rate);
@@ -60,7 +61,7 @@ export async function runRedrive(
       ...{ admin, driver, logger, plan, runtime, topics, rate, destination, selection, by },
     },
   });
-  news.started(runReport(operation, 'running'));
+  news.started(runReport(operation, 'running', runtime.now()));
   try {
     const { report, state } = await runner.run();
     news.ended(report, state);
@@ -68,6 +69,20 @@ export async function runRedrive(
   } finally {
     await pacing.close();
   }
+}
+
+/** Deletes the brakes of processes that were killed: of other hosts, and of this one. */
+async function forgetLeftBrakes(
+  operation: StoredOperation,
+  operations: OperationLog,
+  runtime: Pick<Runtime, 'hostname' | 'now'>,
+): Promise<void> {
+  const [here, now] = [runtime.hostname(), runtime.now()];
+  for (const [node, brake] of operation.brakes)
+    if (node === here || !isHeld(brake, now)) {
+      operation.brakes.delete(node);
+      await operations.forgetBrake(operation.id, node);
+    }
 }
 
 interface PacingContext {
@@ -91,6 +106,10 @@ function pacingOf(
     logger.warn('The brake of a redrive is not in the ledger, so other processes do not show it', {
       ...{ binding: binding.name, operation: id, reason: errorReasonOf(error) },
     });
+  const save = async (entry: Omit<BrakeEntry, 'kind'>): Promise<void> => {
+    operation.brakes.set(node, { kind: 'brake', ...entry });
+    await operations.saveBrake(id, entry).catch(notWritten);
+  };
   return new Pacing({
     ...{ binding: binding.name, rate, runtime, logger },
     limits: brakeLimitsOf(options.brakes),
@@ -99,10 +118,12 @@ function pacingOf(
     isCircuitOpen: () => circuitOf(binding) === 'OPEN',
     lag: () => targetLag(admin, lagTargetOf(access, operation)),
     onBraked: async (brake) => {
-      const entry = { ...brake, node, at: runtime.now() };
-      operation.brakes.set(node, { kind: 'brake', ...entry });
       news.braked(brake);
-      await operations.saveBrake(id, entry).catch(notWritten);
+      await save({ ...brake, node, at: runtime.now() });
+    },
+    onHeld: async (brake, heldForMs) => {
+      const now = runtime.now();
+      await save({ ...brake, node, at: now - heldForMs, confirmedAt: now });
     },
     onReleased: async (brake, heldForMs) => {
       operation.brakes.delete(node);
