@@ -8,13 +8,6 @@ import type { RedrivePlan } from '../planning/redrive-plan.js';
 /** What became of a dead letter. A letter without an entry is open. */
 export type LetterStatus = 'open' | 'replayed' | 'permanently-failed';
 
-/** An entry about a letter that a later entry has replaced. */
-export interface SupersededEntry {
-  readonly status: LetterStatus;
-  /** The offset of the entry in the ledger. */
-  readonly ledgerOffset: number;
-}
-
 /** The last decision about one dead letter. */
 export interface LetterEntry {
   readonly kind: 'letter';
@@ -34,9 +27,9 @@ export interface LetterEntry {
    * The entry that this one replaced, with its offset in the ledger. Compaction removes that entry,
    * and a plan that was made between both needs it.
    */
-  readonly supersedes?: SupersededEntry;
+  readonly supersedes?: { readonly status: LetterStatus; readonly ledgerOffset: number };
   /** The entries before `supersedes`, the latest first. Absent in entries of older versions. */
-  readonly earlier?: readonly SupersededEntry[];
+  readonly earlier?: readonly { readonly status: LetterStatus; readonly ledgerOffset: number }[];
   /** Digests of key and value, if the replayed record was edited. */
   readonly edited?: { readonly digestBefore: string; readonly digestAfter: string };
 }

@@ -1,5 +1,7 @@
-import type { LetterEntry, SupersededEntry } from './ledger-entry.js';
+import type { LetterEntry } from './ledger-entry.js';
 import type { StoredLetter } from './partition-states.js';
+
+type SupersededEntry = NonNullable<LetterEntry['supersedes']>;
 
 /** Entries before these are forgotten, so that an entry stays small. */
 const MOST_EARLIER = 50;

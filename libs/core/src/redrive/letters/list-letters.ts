@@ -40,7 +40,7 @@ export interface ListedDeadLetter {
   readonly position: DeadLetterPosition;
   readonly status: LetterStatus;
   /** The last decision about the letter; undefined if nobody has decided. */
-  readonly decision?: Omit<LetterEntry, 'kind' | 'supersedes'>;
+  readonly decision?: Omit<LetterEntry, 'kind' | 'supersedes' | 'earlier'>;
   /** How its replay ended. Undefined if it was not replayed, or if that is not known yet. */
   readonly outcome?: LetterOutcome;
   /** The id of the group of letters with the same cause. */
