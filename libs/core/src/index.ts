@@ -287,6 +287,7 @@ export type {
   ValueFamily,
 } from './observability/metric-family.js';
 export type { MeasuredValues } from './consuming/measures/container-measures.js';
+export type { PartitionOutcomes } from './consuming/measures/partition-counts.js';
 export type { HistogramValues } from './model/measures/histogram.js';
 
 export { EventBusEvents } from './events/event-bus-events.js';

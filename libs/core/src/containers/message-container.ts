@@ -11,6 +11,7 @@ import type { Decision, DecisionPlace } from '../model/outcomes/decision.js';
 import type { LaneView } from '../model/states/lane-view.js';
 import type { PauseReason } from '../consuming/pauses/pause-reason.js';
 import type { CircuitBreakerSlot } from './container-registration.js';
+import { noOutcomes, type PartitionOutcomes } from '../consuming/measures/partition-counts.js';
 import { AccumulatedCounts } from './health/container-counts.js';
 import { ContainerRun, type ContainerDrain } from './container-run.js';
 import { aggregate, type ContainerStatus } from './health/container-status.js';
@@ -142,6 +143,18 @@ export class MessageContainer {
   /** Measured values over all starts; undefined if metrics are disabled. */
   get measuredValues(): MeasuredValues | undefined {
     return this.options.measures?.values;
+  }
+
+  /**
+   * Outcomes of the partitions that had a record, over all starts. An assigned partition has zeros
+   * from its start, so that its first record is seen as a growth.
+   */
+  get partitionOutcomes(): readonly PartitionOutcomes[] {
+    const counted = this.options.measures?.partitions ?? [];
+    const known = new Set(counted.map(({ partition }) => partition));
+    const assigned = new Set(this.lanes.map(({ partition }) => partition));
+    const others = [...assigned].filter((partition) => !known.has(partition));
+    return [...counted, ...others.map((partition) => ({ partition, outcomes: noOutcomes() }))];
   }
 
   get status(): ContainerStatus {

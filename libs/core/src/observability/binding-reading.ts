@@ -16,6 +16,8 @@ export interface ContainerReading {
   readonly group: string;
   readonly bufferedBytes: number;
   readonly measures: MessageContainer['measuredValues'];
+  /** Partitions that had a record, or that are assigned now. */
+  readonly partitions: MessageContainer['partitionOutcomes'];
 }
 
 export interface BindingReading {
@@ -29,7 +31,16 @@ export function readBinding(registration: ContainerRegistration): BindingReading
   const { bindingName, cluster } = registration;
   const labels = { binding: bindingName, cluster };
   const containers = containersOf(registration).map((container) => {
-    const { topic, tier, groupId, counts, status, bufferedBytes, measuredValues } = container;
+    const {
+      topic,
+      tier,
+      groupId,
+      counts,
+      status,
+      bufferedBytes,
+      measuredValues,
+      partitionOutcomes,
+    } = container;
     return {
       labels: { ...labels, topic, tier: String(tier) },
       counts,
@@ -38,6 +49,7 @@ export function readBinding(registration: ContainerRegistration): BindingReading
       group: groupId,
       bufferedBytes,
       measures: measuredValues,
+      partitions: partitionOutcomes,
     };
   });
   return { labels, registration, containers };

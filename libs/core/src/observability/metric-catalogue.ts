@@ -22,13 +22,8 @@ export const METRIC_CATALOGUE: readonly MetricDefinition[] = Object.freeze<Metri
   {
     name: 'eventbus.records.processed',
     type: 'counter',
-    help: 'Records completed by this container, by outcome.',
-    read: byOutcome(({ counts }) => ({
-      succeeded: counts.succeeded,
-      discarded: counts.discarded,
-      retried: counts.retried,
-      'dead-lettered': counts.deadLettered,
-    })),
+    help: 'Records completed by this container, by partition and outcome.',
+    read: processedByPartition,
   },
   {
     name: 'eventbus.records.returned',
@@ -137,9 +132,23 @@ export const METRIC_CATALOGUE: readonly MetricDefinition[] = Object.freeze<Metri
   },
 ]);
 
+/** The outcomes with which a record is done in its topic. */
+const COMPLETED = ['succeeded', 'discarded', 'retried', 'dead-lettered'] as const;
+
 function perContainer(value: (container: ContainerReading) => number): Read {
   return ({ containers }) =>
     containers.map((container) => ({ labels: container.labels, value: value(container) }));
+}
+
+function processedByPartition({ containers }: BindingReading): readonly MetricSample[] {
+  return containers.flatMap(({ labels, partitions }) =>
+    partitions.flatMap(({ partition, outcomes }) =>
+      COMPLETED.map((outcome) => ({
+        labels: { ...labels, partition: String(partition), outcome },
+        value: outcomes[outcome],
+      })),
+    ),
+  );
 }
 
 function byOutcome(

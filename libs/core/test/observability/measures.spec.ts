@@ -66,6 +66,51 @@ const ONE_TIER = {
   tiers: [{ delayMs: 10_000, maxAttempts: 2 }],
 } as const;
 
+describe('eventbus.records.processed', () => {
+  it.each([
+    ['partition', undefined],
+    ['key', { by: 'key', maxConcurrency: 4 }],
+  ])('counts by partition and outcome with processing by %s', async (_, processing) => {
+    await testBus.topic('orders', 3);
+    await testBus.topic('orders.retry-1', 3);
+    const properties = { retry: ONE_TIER, ...(processing && { processing }) };
+    const application = await testBus.startOrders([Orders], properties);
+    failingCalls = 1;
+    await testBus.write('orders', '1');
+    await testBus.runtime.advance(1_000);
+    const more = [1, 1, 0, 1].map((partition) => ({ partition, value: '1' }));
+    await testBus.write('orders', ...more);
+    await testBus.runtime.advance(1_000);
+    const processed = samplesOf(application, 'eventbus.records.processed', { tier: '0' });
+    expect(
+      processed.flatMap(({ labels, ...sample }) =>
+        'value' in sample && (sample.value > 0 || labels['partition'] === '2')
+          ? [[labels['partition'], labels['outcome'], sample.value]]
+          : [],
+      ),
+    ).toEqual([
+      ['0', 'succeeded', 1],
+      ['0', 'retried', 1],
+      ['1', 'succeeded', 3],
+      ...['succeeded', 'discarded', 'retried', 'dead-lettered'].map((outcome) => ['2', outcome, 0]),
+    ]);
+  });
+
+  it('goes on after a restart of the binding', async () => {
+    await testBus.topic('orders');
+    const application = await testBus.startOrders([Orders]);
+    const lifecycle = application.get(LifecycleManager);
+    for (let start = 1; start <= 3; start++) {
+      await testBus.write('orders', '1', '2');
+      await testBus.runtime.advance(1_000);
+      expect(valueOf(application, 'eventbus.records.processed', { tier: '0' })).toBe(2 * start);
+      await testBus.done(lifecycle.stop('orders'));
+      expect(valueOf(application, 'eventbus.records.processed', { tier: '0' })).toBe(2 * start);
+      await testBus.done(lifecycle.start('orders'));
+    }
+  });
+});
+
 describe('eventbus.processing.duration', () => {
   it.each([
     ['partition', undefined],

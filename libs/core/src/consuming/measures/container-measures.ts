@@ -8,6 +8,7 @@ import { Histogram, type HistogramValues } from '../../model/measures/histogram.
 import type { Outcome } from '../../model/outcomes/outcome.js';
 import { EVENTBUS_HEADERS } from '../../model/records/event-bus-headers.js';
 import { headerCount } from '../../model/records/header-number.js';
+import { PartitionCounts, type PartitionOutcomes } from './partition-counts.js';
 
 type OutcomeKind = Outcome['kind'];
 
@@ -30,6 +31,7 @@ export class ContainerMeasures {
     failed: new Histogram(DURATION_BOUNDS),
     'handed-back': new Histogram(DURATION_BOUNDS),
   };
+  readonly #partitions = new PartitionCounts();
   readonly #batches = new Histogram(BATCH_BOUNDS);
   readonly #endToEnd = new Histogram(END_TO_END_BOUNDS);
   readonly #commits = new Histogram(DURATION_BOUNDS);
@@ -42,6 +44,7 @@ export class ContainerMeasures {
    * batch its share of the batch's time. `endedAt` is in milliseconds since 1970.
    */
   settled(kind: OutcomeKind, record: BrokerRecord, tookMs: number, endedAt: number): void {
+    this.#partitions.count(record.partition, kind);
     this.#processing[kind].record(tookMs / 1_000);
     if (kind !== 'succeeded' && kind !== 'discarded' && kind !== 'dead-lettered') return;
     const since = this.tier === 0 ? record.timestamp : firstWrittenAt(record);
@@ -57,6 +60,11 @@ export class ContainerMeasures {
   /** Measures one commit request, from its start to its answer. */
   committed(tookMs: number): void {
     this.#commits.record(tookMs / 1_000);
+  }
+
+  /** Partitions without an outcome are left out. */
+  get partitions(): readonly PartitionOutcomes[] {
+    return this.#partitions.values;
   }
 
   get values(): MeasuredValues {
