@@ -29,7 +29,7 @@ describe('Imports between packages', () => {
     ['libs/core/src/a.ts', "import { x } from '@nest-event-bus/testing';"],
     ['libs/newcomer/src/a.ts', "import { x } from '@nest-event-bus/core';"],
     ['libs/testing/src/a.ts', "import { x } from '../../broker/src/port/errors.js';"],
-  ])('are refused in other directions: %s: %s', (path, text) => {
+  ])('are refused in a direction that is not declared: %s: %s', (path, text) => {
     expect(objectionsTo(path, text)).toHaveLength(1);
   });
 
@@ -68,7 +68,7 @@ describe('Imports between the layers of the broker package', () => {
     ['libs/broker/src/port/a.ts', "import { x } from '../index.js';"],
     ['libs/broker/src/index.ts', "export { memory } from './memory/index.js';"],
     ['libs/broker/src/newcomer/a.ts', "import { x } from '../port/record.js';"],
-  ])('are refused in other directions: %s: %s', (path, text) => {
+  ])('are refused in a direction that is not declared: %s: %s', (path, text) => {
     expect(objectionsTo(path, text)).toHaveLength(1);
   });
 });

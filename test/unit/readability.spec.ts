@@ -87,7 +87,7 @@ describe('findTitles', () => {
     "test.runtime.advance('1s');",
     "test('1').settle('2').then('3');",
     "write('it', 'commits');",
-  ])('does not take other calls for titles in %s', (text) => {
+  ])('finds no titles in calls of other functions: %s', (text) => {
     expect(titlesOf(text)).toEqual(text.startsWith("test('1')") ? ['1'] : []);
   });
 

@@ -59,9 +59,9 @@ export function errorNameOf(thrown: unknown): string {
 }
 
 /**
- * Returns what a message, a log line or health may say about an error. For errors of this library
- * that is their message. The message of an error of another library or of the application may quote a
- * payload or a secret, so only its name and code are said, or the system call that failed.
+ * Returns a text about an error that is safe for an error message, a log line or a health result. For
+ * an error of this library it is its message. The message of any other error may contain a payload or
+ * a secret. So the text has only its name and code, or the system call that failed.
  */
 export function errorReasonOf(thrown: unknown): string {
   if (hasOwnMessage(thrown)) return thrown.message;

@@ -16,7 +16,7 @@ export interface AuditParts {
   readonly logger: DriverLogger;
 }
 
-/** Runs commands of operators, and tells who gave them, why, and how they ended. */
+/** Runs commands of operators, and reports who gave them, why, and how they ended. */
 export class CommandAudit {
   constructor(private readonly parts: AuditParts) {}
 

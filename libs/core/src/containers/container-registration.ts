@@ -42,9 +42,9 @@ export interface ContainerRegistration {
   readonly circuitBreaker: CircuitBreakerSlot;
   /** Topics that cannot be written to; undefined if the binding writes no failed records. */
   readonly publishProblems: PublishProblems | undefined;
-  /** Problems of the binding that last. They are logged again and again, until they end. */
+  /** Ongoing problems of the binding. Each is logged repeatedly until it is solved. */
   readonly problems: OngoingProblems;
-  /** Running alerts; undefined if the binding has no alert handler. */
+  /** Alert calls that have not ended; undefined if the binding has no alert handler. */
   readonly alerts: PendingAlerts | undefined;
   /** Record that keeps the circuit half open; undefined if the binding has no circuit breaker. */
   readonly halfOpenBlocker: HalfOpenBlocker | undefined;

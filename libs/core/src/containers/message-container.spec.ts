@@ -196,7 +196,7 @@ describe('MessageContainer.close', () => {
 });
 
 describe('MessageContainer', () => {
-  it('adds up the counts of its sessions over all its starts', async () => {
+  it('adds up the record counters of its sessions, also those before a restart', async () => {
     const bus = containerWith(2);
     const counted = {
       received: 5,

@@ -52,7 +52,7 @@ describe('EventPublisher.publishAll', () => {
     expect(await values(3)).toEqual(['{"id":1}', '{"id":2}', '{"id":3}']);
   });
 
-  it('takes the options of publish for each event', async () => {
+  it('accepts for each event the same options as publish()', async () => {
     const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
     const cause = { headers: { get: (name: string) => ({ traceparent })[name] } } as never;
     await publisher().publishAll('orders', [

@@ -226,7 +226,7 @@ describe.each(['local', 'all'] as const)('With enhancers: %s,', (enhancers) => {
   // harmless too.
   const global = enhancers === 'local' ? [...globalEnhancers, ...httpGuards] : globalEnhancers;
 
-  describe('a record whose handler fails is dead-lettered, never counted as succeeded,', () => {
+  describe('a record whose handler fails is dead-lettered and not counted as succeeded,', () => {
     it.each(global)('despite %s provided as APP_*', async (_name, provider) => {
       const application = await testBus.start({ imports: [bus()], providers: [Failing, provider] });
       await expectRecordToFail(application);

@@ -296,7 +296,7 @@ describe('The compiler', () => {
     expect(consumers().exports).toEqual([OrderMessageHandler]);
   });
 
-  it('rejects such a consumer also in forFeatureAsync()', () => {
+  it('rejects a consumer whose handler expects other messages, in forFeatureAsync() too', () => {
     const feature = () =>
       EventBusModule.forFeatureAsync({
         useFactory: () => ({}),

@@ -175,7 +175,7 @@ describe('A redrive with a canary', () => {
     testBus.handle = () => undefined;
   });
 
-  it('goes on without a verdict if an operator approves it while it is undecided', async () => {
+  it('goes on without a verdict if an operator approves the redrive before the canary is decided', async () => {
     suspend();
     const events = testBus.listen();
     const id = await planned();

@@ -50,7 +50,7 @@ describe("A binding with provisioning: 'create'", () => {
     expect(handled).toEqual([1]);
   });
 
-  it('gets only its main topic if it is only published to', async () => {
+  it('creates only its main topic if the application only publishes to it', async () => {
     const bindings = { invoices: { topic: 'invoices', groupId: 'shop', provisioning: 'create' } };
     const options = { bindings, bindingsWithoutHandler: 'allow', defaults: { concurrency: 9 } };
     await testBus.start({ imports: [testBus.module(options as never)] });

@@ -326,7 +326,7 @@ export abstract class AbstractSqlOutboxStore
     return changed > 0 ? eventId : null;
   }
 
-  /** Gives back what the token holds beside the events that the lease returns. */
+  /** Releases the events that this token has claimed and that are not part of the returned lease. */
   async #giveBackOthers(
     connection: SqlConnection,
     token: string,

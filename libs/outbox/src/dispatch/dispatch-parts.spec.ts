@@ -39,7 +39,7 @@ describe('ExponentialBackoffRetryPolicy', () => {
     ]);
   });
 
-  it('multiplies by 0.5 to 1.5 after the limit', () => {
+  it('limits the delay first, and then multiplies it by 0.5 to 1.5', () => {
     const delay = (random: number): number =>
       new ExponentialBackoffRetryPolicy(200, 60_000, () => random).computeDelayMs(50);
     expect([delay(0), delay(1)]).toEqual([30_000, 90_000]);

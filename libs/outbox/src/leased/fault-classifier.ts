@@ -19,7 +19,7 @@ const OUTAGE_CODES = new Set([
   'ETIMEDOUT',
 ]);
 
-/** Takes errors with a network code, of the error or of its causes, for an outage. */
+/** Classifies an error as an outage if it, or one of its causes, has a network error code. */
 export class DefaultFaultClassifier implements FaultClassifier {
   classify(error: Error): FaultKind {
     for (let current: unknown = error, depth = 0; current instanceof Error && depth < 5; depth++) {

@@ -12,7 +12,7 @@ describe('DefaultListenerRegistry', () => {
     expect(registry.listenerFor('USER', 'CREATED')).toBeNull();
   });
 
-  it('registers for the global aggregate without an aggregate type, and never falls back to it', () => {
+  it('registers a listener without an aggregate type as global, and gives it no events of others', () => {
     const registry = new DefaultListenerRegistry().register('CREATED', listener);
     expect(registry.listenerFor('__GLOBAL__', 'CREATED')).toBe(listener);
     expect(registry.listenerFor('ORDER', 'CREATED')).toBeNull();

@@ -134,7 +134,7 @@ describeWithJava('The lag of a binding', () =>
       expect(await partitionsByTool()).toMatchObject([{ committed: 2, end: 5, lag: 3 }]);
     });
 
-    it('is an upper bound in a compacted topic, as with the tool', async () => {
+    it('is an upper bound in a compacted topic, as in kafka-consumer-groups.sh', async () => {
       await orders.createTopics({ config: { 'cleanup.policy': 'compact' } });
       await start();
       await orders.writeKeysTo(0, ['a', 'b', 'a']);

@@ -215,7 +215,7 @@ describe('batch after a failed batch', () => {
   });
 });
 
-describe('batch with an unknown result that is then too large for the broker', () => {
+describe('batch that may be written already, and that the broker then refuses as too large', () => {
   it.each([10, 87])(
     'is not split after code %i, because its parts might be written twice',
     async (code) => {

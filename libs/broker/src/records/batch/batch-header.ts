@@ -7,8 +7,8 @@ import { MalformedBytesError } from '../malformed-bytes-error.js';
 const PREFIX_BYTES = BATCH.magic + 1;
 
 /**
- * The header of a complete encoded batch (see `readBatchHeader`). The fields are read at once. The
- * getters are for the few callers that need them: they read the batch's bytes, and must not be used
+ * The header of a complete encoded batch (see `readBatchHeader`). The constructor reads the fields.
+ * The getters read the bytes of the batch each time, because few callers need them. Do not use them
  * after the bytes are overwritten. Throws MalformedBytesError if a number exceeds 2^53 - 1.
  */
 export class BatchHeader {

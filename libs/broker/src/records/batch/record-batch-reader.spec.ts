@@ -34,7 +34,7 @@ describe('RecordBatchReader.next', () => {
     expect(record?.headers).toEqual([]);
   });
 
-  it('moves the position after the last returned record', () => {
+  it('sets the position behind the last returned record', () => {
     const reader = readerOf(batchOf([10, 11, 12]), { fetchOffset: 10 });
     expect(reader.position).toBe(10);
     reader.next(2);

@@ -130,7 +130,7 @@ describe('record batches that one implementation writes and another reads', () =
     );
   });
 
-  it('RecordBatchReader keeps the bytes of header keys that are not UTF-8, in any order', () => {
+  it('RecordBatchReader keeps the bytes of header keys that are not UTF-8, wherever they are in the list', () => {
     const mixed = fc.array(fc.oneof(binaryHeader, fc.record({ key: headerKey, value: part })), {
       maxLength: 8,
     });

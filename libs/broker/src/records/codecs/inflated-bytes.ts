@@ -44,8 +44,8 @@ export class InflatedBytes {
   }
 
   /**
-   * Repeats `size` bytes that start `distance` bytes before the end of the output. The range may
-   * overlap the repeated bytes. `floor` is the first byte that may be referenced.
+   * Appends a copy of `size` bytes that start `distance` bytes before the end of the output. The
+   * source may overlap the copy. `floor` is the lowest position that may be copied from.
    */
   repeat(distance: number, size: number, floor: number): void {
     if (distance < 1 || distance > this.length - floor) {

@@ -5,8 +5,9 @@ import { MatchFinder } from './match-finder.js';
 import { CODEC, type RecordCodec } from './record-codec.js';
 
 /**
- * The only frame that Java's client writes and reads: independent blocks of up to 64 KiB, without
- * checksums. The bytes are the magic number, a descriptor of two bytes, and their checksum.
+ * The header of the only frame format that Java's client writes and reads: independent blocks of up
+ * to 64 KiB, without checksums of blocks or content. The bytes are the magic number, the two bytes of
+ * the frame descriptor, and the checksum of the descriptor.
  */
 const HEADER = Buffer.from([0x04, 0x22, 0x4d, 0x18, 0x60, 0x40, 0x82]);
 const END_MARK = Buffer.alloc(4);

@@ -1,6 +1,6 @@
 import type { JsonSchema, Schema, ValueOf } from './schema.js';
 
-/** What a route needs to be allowed to do. */
+/** The rights of the admin API. Each route needs one of them. */
 export const ADMIN_RIGHTS = [
   'read',
   'payload',

@@ -14,7 +14,7 @@ export interface Preset {
    * the same delay, so it allows equal delays. A shorter delay is always a mistake.
    */
   readonly tierDelays: 'increasing' | 'not-decreasing';
-  /** Value of `enabled` for an application whose `defaults` name this preset. */
+  /** Value of `enabled` for an application whose `defaults` select this preset. */
   readonly enabled?: 'if-configured';
 }
 

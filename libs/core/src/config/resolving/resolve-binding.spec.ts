@@ -303,10 +303,10 @@ describe('A default that depends on another option', () => {
     expect(Object.isFrozen(classifier)).toBe(false);
     expect(resolvedOrders({}, { defaults }).classifier).toBe(defaults.classifier);
   });
+});
 
-  it('a single assignment strategy becomes a list', () => {
-    expect(resolvedOrders({ assignmentStrategy: 'range' }).assignmentStrategy).toEqual(['range']);
-  });
+it('a single assignment strategy becomes a list', () => {
+  expect(resolvedOrders({ assignmentStrategy: 'range' }).assignmentStrategy).toEqual(['range']);
 });
 
 it('a binding has no naming strategy by default', () => {

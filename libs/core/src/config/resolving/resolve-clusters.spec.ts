@@ -155,7 +155,7 @@ describe('A cluster', () => {
     expect(complaints({ clusters: { eu: cluster({ brokers, sasl }) } })).toEqual([]);
   });
 
-  it('uses the driver in the options, and then ignores the brokers of a loader', () => {
+  it('prefers the driver of the options to the brokers of a configuration loader', () => {
     const driver = memory({ runtime: new VirtualRuntime() });
     const loaders = [{ brokers: 'a:1', clusters: { default: { ssl: true } } }];
     const { clusters } = resolveOptions({ driver }, { loaders });

@@ -176,7 +176,7 @@ describe('commit metadata of an earlier owner', () => {
     expect(progress.commitPoint()).toMatchObject({ offset: 0, metadata: 'eb2 0@0 0/2 one CB' });
   });
 
-  it('keeps the last epoch of the earlier owner until records beyond the offset are read', () => {
+  it('commits the leader epoch of the earlier owner until later records are read', () => {
     const progress = progressWith({ metadata: 'eb2 0@0 0/3 one CB' });
     for (const record of inEpochs(0, 0)) progress.receive(record);
     progress.tracker.complete(0);

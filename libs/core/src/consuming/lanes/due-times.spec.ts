@@ -186,7 +186,7 @@ describe('a record of a retry topic that is not due', () => {
     await testBed.end();
   });
 
-  it('ends a slice before it: a batch handler gets only due records', async () => {
+  it('is not part of a slice: a batch handler gets only due records', async () => {
     const testBed = await ConsumingTestBed.of(1);
     await testBed.write(4);
     const start = testBed.runtime.now();

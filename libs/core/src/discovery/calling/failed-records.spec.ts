@@ -82,7 +82,7 @@ describe('A failed record', () => {
   );
 
   it.each(globals)(
-    'still fails with a global enhancer if its handler has a local one: %s',
+    'still fails with a global enhancer, also if its handler has a local enhancer: %s',
     async (_name, provider) => {
       class Local {
         @EventHandler('orders')

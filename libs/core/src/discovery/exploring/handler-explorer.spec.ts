@@ -196,7 +196,7 @@ describe('A class with @HandlesEvents', () => {
     expect(handled).toEqual([[{ user: 1 }, 'orders']]);
   });
 
-  it('is refused without a type, without one of both methods, or if it is not a singleton', async () => {
+  it('is refused without getEventType() or handle(), without a type, or if it is not a singleton', async () => {
     @HandlesEvents('orders')
     class Nameless extends PasswordChanged {
       override getEventType(): string {

@@ -39,8 +39,8 @@ const isMarkedReplay = (record: BrokerRecord): boolean =>
   isReplay(record) && headerText(record.headers, EVENTBUS_HEADERS.headerProfiles) !== undefined;
 
 /**
- * Returns the headers with those archived whose names the bus or one of the profiles writes. Each
- * header stays in its place, so that restoring it also restores the order.
+ * Returns all headers. A header whose name the bus or one of the profiles writes gets an archived
+ * name. Each header stays in its place, so that restoring the names also restores the order.
  */
 export function archiveHeaders(
   original: readonly RecordHeader[],

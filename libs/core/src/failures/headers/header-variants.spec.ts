@@ -132,7 +132,7 @@ describe('Headers that a producer wrote with the names of a profile', () => {
     expect(hop['x-eventbus-retry-tier']).toBe('2');
   });
 
-  it('do not return if an earlier retry has written a report in that profile', () => {
+  it('are not restored if an earlier retry has written a failure report in that profile', () => {
     const [hop] = new RetryHeaderEnricher(['plain']).variants(aFailureReport(), HOP);
     const report = aFailureReport({ tier: 2, record: recordOf({ headers: hop!.headers }) });
     expect(letter(report)).toEqual({ trace: 'a' });

@@ -19,7 +19,7 @@ export interface RedriveStarted extends RedriveEvent<'redrive.started'> {
 /** This process has written the verdict about a canary. */
 export interface RedriveCanaryDecided extends RedriveEvent<'redrive.canary-decided'> {
   readonly verdict: 'good' | 'bad';
-  /** Why it is bad. */
+  /** Why the verdict is bad. */
   readonly reason: 'failed-again' | 'undecided-for-too-long' | undefined;
   readonly good: number;
   readonly bad: number;

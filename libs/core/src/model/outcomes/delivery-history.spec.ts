@@ -9,7 +9,7 @@ describe('DeliveryHistory', () => {
     expect(failedOnce).toMatchObject({ redeliveries: 1, failures: 1, calls: 3 });
   });
 
-  it('counts no failure when a record is handed back', () => {
+  it('counts a delivery, but no failure, when a record is handed back', () => {
     expect(afterHandBack(failedOnce)).toMatchObject({ redeliveries: 2, failures: 1, calls: 3 });
   });
 

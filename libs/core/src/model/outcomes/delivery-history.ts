@@ -23,11 +23,11 @@ export interface RecordWait {
 
 /** The earlier deliveries of a record, within one assignment of its partition. The lane owns it. */
 export interface DeliveryHistory {
-  /** Earlier deliveries, failed or handed back. */
+  /** Number of earlier deliveries, whether they failed or were handed back. */
   readonly redeliveries: number;
   /**
-   * Earlier deliveries that failed. A record that was handed back, or whose handler was not called,
-   * has not failed.
+   * Number of earlier deliveries that failed. A delivery in which no handler was called, or in which
+   * the handler asked for another delivery (handed back), has not failed.
    */
   readonly failures: number;
   /** Failed handler calls in the earlier deliveries. */

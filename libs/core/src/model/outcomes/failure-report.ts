@@ -38,7 +38,7 @@ export interface FailureReport {
   readonly originalTimestampType?: TimestampType | undefined;
   /** The tier in which the record failed: 0 is the main topic. */
   readonly tier: number;
-  /** The delivery within the tier, from 1. */
+  /** Number of this delivery within its tier; the first one is 1. */
   readonly delivery: number;
   /** Handler calls in this delivery. */
   readonly calls: number;

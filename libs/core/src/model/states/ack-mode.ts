@@ -1,6 +1,6 @@
 /**
- * Time of the commit of a finished record: together with its slice, or as soon as the record is
- * done.
+ * Time of the commit of a finished record: when all records of its slice (of one poll) are done, or
+ * as soon as the record is done.
  */
 export const AckMode = {
   MANUAL: 'MANUAL',

@@ -23,8 +23,8 @@ interface Lag {
   /** Records that were written and are not committed. At most this many in a compacted topic. */
   readonly records: number;
   /**
-   * Age of the first unfinished record: 0 if there is none, undefined if nothing says when it was
-   * written.
+   * Age of the first unfinished record: 0 if there is none, undefined if its write time is not
+   * known.
    */
   readonly seconds: number | undefined;
   readonly status: LagStatus;

@@ -14,9 +14,9 @@ export interface LagAlertParts {
 
 /** Emits `lag.alert` when a level changes, after each poll. */
 export class LagAlerts {
-  /** States by binding, and then by what is measured. */
+  /** The states by binding: one for each measured figure. */
   readonly #states = new Map<string, readonly AlertState[]>();
-  /** The last known levels, also of what is not known at present. */
+  /** The last known levels, also of figures that are not known at present. */
   readonly #levels = new Map<string, Map<string, AlertLevel>>();
 
   constructor(private readonly parts: LagAlertParts) {}

@@ -40,7 +40,7 @@ describe('The format of a binding', () => {
     );
   });
 
-  it('writes only texts in the text format', () => {
+  it("refuses a value that is not a text with the format 'text'", () => {
     const { serializer } = formatOf({ deserializer: 'text' });
     expect(() => serializer.serialize({}, { topic: 'orders' })).toThrow('object is none');
   });

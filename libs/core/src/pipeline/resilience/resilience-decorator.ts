@@ -271,8 +271,8 @@ function decisiveOutcome(outcomes: readonly Outcome[]): Outcome {
 }
 
 /**
- * Adds the calls that were made before the preparation failed. Their errors differ from the error
- * of the preparation.
+ * Sets the number of handler calls that were made before the preparation failed. `hasVaried` is true,
+ * because the errors of these calls differ from the error of the preparation.
  */
 function withCalls(outcome: Outcome, calls: number): Outcome {
   return outcome.kind === 'failed' ? { ...outcome, attempts: calls, hasVaried: true } : outcome;

@@ -121,9 +121,9 @@ function needsNoCall({ decision, pendingWrite }: DeliveryHistory): boolean {
 }
 
 /**
- * Returns up to which record outcomes are returned. The handler's call ended at a failed record. If
- * that record was written to another topic, or is delivered again at once, later records that were
- * handed back without a delay get no outcome, so that they are passed in again at once.
+ * Returns how many outcomes are returned. The handler's call ended at a failed record. That record
+ * was written to another topic, or is delivered again at once. Then the later records, which were
+ * handed back without a delay, get no outcome. So they are passed to the handler again at once.
  */
 function endOf(handled: readonly Outcome[], outcomes: readonly SliceOutcome[]): number {
   const end = handled.findLastIndex((outcome) => !isHandedBackWithoutDelay(outcome)) + 1;

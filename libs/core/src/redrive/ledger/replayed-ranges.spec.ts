@@ -36,7 +36,7 @@ describe('Ranges of replayed letters', () => {
     expect(rangesOf([])).toEqual([]);
   });
 
-  it('say of each letter whether it was replayed, in whatever order they are written', () => {
+  it('say of each letter whether it was replayed, also if they are written in another order', () => {
     const states = statesAfter(replayed(6, 7), replayed(1, 2, 4));
     expect(statuses(states, 9)).toEqual(
       [0, 1, 1, 0, 1, 0, 1, 1, 0].map((is) => (is ? 'replayed' : 'open')),

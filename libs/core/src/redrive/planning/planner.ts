@@ -12,7 +12,7 @@ export interface PlannerParts {
   readonly admin: Pick<AdminSession, 'readRange' | 'watermarks'>;
   readonly topics: LedgerTopics;
   readonly selection: LetterSelection;
-  /** The largest number of letters to select: the oldest ones. Undefined selects all. */
+  /** The largest number of letters to select, the oldest first. Undefined selects all. */
   readonly limit: number | undefined;
   readonly signal: AbortSignal | undefined;
 }

@@ -58,13 +58,13 @@ type Progress = Pick<ProgressEntry, 'next' | 'replayed' | 'skipped' | 'failed' |
 
 /**
  * Replays what a plan selected in one partition of the dead-letter topic. Each batch is one
- * transaction: the replayed records, an entry for each letter, and the progress. After any failure
- * the ledger says where to go on.
+ * transaction: the replayed records, an entry of the ledger topic for each letter, and the progress.
+ * After any failure the replay continues from the progress in the ledger topic.
  */
 export class PartitionReplay {
   /** Letters that the target topic refuses. They stay open. */
   readonly #refused = new Set<number>();
-  /** The end of the ledger when the last claim began. */
+  /** The end offset of the ledger topic when the last claim of this partition began. */
   #claimedAt = 0;
 
   constructor(private readonly parts: PartitionReplayParts) {}

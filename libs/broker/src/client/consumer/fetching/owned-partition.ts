@@ -59,8 +59,8 @@ export class OwnedPartition implements TopicPartition {
   }
 
   /**
-   * Binds the offsets to the topic with this id, also if the topic was created again. Null means
-   * that the id is unknown and changes nothing, because the topic may still be the same.
+   * Sets the id of the topic that the offsets belong to. Another id than before means that the topic
+   * was deleted and created again. Null means that the id is unknown, and changes nothing.
    */
   setTopicId(topicId: string | null): void {
     if (topicId === null || this.currentTopicId === topicId) return;

@@ -26,7 +26,8 @@ export class StickyPartitioner {
   }
 
   /**
-   * Prefers partitions that can be sent to, and among them another one than the current partition.
+   * Chooses a partition that can be sent to, if there is one, and if possible another one than the
+   * current partition.
    */
   #choose(count: number, isGood: (partition: number) => boolean): void {
     const all = Array.from({ length: count }, (_, partition) => partition);

@@ -37,7 +37,7 @@ export type FetchedPartition = TopicPartition & { readonly offset: number } & (
       }
   );
 
-/** Returns the refusal of a partition that a test has injected. */
+/** Returns the error that a test has injected for this partition, or undefined. */
 export type RefuseFetch = (partition: TopicPartition) => Refusal | undefined;
 
 /**

@@ -114,7 +114,7 @@ describe('MemoryProducer.send', () => {
     expect(log().high).toBe(0);
   });
 
-  it('reports "unknown" for a refusal that the broker can send after it has written', async () => {
+  it('reports "unknown" for an error that the broker may return after a successful write', async () => {
     const { runtime, faults, send } = setUp({ deliveryTimeoutMs: 1_000 });
     faults.refuse({ operation: 'produce' }, 'NOT_ENOUGH_REPLICAS_AFTER_APPEND');
     const sent = send('a');

@@ -26,7 +26,7 @@ const WORDS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * First words of error replies for a dependency fault. Other words, such as WRONGTYPE, report bugs.
+ * First words of error replies that mean a dependency fault. Others, such as WRONGTYPE, mean bugs.
  */
 const REPLIES =
   /^(BUSY|CLUSTERDOWN|LOADING|MASTERDOWN|MISCONF|NOAUTH|NOREPLICAS|OOM|READONLY|TRYAGAIN|UNBLOCKED|WRONGPASS)\b/;
