@@ -5,7 +5,7 @@ import type { DeadLetterPosition } from './letters/read-letters.js';
 import { listLetters, type DeadLetterPage, type ListOptions } from './letters/list-letters.js';
 import { withDeadLetters, type RedriveParts } from './ledger/ledger-access.js';
 import type { ActionEntry } from './ledger/ledger-entry.js';
-import type { StoredOperation } from './ledger/operation-log.js';
+import type { StoredOperation } from './ledger/operation-state.js';
 import { requireLastingLedger } from './ledger/ledger-policy.js';
 import {
   checkedLetters,

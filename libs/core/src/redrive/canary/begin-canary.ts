@@ -1,6 +1,7 @@
 import { RedriveRefusedException } from '../../errors/redrive-errors.js';
 import type { CanaryEntry } from '../ledger/ledger-entry.js';
-import type { OperationLog, StoredOperation } from '../ledger/operation-log.js';
+import type { OperationLog } from '../ledger/operation-log.js';
+import type { StoredOperation } from '../ledger/operation-state.js';
 import { canaryOf, type CanaryOptions } from './canary-options.js';
 
 /**

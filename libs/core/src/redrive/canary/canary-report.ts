@@ -1,4 +1,4 @@
-import type { StoredOperation } from '../ledger/operation-log.js';
+import type { StoredOperation } from '../ledger/operation-state.js';
 import type { CanaryContinuation } from './canary-options.js';
 import type { CanaryFigures, CanaryVerdict, VerdictReason } from './canary-verdict.js';
 

@@ -1,5 +1,5 @@
 import { RedriveRefusedException } from '../../errors/redrive-errors.js';
-import type { StoredOperation } from '../ledger/operation-log.js';
+import type { StoredOperation } from '../ledger/operation-state.js';
 
 /** Refuses the approval of an operation that waits for none. */
 export function requireApprovable({ canary, isCancelled, plan, verdict }: StoredOperation): void {

@@ -11,15 +11,9 @@ import {
   type LedgerEntry,
   type VerdictEntry,
 } from './ledger-entry.js';
-import { OperationState } from './operation-state.js';
-import { OPERATIONS, readCommands, readResults, type EntryToApply } from './read-operations.js';
+import { isCompleted, type StoredOperation } from './operation-state.js';
+import { OPERATIONS, readCommands, readOperations } from './read-operations.js';
 import { ledgerPartitionOf, type LedgerTopics } from './ledger-topic.js';
-
-/** An operation whose plan is in the ledger. */
-export type StoredOperation = OperationState & { readonly plan: RedrivePlan };
-
-export const isPlanned = (state: OperationState): state is StoredOperation =>
-  state.plan !== undefined;
 
 export interface OperationLogParts {
   readonly admin: Pick<AdminSession, 'readRange'>;
@@ -29,10 +23,9 @@ export interface OperationLogParts {
 
 /** An operation that nobody has run has nothing to lose; it is planned again at any time. */
 const hasEnded = (operation: StoredOperation): boolean => {
-  const { plan, control, isCancelled, progress, verdict } = operation;
-  if (control === undefined || isCancelled || verdict?.verdict === 'bad') return true;
-  return plan.partitions.every(
-    ({ partition, selected }) => selected === 0 || progress.get(partition)?.isDone,
+  const { control, isCancelled, verdict } = operation;
+  return (
+    control === undefined || isCancelled || verdict?.verdict === 'bad' || isCompleted(operation)
   );
 };
 
@@ -74,12 +67,12 @@ export class OperationLog {
 
   /** Returns one operation; undefined if the ledger has no plan with this id. */
   async find(operation: string): Promise<StoredOperation | undefined> {
-    return (await this.#read((id) => id === operation)).get(operation);
+    return (await readOperations(this.parts, (id) => id === operation)).get(operation);
   }
 
   /** Returns all operations, the latest first. */
   async all(): Promise<readonly StoredOperation[]> {
-    const operations = [...(await this.#read(() => true)).values()];
+    const operations = [...(await readOperations(this.parts)).values()];
     return operations.toSorted((one, other) => other.plan.createdAt - one.plan.createdAt);
   }
 
@@ -128,25 +121,6 @@ export class OperationLog {
     // The progress goes first: after a crash the plan says that it has to be forgotten.
     if (progress.length > 0) await this.parts.producer().send(progress);
     if (deletions.length > 0) await this.parts.producer().send(deletions);
-  }
-
-  async #read(
-    isWanted: (operation: string) => boolean,
-  ): Promise<ReadonlyMap<string, StoredOperation>> {
-    const states = new Map<string, OperationState>();
-    const apply = ({ operation, stored }: EntryToApply): void => {
-      if (operation === undefined || !isWanted(operation)) return;
-      const state = states.get(operation) ?? new OperationState(operation);
-      states.set(operation, state);
-      state.apply(stored);
-    };
-    const { ledgerPartitions } = this.parts.topics;
-    for (let partition = 0; partition < ledgerPartitions; partition++)
-      for await (const each of readResults(this.parts, partition)) apply(each);
-    for await (const each of readCommands(this.parts)) apply(each);
-    const planned = new Map<string, StoredOperation>();
-    for (const [id, state] of states) if (isPlanned(state)) planned.set(id, state);
-    return planned;
   }
 
   async #write(key: string, entry: LedgerEntry | null): Promise<void> {

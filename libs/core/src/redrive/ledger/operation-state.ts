@@ -47,6 +47,7 @@ export class OperationState {
       case undefined:
         if (key === ledgerKeys.plan(this.id)) this.plan = undefined;
         if (key.startsWith(ledgerKeys.brake(this.id, ''))) this.brakes.delete(nodeOf(this.id, key));
+        if (key.startsWith(ledgerKeys.outcome(this.id))) this.#forgetOutcome(key);
         break;
       case 'plan':
         this.plan = entry.plan;
@@ -72,14 +73,40 @@ export class OperationState {
         this.advance(Number(key.slice(ledgerKeys.progress(this.id, 0).length - 1)), entry);
         break;
       case 'outcome': {
-        const replay = parseReplayId(key.slice(ledgerKeys.outcome('').length));
+        const replay = replayOf(key);
         if (replay) this.outcomes.add(replay, entry);
         break;
       }
       default:
     }
   }
+
+  #forgetOutcome(key: string): void {
+    const replay = replayOf(key);
+    if (replay) this.outcomes.remove(replay);
+  }
 }
+
+/** An operation whose plan is in the ledger. */
+export type StoredOperation = OperationState & { readonly plan: RedrivePlan };
+
+export const isPlanned = (state: OperationState): state is StoredOperation =>
+  state.plan !== undefined;
+
+/** A partition without selected letters has nothing to do, and gets no entry. */
+export const isCompleted = ({ plan, progress }: StoredOperation): boolean =>
+  plan.partitions.every(
+    ({ partition, selected }) => selected === 0 || progress.get(partition)?.isDone === true,
+  );
+
+/** Returns whether a verdict is not known yet that depends on the outcome of every replayed letter. */
+export function needsOutcomes(operation: StoredOperation): boolean {
+  const { approval, canary, isCancelled, verdict } = operation;
+  if (!canary || verdict || approval || isCancelled) return false;
+  return !isCompleted(operation);
+}
+
+const replayOf = (key: string) => parseReplayId(key.slice(ledgerKeys.outcome('').length));
 
 const nodeOf = (operation: string, key: string): string =>
   key.slice(ledgerKeys.brake(operation, '').length);

@@ -1,27 +1,30 @@
 import {
   ledgerKeys,
+  type LedgerEntry,
   type LetterEntry,
   type LetterStatus,
   type OutcomeEntry,
   type ProgressEntry,
 } from './ledger-entry.js';
-import { parseReplayId } from '../outcomes/replay-id.js';
+import { classOf } from '../outcomes/outcome-counts.js';
+import { OutcomeDetails } from '../outcomes/outcome-details.js';
+import { OutcomeTable } from '../outcomes/outcome-table.js';
+import { parseReplayId, replayIdOf } from '../outcomes/replay-id.js';
 import type { StoredEntry } from './read-ledger.js';
 import { ReplayedRanges } from './replayed-ranges.js';
 
 export interface PartitionOfLetters {
   readonly topicId: string;
   readonly partition: number;
+  /** The letters of which `outcomeOf` is asked: the first ones from an offset on. Default: none. */
+  readonly outcomes?: { readonly from: number; readonly most: number };
 }
+
+const OUTCOME_PREFIX = ledgerKeys.outcome('');
 
 /** The last entry about a letter, and its offset in the ledger. */
 export interface StoredLetter extends LetterEntry {
   readonly ledgerOffset: number;
-}
-
-interface StoredOutcome {
-  readonly replayId: string;
-  readonly outcome: OutcomeEntry;
 }
 
 /**
@@ -31,7 +34,9 @@ interface StoredOutcome {
 export class PartitionStates {
   readonly #letters = new Map<number, StoredLetter>();
   readonly #replayed: ReplayedRanges;
-  readonly #outcomes = new Map<number, StoredOutcome>();
+  /** By operation. */
+  readonly #outcomes = new Map<string, OutcomeTable>();
+  readonly #details: OutcomeDetails | undefined;
   readonly #progress = new Map<string, ProgressEntry>();
   readonly #letterPrefix: string;
   readonly #replayedPrefix: string;
@@ -40,7 +45,8 @@ export class PartitionStates {
   #purgedTo: number | undefined;
   #end = 0;
 
-  constructor({ topicId, partition }: PartitionOfLetters) {
+  constructor({ topicId, partition, outcomes }: PartitionOfLetters) {
+    this.#details = outcomes && new OutcomeDetails(outcomes.from, outcomes.most);
     this.#partition = partition;
     this.#purgeKey = ledgerKeys.purge(topicId, partition);
     this.#letterPrefix = ledgerKeys.letter(topicId, partition, 0).slice(0, -1);
@@ -65,19 +71,27 @@ export class PartitionStates {
     } else if (key === this.#purgeKey)
       this.#purgedTo = entry?.kind === 'purge' ? entry.end : undefined;
     else if (entry?.kind === 'progress') this.#progress.set(key, entry);
-    else if (entry?.kind === 'outcome') this.#applyOutcome(key, entry);
+    else if (key.startsWith(OUTCOME_PREFIX)) this.#applyOutcome(key, entry);
   }
 
-  #applyOutcome(key: string, outcome: OutcomeEntry): void {
-    const replayId = key.slice(ledgerKeys.outcome('').length);
+  #applyOutcome(key: string, entry: LedgerEntry | undefined): void {
+    const replayId = key.slice(OUTCOME_PREFIX.length);
     const replay = parseReplayId(replayId);
-    if (replay?.partition === this.#partition)
-      this.#outcomes.set(replay.offset, { replayId, outcome });
+    if (replay?.partition !== this.#partition) return;
+    const { operation, offset } = replay;
+    if (entry?.kind !== 'outcome') {
+      this.#outcomes.get(operation)?.delete(offset);
+      return;
+    }
+    let table = this.#outcomes.get(operation);
+    if (!table) this.#outcomes.set(operation, (table = new OutcomeTable()));
+    table.set(offset, classOf(entry));
+    this.#details?.set(offset, { replayId, outcome: entry });
   }
 
   /** Returns how the last replay of a letter ended; undefined if that is not known yet. */
   outcomeOf(offset: number): OutcomeEntry | undefined {
-    const stored = this.#outcomes.get(offset);
+    const stored = this.#details?.get(offset);
     return stored?.replayId === this.letter(offset)?.replayId ? stored?.outcome : undefined;
   }
 
@@ -91,15 +105,22 @@ export class PartitionStates {
     return this.#purgedTo;
   }
 
-  /** Returns the keys of entries that are only about letters before `low`. */
-  keysBefore(low: number): readonly string[] {
+  /**
+   * Returns the keys of entries that are only about letters before `low`. Outcomes of the operations
+   * that still need them are left out.
+   */
+  keysBefore(low: number, needed: ReadonlySet<string> = new Set()): readonly string[] {
     const letters = [...this.#letters.keys()]
       .filter((offset) => offset < low)
       .map((offset) => `${this.#letterPrefix}${offset}`);
-    const outcomes = [...this.#outcomes]
-      .filter(([offset]) => offset < low)
-      .map(([, { replayId }]) => ledgerKeys.outcome(replayId));
-    return [...letters, ...this.#replayed.keysBefore(low), ...outcomes];
+    const keys = [...letters, ...this.#replayed.keysBefore(low)];
+    for (const [operation, table] of this.#outcomes)
+      if (!needed.has(operation))
+        for (const offset of table.offsetsBefore(low)) {
+          const replayId = replayIdOf({ operation, partition: this.#partition, offset });
+          keys.push(`${OUTCOME_PREFIX}${replayId}`);
+        }
+    return keys;
   }
 
   statusOf(offset: number): LetterStatus {

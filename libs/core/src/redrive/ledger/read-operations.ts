@@ -1,6 +1,6 @@
 import type { AdminSession } from '@nest-event-bus/broker';
 import type { LedgerTopics } from './ledger-topic.js';
-import { operationOf } from './operation-state.js';
+import { isPlanned, operationOf, OperationState, type StoredOperation } from './operation-state.js';
 import type { StoredEntry } from './read-ledger.js';
 import { readTail, readWholeLedger } from './read-whole-ledger.js';
 
@@ -9,7 +9,7 @@ export interface OperationsToRead {
   readonly topics: LedgerTopics;
 }
 
-export interface EntryToApply {
+interface EntryToApply {
   /** Undefined if the entry is about no operation. */
   readonly operation: string | undefined;
   readonly stored: StoredEntry;
@@ -47,4 +47,24 @@ export async function* readResults(
     const about = operationOf(stored);
     yield { operation: about?.isCommand === false ? about.operation : undefined, stored };
   }
+}
+
+/** Returns the operations whose plan is in the ledger, by id. */
+export async function readOperations(
+  ledger: OperationsToRead,
+  isWanted: (operation: string) => boolean = () => true,
+): Promise<ReadonlyMap<string, StoredOperation>> {
+  const states = new Map<string, OperationState>();
+  const apply = ({ operation, stored }: EntryToApply): void => {
+    if (operation === undefined || !isWanted(operation)) return;
+    const state = states.get(operation) ?? new OperationState(operation);
+    states.set(operation, state);
+    state.apply(stored);
+  };
+  for (let partition = 0; partition < ledger.topics.ledgerPartitions; partition++)
+    for await (const each of readResults(ledger, partition)) apply(each);
+  for await (const each of readCommands(ledger)) apply(each);
+  const planned = new Map<string, StoredOperation>();
+  for (const [id, state] of states) if (isPlanned(state)) planned.set(id, state);
+  return planned;
 }

@@ -83,7 +83,8 @@ export async function listLetters(
     if (after && partition < after.partition) continue;
     const from = after?.partition === partition ? after.offset + 1 : low;
     if (from >= high) continue;
-    const states = await readStates({ ...parts, signal }, partition);
+    const outcomes = { from, most: MOST_READ };
+    const states = await readStates({ ...parts, signal, outcomes }, partition);
     for await (const record of admin.readRange(owner.dlt.topic, partition, from, high, {
       signal,
     })) {

@@ -1,4 +1,5 @@
-import type { ReplayOutcome, ReplayResult } from '../../model/outcomes/replay-outcomes.js';
+import type { ReplayOutcome } from '../../model/outcomes/replay-outcomes.js';
+import { OutcomeTable, type OutcomeClass } from './outcome-table.js';
 import type { ReplayOfLetter } from './replay-id.js';
 
 /** How the replays of an operation ended. */
@@ -9,42 +10,49 @@ export interface OutcomeCounts {
 }
 
 type Outcome = Pick<ReplayOutcome, 'result' | 'reason'>;
-
-const COUNTED_AS: Readonly<Record<ReplayResult, keyof OutcomeCounts>> = {
-  handled: 'handled',
-  discarded: 'discarded',
-  'dead-lettered': 'deadLettered',
-};
+type Letter = Pick<ReplayOfLetter, 'partition' | 'offset'>;
 
 /** Discards that are no success: an operator or a `@DltHandler` has given the record up. */
 const GIVEN_UP: readonly (string | undefined)[] = ['skipped', 'dlt-handler'];
 
-/** Counts the last outcome of each letter, because an outcome may be written twice. */
-export class OutcomeCounter {
-  readonly #outcomes = new Map<string, Outcome>();
+export function classOf({ result, reason }: Outcome): OutcomeClass {
+  return result === 'discarded' && GIVEN_UP.includes(reason) ? 'given-up' : result;
+}
 
-  add(
-    { partition, offset }: Pick<ReplayOfLetter, 'partition' | 'offset'>,
-    { result, reason }: Outcome,
-  ): void {
-    this.#outcomes.set(`${partition}/${offset}`, {
-      result,
-      ...(reason !== undefined && { reason }),
-    });
+/** Counts the last outcome of each letter of an operation. */
+export class OutcomeCounter {
+  readonly #tables = new Map<number, OutcomeTable>();
+
+  add({ partition, offset }: Letter, outcome: Outcome): void {
+    let table = this.#tables.get(partition);
+    if (!table) this.#tables.set(partition, (table = new OutcomeTable()));
+    table.set(offset, classOf(outcome));
+  }
+
+  /** Forgets the outcome of a letter that a purge has deleted. */
+  remove({ partition, offset }: Letter): void {
+    this.#tables.get(partition)?.delete(offset);
   }
 
   counts(): OutcomeCounts {
-    const counts = { handled: 0, discarded: 0, deadLettered: 0 };
-    for (const { result } of this.#outcomes.values()) counts[COUNTED_AS[result]]++;
-    return counts;
+    return {
+      handled: this.#sum('handled'),
+      discarded: this.#sum('discarded') + this.#sum('given-up'),
+      deadLettered: this.#sum('dead-lettered'),
+    };
   }
 
   /** Counts for a verdict. A record that its binding does not want has not failed again. */
   quality(): { readonly good: number; readonly bad: number } {
-    let bad = 0;
-    for (const { result, reason } of this.#outcomes.values())
-      if (result === 'dead-lettered' || (result === 'discarded' && GIVEN_UP.includes(reason)))
-        bad++;
-    return { good: this.#outcomes.size - bad, bad };
+    return {
+      good: this.#sum('handled') + this.#sum('discarded'),
+      bad: this.#sum('given-up') + this.#sum('dead-lettered'),
+    };
+  }
+
+  #sum(outcome: OutcomeClass): number {
+    let sum = 0;
+    for (const table of this.#tables.values()) sum += table.count(outcome);
+    return sum;
   }
 }

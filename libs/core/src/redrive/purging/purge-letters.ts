@@ -32,7 +32,7 @@ async function purgePartition(
     const { end, letters, stoppedBy } = await rule.limit(from, claim.states);
     const onDeleted = (): void => void (deleted += letters);
     if (letters > 0) await deleteLetters(access, claim, { end, at: runtime.now(), onDeleted });
-    await forgetLetters(claim, end);
+    await forgetLetters(claim, end, access);
     return { partition, low: end, deleted, ...(stoppedBy && { stoppedBy }) };
   };
   return withClaim({ ...access, runtime }, claimant, purge);

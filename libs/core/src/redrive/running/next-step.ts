@@ -1,7 +1,6 @@
 import { canaryQuotas, triedIn } from '../canary/canary-quotas.js';
-import type { CanaryEntry, ProgressEntry } from '../ledger/ledger-entry.js';
-import type { StoredOperation } from '../ledger/operation-log.js';
-import type { PlannedPartition } from '../planning/redrive-plan.js';
+import type { CanaryEntry } from '../ledger/ledger-entry.js';
+import { isCompleted, type StoredOperation } from '../ledger/operation-state.js';
 
 /** What an operation does next. */
 export type RedriveStep =
@@ -14,8 +13,7 @@ export type RedriveStep =
 /** Decides by what the ledger says, so all nodes decide alike, and a restart changes nothing. */
 export function nextStepOf(operation: StoredOperation): RedriveStep {
   const { approval, canary, plan, progress, verdict } = operation;
-  if (plan.partitions.every((each) => isDone(each, progress)))
-    return { kind: 'end', state: 'completed' };
+  if (isCompleted(operation)) return { kind: 'end', state: 'completed' };
   if (operation.isCancelled) return { kind: 'end', state: 'cancelled' };
   if (!canary) return { kind: 'replay' };
   if (verdict?.verdict === 'bad') return { kind: 'end', state: 'rejected' };
@@ -27,12 +25,4 @@ export function nextStepOf(operation: StoredOperation): RedriveStep {
     ([partition, quota]) => triedIn(progress.get(partition)) >= quota,
   );
   return isWritten ? { kind: 'await-outcomes', canary } : { kind: 'replay', quotas };
-}
-
-/** A partition without selected letters has nothing to do, and gets no entry. */
-function isDone(
-  { partition, selected }: PlannedPartition,
-  progress: ReadonlyMap<number, ProgressEntry>,
-): boolean {
-  return selected === 0 || progress.get(partition)?.isDone === true;
 }

@@ -95,7 +95,7 @@ export class PartitionReplay {
     try {
       await finishPurge(this.parts, claim);
       await this.#replay(claim, onCommitted);
-      await forgetLetters(claim, await this.#firstLetter());
+      await forgetLetters(claim, await this.#firstLetter(), this.parts);
       await claim.release();
     } finally {
       await claim.close();

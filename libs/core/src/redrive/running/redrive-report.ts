@@ -1,5 +1,5 @@
 import { canaryReport, type CanaryReport } from '../canary/canary-report.js';
-import type { StoredOperation } from '../ledger/operation-log.js';
+import type { StoredOperation } from '../ledger/operation-state.js';
 import { OperationState } from '../ledger/operation-state.js';
 import type { OutcomeCounts } from '../outcomes/outcome-counts.js';
 import type { Brake } from '../pacing/brake.js';
