@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import * as broker from '@nest-event-bus/broker';
 import * as core from '@nest-event-bus/core';
 import * as outbox from '@nest-event-bus/outbox';
+import * as outboxNest from '@nest-event-bus/outbox-nest';
 import * as outboxSql from '@nest-event-bus/outbox-sql';
 import * as testing from '@nest-event-bus/testing';
 import ts from 'typescript';
@@ -91,7 +92,11 @@ const rows = [...page.matchAll(/^\| `(\w+)` \| (.*) \|$/gm)].map(([, name = '', 
 
 describe('The error reference', () => {
   const withCode = [
-    ...new Set([core, broker, outbox, outboxSql].flatMap((library) => [...exportedFrom(library)])),
+    ...new Set(
+      [core, broker, outbox, outboxSql, outboxNest].flatMap((library) => [
+        ...exportedFrom(library),
+      ]),
+    ),
   ];
   const withoutCode = exportedFrom(testing);
 

@@ -110,9 +110,11 @@ export const layers = {
     },
     // Tells whether events are dispatched. It knows neither Nest nor the bus.
     health: { layers: [], onlyPackages: ['@nest-event-bus/outbox'] },
+    // What operators can do. It knows neither Nest nor the bus.
+    admin: { layers: [], onlyPackages: ['@nest-event-bus/outbox', 'node:crypto'] },
     terminus: { layers: ['health'] },
-    bus: { layers: ['root'] },
-    root: { layers: ['transactions', 'health'] },
+    bus: { layers: ['admin', 'root'] },
+    root: { layers: ['transactions', 'health', 'admin'] },
   },
   core: {
     model: { layers: [], onlyPackages: ['class-transformer', 'node:crypto'] },

@@ -39,6 +39,7 @@ export {
   type AdminRoute,
   type AdminRoutes,
 } from './admin/api/admin-route.js';
+export { adminSchema } from './admin/api/admin-schema.js';
 export type { AdminCaller, AdminReply, AdminRouteHandlers } from './admin/api/admin-reply.js';
 export type { JsonSchema, Schema, ValueOf } from './admin/api/schema.js';
 export type { AdminCommandName } from './model/events/admin-command.js';

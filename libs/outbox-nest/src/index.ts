@@ -1,3 +1,18 @@
+export type { OutboxCauseGroup } from './admin/cause-groups.js';
+export type { OutboxCommand, OutboxCommandName, OutboxCommandNote } from './admin/command-log.js';
+export {
+  OutboxAdmin,
+  type OutboxAdminParts,
+  type OutboxEventPage,
+  type OutboxRedriveOptions,
+} from './admin/outbox-admin.js';
+export {
+  OutboxEventNotFoundError,
+  OutboxOperationNotFoundError,
+  OutboxPlanChangedError,
+} from './admin/outbox-admin-errors.js';
+export type { DeadEventSelection, OutboxPlan } from './admin/outbox-plan.js';
+export type { OutboxOperation, OutboxOperationState } from './admin/replay-run.js';
 export {
   OutboxHealth,
   type OutboxHealthOptions,

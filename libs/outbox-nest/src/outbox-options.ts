@@ -11,6 +11,7 @@ import type {
   RetryPolicy,
 } from '@nest-event-bus/outbox';
 import type { SqlOutboxStoreOptions, SqlPool } from '@nest-event-bus/outbox-sql';
+import type { OutboxCommand } from './admin/command-log.js';
 import type { OutboxHealthOptions } from './health/outbox-health.js';
 import type {
   InjectionToken,
@@ -84,6 +85,8 @@ export interface OutboxModuleOptions {
   readonly wake?: boolean | OutboxWakeOptions;
   /** When the outbox is degraded. */
   readonly health?: OutboxHealthOptions;
+  /** Is told of every command that an operator gives, for an audit beside the log. */
+  readonly onCommand?: (command: OutboxCommand) => void;
   /** Deletes old events. Use a purger by age only with `writerOnly`. */
   readonly purge?: OutboxPurgeOptions;
 }

@@ -16,6 +16,7 @@ import {
   type Type,
 } from '@nestjs/common';
 import { ModuleRef } from '@nestjs/core';
+import { OutboxAdmin } from './admin/outbox-admin.js';
 import {
   type OutboxBasis,
   buildOutbox,
@@ -39,6 +40,7 @@ export class OutboxRuntime implements OnApplicationBootstrap, BeforeApplicationS
   readonly #basis: OutboxBasis & { readonly registry: DefaultListenerRegistry };
   readonly #wake: PostgresWake | undefined;
   readonly health: OutboxHealth;
+  readonly admin: OutboxAdmin;
   #state: OutboxState = 'starting';
   #outbox: Outbox | undefined;
   #purge: OutboxPurgeScheduler | undefined;
@@ -65,6 +67,11 @@ export class OutboxRuntime implements OnApplicationBootstrap, BeforeApplicationS
     });
     this.transactions.useWriter(() => this.writer);
     this.deadEvents = new DeadEventManager(connectionProvider, store, { logger });
+    this.admin = new OutboxAdmin({
+      ...{ connectionProvider, store, logger },
+      wake: () => this.#outbox?.wake(),
+      onCommand: options.onCommand,
+    });
     const dispatches = options.mode !== 'writerOnly';
     this.health = new OutboxHealth(
       { state: () => this.#state, connectionProvider, store, dispatches },
@@ -97,6 +104,7 @@ export class OutboxRuntime implements OnApplicationBootstrap, BeforeApplicationS
   /** Comes after the hook in which the bus drains its handlers, and before it closes its producers. */
   async beforeApplicationShutdown(): Promise<void> {
     this.#state = 'stopped';
+    await this.admin.close();
     await this.#wake?.close();
     await this.#purge?.close();
     await this.#outbox?.close();

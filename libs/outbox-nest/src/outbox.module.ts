@@ -1,6 +1,7 @@
 import { DeadEventManager, OutboxWriter } from '@nest-event-bus/outbox';
 import { type DynamicModule, Module, type Provider } from '@nestjs/common';
 import { DiscoveryModule } from '@nestjs/core';
+import { OutboxAdmin } from './admin/outbox-admin.js';
 import { OutboxHealth } from './health/outbox-health.js';
 import { ListenerExplorer } from './listener-explorer.js';
 import {
@@ -23,6 +24,11 @@ const providers: readonly Provider[] = [
   {
     provide: OutboxTransactions,
     useFactory: (runtime: OutboxRuntime) => runtime.transactions,
+    inject: [OutboxRuntime],
+  },
+  {
+    provide: OutboxAdmin,
+    useFactory: (runtime: OutboxRuntime) => runtime.admin,
     inject: [OutboxRuntime],
   },
   {
@@ -62,6 +68,13 @@ function moduleWith(
     global: isGlobal,
     imports: [DiscoveryModule, ...imports],
     providers: [options, ...providers],
-    exports: [OutboxWriter, OutboxTransactions, DeadEventManager, OutboxHealth, OutboxRuntime],
+    exports: [
+      OutboxWriter,
+      OutboxTransactions,
+      DeadEventManager,
+      OutboxAdmin,
+      OutboxHealth,
+      OutboxRuntime,
+    ],
   };
 }

@@ -66,7 +66,6 @@ export abstract class AbstractSqlOutboxStore
     this.payload = options.payload ?? 'binary';
     this.#maxLeaseBytes = options.maxLeaseBytes ?? DEFAULT_MAX_LEASE_BYTES;
     this.sql = new SqlTemplate(dialect.name, this.table);
-    this.inspection = new SqlInspection(dialect, this.sql);
     this.insert = new InsertStatement(
       dialect,
       this.payload,
@@ -74,6 +73,7 @@ export abstract class AbstractSqlOutboxStore
     );
     this.leases = new LeaseSql(dialect, this.table, this.payload);
     this.columns = eventColumns(dialect, this.payload);
+    this.inspection = new SqlInspection(dialect, this.sql, this.columns);
     this.#completion = new Completion(dialect, (connection, change) =>
       this.changeHeld(connection, change),
     );

@@ -1,13 +1,14 @@
 import type {
   EventSelection,
   ListedEvent,
+  OutboxEvent,
   OutboxFigures,
   OutboxInspection,
   SqlConnection,
 } from '@nest-event-bus/outbox';
 import type { SqlRow, SqlValue } from '../connections/sql-session.js';
 import type { SqlDialect } from '../dialects/sql-dialect.js';
-import { textOf } from './event-rows.js';
+import { eventOf, textOf } from './event-rows.js';
 import type { SqlTemplate } from './sql-template.js';
 
 /** Shows the events of a table to health and operators. */
@@ -15,6 +16,7 @@ export class SqlInspection implements OutboxInspection {
   constructor(
     private readonly dialect: SqlDialect,
     private readonly sql: SqlTemplate,
+    private readonly eventColumns: string,
   ) {}
 
   async figures(connection: SqlConnection, limit: number): Promise<OutboxFigures> {
@@ -48,6 +50,15 @@ export class SqlInspection implements OutboxInspection {
       { ...parameters, limit: selection.limit },
     );
     return rows.map(listedEventOf);
+  }
+
+  async readEvent(connection: SqlConnection, eventId: string): Promise<OutboxEvent | null> {
+    const [row] = await this.sql.query(
+      connection,
+      `SELECT ${this.eventColumns} FROM ${this.sql.table} WHERE event_id = :eventId`,
+      { eventId },
+    );
+    return row ? eventOf(row) : null;
   }
 
   async purgeDead(connection: SqlConnection, eventIds: readonly string[]): Promise<number> {

@@ -1,4 +1,5 @@
 import { EventStatus } from '../model/event-status.js';
+import type { OutboxEvent } from '../model/outbox-event.js';
 import type { Runtime } from '../runtime/runtime.js';
 import type {
   EventSelection,
@@ -38,6 +39,11 @@ export class MemoryInspection implements OutboxInspection {
       .filter((row) => matches(row, selection))
       .sort((a, b) => a.sequence - b.sequence);
     return Promise.resolve(found.slice(0, limit).map(listed));
+  }
+
+  readEvent(_connection: SqlConnection, eventId: string): Promise<OutboxEvent | null> {
+    const row = this.database.rows.get(eventId);
+    return Promise.resolve(row ? { ...row } : null);
   }
 
   purgeDead(_connection: SqlConnection, eventIds: readonly string[]): Promise<number> {

@@ -1,4 +1,5 @@
 import type { EventStatus } from '../model/event-status.js';
+import type { OutboxEvent } from '../model/outbox-event.js';
 import type { SqlConnection } from './sql-connection.js';
 
 /** An event as operators see it: without its payload and its headers. */
@@ -53,6 +54,8 @@ export interface OutboxInspection {
   figures(connection: SqlConnection, limit: number): Promise<OutboxFigures>;
   /** Returns events in the order of their sequence. */
   listEvents(connection: SqlConnection, selection: EventSelection): Promise<readonly ListedEvent[]>;
+  /** Returns an event with its payload; null if there is none. */
+  readEvent(connection: SqlConnection, eventId: string): Promise<OutboxEvent | null>;
   /** Deletes those of the events that are DEAD and block no key. Returns their number. */
   purgeDead(connection: SqlConnection, eventIds: readonly string[]): Promise<number>;
 }

@@ -59,6 +59,16 @@ export function inspectionCases(it: DefineCase): void {
     );
   });
 
+  it('readEvent returns an event with its payload, and null for an unknown one', async (test) => {
+    await test.insert(test.event('e1', { headers: { a: 'b' } }));
+    const read = (eventId: string): ReturnType<OutboxInspection['readEvent']> =>
+      test.on((connection) => inspectionOf(test).readEvent(connection, eventId));
+    const event = await read('e1');
+    assert.equal(event?.eventId, 'e1');
+    assert.deepEqual(JSON.parse(String(event?.payload)), { id: 'e1' });
+    assert.equal(await read('unknown'), null);
+  });
+
   it('purgeDead deletes only events of the list that are DEAD', async (test) => {
     await test.insert('new', 'done', 'dead', 'other');
     await test.on(async (connection) => {
