@@ -45,7 +45,7 @@ export const KNOWN_MUTANTS = [
   },
   {
     name: 'a pause does not commit',
-    spec: 'libs/core/test/lifecycle/registration.spec.ts',
+    spec: 'libs/core/test/lifecycle/lifecycle-commands.spec.ts',
     file: `${CORE}/consuming/session/member-session.ts`,
     text: 'await this.#committer.flush([...lanes], FINAL_COMMIT_TIMEOUT_MS);',
     replacement: '',
