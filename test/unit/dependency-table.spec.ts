@@ -7,6 +7,7 @@ const MANIFESTS = [
   'libs/broker/package.json',
   'libs/core/package.json',
   'libs/testing/package.json',
+  'libs/messaging/package.json',
   'libs/outbox/package.json',
   'libs/outbox-sql/package.json',
   'libs/outbox-nest/package.json',

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as broker from '@nest-event-bus/broker';
 import * as core from '@nest-event-bus/core';
+import * as messaging from '@nest-event-bus/messaging';
 import * as outbox from '@nest-event-bus/outbox';
 import * as outboxNest from '@nest-event-bus/outbox-nest';
 import * as outboxSql from '@nest-event-bus/outbox-sql';
@@ -93,7 +94,7 @@ const rows = [...page.matchAll(/^\| `(\w+)` \| (.*) \|$/gm)].map(([, name = '', 
 describe('The error reference', () => {
   const withCode = [
     ...new Set(
-      [core, broker, outbox, outboxSql, outboxNest].flatMap((library) => [
+      [core, broker, messaging, outbox, outboxSql, outboxNest].flatMap((library) => [
         ...exportedFrom(library),
       ]),
     ),

@@ -102,6 +102,15 @@ export const layers = {
       onlyPackages: [],
     },
   },
+  messaging: {
+    // Messages, results and the interfaces of producers and consumers. No broker is known here.
+    core: { layers: [] },
+    // The topic catalogue, events, and the producers on the drivers of the brokers.
+    kafka: { layers: ['core'] },
+    service: { layers: ['core', 'kafka'] },
+    config: { layers: ['core', 'kafka', 'service'] },
+    root: { layers: ['core', 'kafka', 'service', 'config'] },
+  },
   'outbox-nest': {
     // Runs work in the transactions of ORMs and drivers. It imports none of them.
     transactions: {

@@ -16,6 +16,7 @@ import { EventBusMeterModule, EventBusTelemetryModule } from '@nest-event-bus/co
 import { EventBusMetricsModule } from '@nest-event-bus/core/prometheus';
 import { EventBusScheduleModule } from '@nest-event-bus/core/schedule';
 import { EventBusHealthIndicator } from '@nest-event-bus/core/terminus';
+import { Message, MessagingModule, type MessagingModuleOptions } from '@nest-event-bus/messaging';
 import { EventEnvelope, Outbox } from '@nest-event-bus/outbox';
 import { storeContract } from '@nest-event-bus/outbox/contract';
 import { MemoryOutboxStore } from '@nest-event-bus/outbox/memory';
@@ -45,6 +46,9 @@ export const paused = (): Promise<AdminBinding> =>
 export const schedule: typeof EventBusScheduleModule = EventBusScheduleModule;
 export const outbox = (options: OutboxModuleOptions): DynamicModule =>
   OutboxModule.forRoot(options);
+export const messaging = (options: MessagingModuleOptions): DynamicModule =>
+  MessagingModule.forRoot(options);
+export const message: Message<string> = Message.of('a', 'orders');
 export const envelope: EventEnvelope = EventEnvelope.ofJson('PLACED', '{}');
 export const schema: readonly string[] = new SqlOutboxSchema('postgres').sql();
 export const outboxParts = {
@@ -63,6 +67,8 @@ driver.missing();
 export const misspelt: EventBusModuleOptions = { bindngs: {} };
 // @ts-expect-error: no such property
 envelope.missing();
+// @ts-expect-error: no such property
+message.missing();
 // @ts-expect-error: no such dialect
 export const unknownDialect = new SqlOutboxSchema('oracle');
 // @ts-expect-error: Nest's own types are found too

@@ -1,4 +1,4 @@
-const libraries = ['broker', 'core', 'testing', 'outbox', 'outbox-sql', 'outbox-nest'];
+const libraries = ['broker', 'core', 'testing', 'messaging', 'outbox', 'outbox-sql', 'outbox-nest'];
 
 /** Entry points that the installed packages declare. */
 exports.entryPoints = libraries.flatMap((library) => {
