@@ -191,6 +191,7 @@ export class EventBusKernel {
     });
     const redrive: RedriveParts = {
       bindingOf: (ref) => bindingOf(ref, registry, this.#settings.options),
+      bindings: () => registry.listAll().map(({ config }) => config),
       driverOf: (cluster) => this.#settings.require('read dead letters').clusters.driver(cluster),
       producerOf: (cluster) =>
         this.#settings.require('redrive dead letters').clusters.durableProducer(cluster),

@@ -49,8 +49,9 @@ export class RedriveRefusedException extends EventBusException {
   constructor(
     readonly binding: string,
     complaint: string,
+    options?: ErrorOptions,
   ) {
-    super(`Dead letters of binding '${binding}' cannot be redriven: ${complaint}`);
+    super(`Dead letters of binding '${binding}' cannot be redriven: ${complaint}`, options);
   }
 }
 

@@ -11,6 +11,7 @@ import {
 } from './pacing/pacing-options.js';
 import { refused } from './letters/filter-conditions.js';
 import type { DeadLetterPosition } from './letters/read-letters.js';
+import { checkTarget } from './planning/target-topic.js';
 import type { RedriveTarget } from './planning/redrive-plan.js';
 
 /** What to redrive. Select by `where`, or write `all: true`, or give a `limit` for the oldest. */
@@ -25,7 +26,10 @@ export interface RedriveRequest {
   readonly all?: boolean;
   /** The largest number of letters: the oldest ones. */
   readonly limit?: number;
-  /** Default `'origin'`: the topic of the binding. */
+  /**
+   * Default `'origin'`: the topic of the binding. `{ topic }` is another topic of the cluster, which
+   * must exist. Its records are new ones for whoever reads it, so no outcome of them is known.
+   */
   readonly to?: RedriveTarget;
   /** The operator, for the ledger. Default: the name of this host. */
   readonly by?: string;
@@ -72,6 +76,7 @@ export function checkRequest(request: RedriveRequest): void {
   const { id } = request;
   if (id !== undefined && !(typeof id === 'string' && PLAN_ID.test(id)))
     throw refused('id', "must have 1 to 64 letters, digits, '.', '_' or '-'");
+  checkTarget(request.to);
   checkNote(request);
 }
 

@@ -17,6 +17,11 @@ export function otherProcess(
   const silent = (): void => undefined;
   return new DltReplayService({
     bindingOf: (ref) => testBus.application.get(ContainerRegistry).require(ref).config,
+    bindings: () =>
+      testBus.application
+        .get(ContainerRegistry)
+        .listAll()
+        .map(({ config }) => config),
     driverOf: () => driver,
     producerOf: () => producer,
     circuitOf: () => undefined,

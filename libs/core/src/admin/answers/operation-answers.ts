@@ -16,7 +16,7 @@ export function operationAnswer({ plan, report, failure }: AdminOperation): Admi
     createdAt: answerTime(plan.createdAt),
     createdBy: plan.createdBy,
     ...(plan.reason !== undefined && { reason: plan.reason }),
-    target: target === 'origin' ? target : { tier: target.tier },
+    target: target === 'origin' ? target : { ...target },
     ...(plan.filter && { filter: filterAnswer(plan.filter) }),
     ...{ selected, replayed, failed, skipped: countsOf(skipped), remaining },
     ...(report.outcomes && { outcomes: countsOf({ ...report.outcomes }) }),

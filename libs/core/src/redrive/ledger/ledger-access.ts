@@ -15,6 +15,8 @@ import { ledgerTopicOf, requireLedger, type LedgerTopics } from './ledger-topic.
 export interface RedriveParts {
   /** Returns the options of a binding. Throws if there is no such binding. */
   readonly bindingOf: (ref: BindingRef) => ResolvedBinding;
+  /** Returns all bindings of the bus. */
+  readonly bindings: () => readonly ResolvedBinding[];
   readonly driverOf: (cluster: string) => BrokerDriver;
   /** Returns the producer for plans and commands. */
   readonly producerOf: (cluster: string) => ProducerSession;

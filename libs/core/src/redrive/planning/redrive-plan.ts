@@ -1,7 +1,10 @@
 import type { DeadLetterFilter } from '../letters/dead-letter-filter.js';
 
-/** Where letters are replayed to: their original topic, or a retry tier of their binding. */
-export type RedriveTarget = 'origin' | { readonly tier: number };
+/**
+ * Where letters are replayed to: their original topic, a retry tier of their binding, or another
+ * topic of the cluster by its name.
+ */
+export type RedriveTarget = 'origin' | { readonly tier: number } | { readonly topic: string };
 
 /** Why a letter is left where it is. */
 export type SkipReason =

@@ -1,4 +1,5 @@
 import {
+  AuthorizationError,
   errorReasonOf,
   RecordTooLargeError,
   SendError,
@@ -7,6 +8,7 @@ import {
   type RecordOutcome,
 } from '@nest-event-bus/broker';
 import { Backoff, sleep, type Runtime } from '@nest-event-bus/broker/runtime';
+import { RedriveRefusedException } from '../../errors/redrive-errors.js';
 import { forgetLetters } from '../ledger/forget-letters.js';
 import { isFence } from '../ledger/is-fence.js';
 import { LedgerClaim, type LedgerClaimParts } from '../ledger/ledger-claim.js';
@@ -153,7 +155,8 @@ export class PartitionReplay {
     try {
       await claim.commit(records, [...entries, [progressKey, progress]]);
     } catch (error) {
-      throw this.#hasRefused(error, letters) ? new LettersRefusedError() : error;
+      if (this.#hasRefused(error, letters)) throw new LettersRefusedError();
+      throw isRightMissing(error) ? rightMissing(plan.binding, destination.topic, error) : error;
     }
     return progress;
   }
@@ -260,3 +263,17 @@ function advanced(
 function isTooLarge(outcome: RecordOutcome | undefined): boolean {
   return outcome?.state === 'not-written' && outcome.error instanceof RecordTooLargeError;
 }
+
+function isRightMissing(error: unknown): boolean {
+  const outcomes = error instanceof SendError ? error.outcomes : [];
+  return outcomes.some(
+    (outcome) => outcome.state === 'not-written' && outcome.error instanceof AuthorizationError,
+  );
+}
+
+const rightMissing = (binding: string, topic: string, cause: unknown): RedriveRefusedException =>
+  new RedriveRefusedException(
+    binding,
+    `the right to write to topic '${topic}' or to the ledger is missing, and nothing of this batch was replayed. Grant Write on both, and run the operation again.`,
+    { cause },
+  );

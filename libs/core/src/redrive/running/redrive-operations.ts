@@ -1,6 +1,5 @@
 import type { ProducerSession } from '@nest-event-bus/broker';
 import type { ResolvedBinding } from '../../config/resolving/resolved-binding.js';
-import { TierNotFoundException } from '../../errors/container-errors.js';
 import {
   RedrivePlanNotFoundException,
   RedriveRefusedException,
@@ -14,8 +13,9 @@ import { isPlanned, type OperationState, type StoredOperation } from '../ledger/
 import { LetterSelection } from '../planning/letter-selection.js';
 import { otherGroupsOf } from '../planning/other-groups.js';
 import { Planner } from '../planning/planner.js';
-import type { RedrivePlan, RedriveTarget } from '../planning/redrive-plan.js';
+import type { RedrivePlan } from '../planning/redrive-plan.js';
 import { requestDigest } from '../planning/request-digest.js';
+import { targetTopicOf } from '../planning/target-topic.js';
 import { requireSameTopic } from '../planning/require-same-topic.js';
 import type { RedriveRequest } from '../redrive-request.js';
 import type { PartitionReplayParts } from './partition-replay.js';
@@ -66,7 +66,8 @@ export async function planRedrive(
   const { limit, signal } = request;
   const createdAt = runtime.now();
   const filter = request.where === undefined ? undefined : fixAges(request.where, createdAt);
-  const targetTopic = targetTopicOf(binding, target);
+  const targetTopic = targetTopicOf(binding, target, parts.bindings());
+  await destinationOf(access, { target, targetTopic });
   const { maxReplays } = binding.dlt.replay;
   const selection = new LetterSelection({ owner: binding, filter, maxReplays });
   const counted = await new Planner({ admin, topics, selection, limit, signal }).plan();
@@ -161,17 +162,6 @@ export function requireTransactions({
     );
 }
 
-function targetTopicOf({ name, topic, retry }: ResolvedBinding, target: RedriveTarget): string {
-  if (target === 'origin') return topic;
-  const tier = retry.tiers.find(({ number }) => number === target.tier);
-  if (tier) return tier.topic;
-  throw new TierNotFoundException(
-    name,
-    target.tier,
-    retry.tiers.map(({ number }) => number),
-  );
-}
-
 export async function destinationOf(
   { admin, binding: { name, groupId } }: LedgerAccess,
   { target, targetTopic }: Pick<RedrivePlan, 'target' | 'targetTopic'>,
@@ -183,10 +173,10 @@ export async function destinationOf(
       `topic '${targetTopic}' does not exist. Create it, or choose another target.`,
     );
   return {
-    binding: name,
-    groupId,
+    reader:
+      typeof target === 'object' && 'topic' in target ? undefined : { binding: name, groupId },
     topic: targetTopic,
-    tier: target === 'origin' ? undefined : target.tier,
+    tier: typeof target === 'object' && 'tier' in target ? target.tier : undefined,
     partitions: topic.partitions.length,
   };
 }

@@ -7,8 +7,8 @@ import type { ReadLetter } from '../letters/read-letters.js';
 
 /** Where a letter is replayed to, and for whom. */
 export interface ReplayDestination {
-  readonly binding: string;
-  readonly groupId: string;
+  /** The binding and group that handle the record. Undefined for another topic: whoever reads it. */
+  readonly reader: { readonly binding: string; readonly groupId: string } | undefined;
   readonly topic: string;
   /** The retry tier of that topic; undefined for the main topic. */
   readonly tier: number | undefined;
@@ -60,8 +60,7 @@ export function replayedRecord(
       ...archiveHeaders(content.headers, REPLAY_PROFILES),
       { key: NAMES.version, value: HEADER_VERSION },
       { key: NAMES.headerProfiles, value: PROFILE_NAMES },
-      { key: NAMES.bindingName, value: destination.binding },
-      { key: NAMES.groupId, value: destination.groupId },
+      ...readerOf(destination),
       ...originOf(facts),
       { key: NAMES.replayCount, value: String(facts.replayCount + 1) },
       { key: NAMES.replayId, value: replayId },
@@ -74,6 +73,14 @@ export function replayedRecord(
     ],
     ...(content.keepsPartition && partitionOf(facts, destination)),
   };
+}
+
+function readerOf({ reader }: ReplayDestination): readonly OutgoingHeader[] {
+  if (!reader) return [];
+  return [
+    { key: NAMES.bindingName, value: reader.binding },
+    { key: NAMES.groupId, value: reader.groupId },
+  ];
 }
 
 /** A position of which a part is unknown is left out, because it would name another record. */

@@ -24,6 +24,7 @@ import {
   type OperationAccess,
   type RunControl,
 } from './redrive-operations.js';
+import type { ReplayDestination } from './replayed-record.js';
 import { RedriveNews } from './redrive-news.js';
 import { runReport, type RedriveReport } from './redrive-report.js';
 import { RedriveRunner } from './redrive-runner.js';
@@ -45,6 +46,7 @@ export async function runRedrive(
   const { plan } = operation;
   requireRunnable(plan, access, operation.control?.command);
   requireNotRejected(operation);
+  requireKnownReader(plan, options);
   const by = options.by ?? plan.createdBy;
   const at = runtime.now();
   operation.canary = await beginCanary(operation, options.canary, operations, { by, at });
@@ -53,7 +55,7 @@ export async function runRedrive(
   const destination = await destinationOf(access, plan);
   const news = new RedriveNews({ plan, by, events, runtime, logger });
   const rate = new ReplayRate(runtime, options.rate);
-  const pacing = pacingOf(parts, access, { operation, options, rate, news, signal });
+  const pacing = pacingOf(parts, access, { operation, destination, options, rate, news, signal });
   const { filter, maxReplays } = plan;
   const selection = new LetterSelection({ owner: binding, filter, maxReplays });
   const runner = new RedriveRunner({
@@ -88,6 +90,7 @@ async function forgetLeftBrakes(
 
 interface PacingContext {
   readonly operation: StoredOperation;
+  readonly destination: ReplayDestination;
   readonly options: RunOptions;
   readonly rate: ReplayRate;
   readonly news: RedriveNews;
@@ -97,7 +100,7 @@ interface PacingContext {
 function pacingOf(
   { circuitOf, logger, runtime }: RedriveParts,
   access: OperationAccess,
-  { operation, options, rate, news, signal }: PacingContext,
+  { operation, destination, options, rate, news, signal }: PacingContext,
 ): Pacing {
   const { admin, binding, operations } = access;
   const { id, plan } = operation;
@@ -116,7 +119,8 @@ function pacingOf(
     limits: brakeLimitsOf(options.brakes),
     ramp: rampOf(options.ramp),
     returned: new ReturnedLetters({ admin, owner: binding, plan, runtime, signal }),
-    isCircuitOpen: () => circuitOf(binding) === 'OPEN',
+    // The circuit protects the handler, which gets no record of another topic.
+    isCircuitOpen: () => destination.reader !== undefined && circuitOf(binding) === 'OPEN',
     lag: () => targetLag(admin, lagTargetOf(access, operation)),
     onBraked: async (brake) => {
       news.braked(brake);
@@ -132,6 +136,20 @@ function pacingOf(
       await operations.forgetBrake(id, node).catch(notWritten);
     },
   });
+}
+
+/** Who reads another topic is not known, so neither are its lag and the outcomes of its records. */
+function requireKnownReader(
+  { binding, target, targetTopic }: StoredOperation['plan'],
+  { brakes, canary }: RunOptions,
+): void {
+  if (target === 'origin' || 'tier' in target) return;
+  const refused = canary === undefined ? brakes?.lag && 'brakes.lag' : 'canary';
+  if (refused)
+    throw new RedriveRefusedException(
+      binding,
+      `topic '${targetTopic}' is not read by the binding, so option ${refused} would wait for what nobody reports. Run it without, with a low rate.`,
+    );
 }
 
 /** A tier is read by a group of its own. */

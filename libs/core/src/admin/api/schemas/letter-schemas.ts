@@ -174,7 +174,11 @@ export type AdminLetterStats = ValueOf<typeof letterStats>;
 
 export const target = named(
   'Target',
-  anyOf(constant('origin'), object({ tier: integer({ minimum: 1, maximum: 1_000 }) })),
+  anyOf(
+    constant('origin'),
+    object({ tier: integer({ minimum: 1, maximum: 1_000 }) }),
+    object({ topic: text({ pattern: '^[\\w.-]{1,249}$' }) }),
+  ),
 );
 
 export const rate = number({
