@@ -159,11 +159,13 @@ export const layers = {
       layers: ['model', 'errors', 'problems', 'config', 'failures'],
       onlyPackages: ['node:crypto'],
     },
+    // Passes commands of operators between the processes of a group.
+    fleet: { layers: ['model', 'errors', 'problems', 'config', 'containers'], onlyPackages: [] },
     // Contains the routes of the admin API as data. It also runs in a browser.
     'admin/api': { layers: [], onlyPackages: [] },
     // Contains what operators can do, and what the routes answer.
     admin: {
-      layers: ['model', 'errors', 'config', 'containers', 'redrive', 'admin/api'],
+      layers: ['model', 'errors', 'config', 'containers', 'fleet', 'redrive', 'admin/api'],
       onlyPackages: [],
     },
     // Contains the controllers and the module of the admin API.
@@ -191,6 +193,7 @@ export const layers = {
         'publisher',
         'events',
         'observability',
+        'fleet',
         'redrive',
         'admin',
         'topics',
@@ -207,6 +210,7 @@ export const layers = {
         'publisher',
         'events',
         'observability',
+        'fleet',
         'redrive',
         'admin',
         'assembly',
@@ -247,6 +251,7 @@ export const layers = {
         'publisher',
         'events',
         'observability',
+        'fleet',
         'redrive',
         'admin',
         'admin/api',

@@ -12,7 +12,24 @@ export type {
 } from './nest/module-options.js';
 export type { FeatureConsumer } from './nest/feature-consumer.js';
 
-export { EventBusAdmin, type BindingList, type BindingView } from './admin/event-bus-admin.js';
+export {
+  EventBusAdmin,
+  type BindingList,
+  type BindingView,
+  type CommandOutcome,
+  type ScopedCommandOptions,
+} from './admin/event-bus-admin.js';
+export type { FleetAnswer, FleetState, InstanceAnswer } from './fleet/fleet-answer.js';
+export type {
+  AnswerResult,
+  FleetAction,
+  FleetBinding,
+  InstanceBinding,
+  InstanceEntry,
+  OrderEntry,
+} from './fleet/fleet-entry.js';
+export type { FleetCommandOptions } from './fleet/fleet.js';
+export type { FleetNote, FleetOrigin } from './fleet/own-commands.js';
 export type { AdminOperation, OperationPace, OperationRequest } from './admin/admin-operations.js';
 export {
   CrossSiteRequestException,
@@ -63,6 +80,7 @@ export {
   ClusterProperties,
   EventBusProperties,
   IntakeProperties,
+  FleetProperties,
   LagProperties,
   MetricsProperties,
   ShutdownProperties,
@@ -432,6 +450,11 @@ export {
   UnknownEventTypeException,
 } from './errors/handler-errors.js';
 export { IdempotencyKeyException, IdempotencyStoreException } from './errors/idempotency-errors.js';
+export {
+  FleetNotConfiguredException,
+  FleetOrderException,
+  FleetUnavailableException,
+} from './errors/fleet-errors.js';
 export {
   InvalidDeadLetterEditException,
   InvalidDeadLetterFilterException,

@@ -4,6 +4,7 @@ import type { ContainerRegistry } from '../containers/container-registry.js';
 import type { CommandNote } from '../containers/lifecycle/lifecycle-manager.js';
 import type { ShutdownGate } from '../containers/shutdown/shutdown-gate.js';
 import { EventBusException } from '../errors/event-bus-exception.js';
+import type { FleetOrigin } from '../fleet/own-commands.js';
 import type { AdminCommandName } from '../model/events/admin-command.js';
 import type { EventSink } from '../model/events/event-sink.js';
 import type { BindingRef } from '../model/states/binding-ref.js';
@@ -24,11 +25,11 @@ export class CommandAudit {
   async command<T>(
     command: AdminCommandName,
     ref: BindingRef,
-    { by, reason }: CommandNote,
+    { by, fleet, reason }: CommandNote & { readonly fleet?: FleetOrigin },
     act: () => Promise<T>,
   ): Promise<T> {
     const place = this.#placeOf(ref);
-    const entry = { command, ...place, by, reason };
+    const entry = { command, ...place, by, reason, ...(fleet && { fleet }) };
     try {
       this.parts.shutdownGate.assertOpen(`${command} binding '${place.binding}'`);
       const result = await act();
@@ -46,6 +47,7 @@ export class CommandAudit {
     readonly cluster: string;
     readonly by: string | undefined;
     readonly reason: string | undefined;
+    readonly fleet?: FleetOrigin;
     readonly outcome: 'done' | 'failed';
     readonly code?: string | undefined;
   }): void {

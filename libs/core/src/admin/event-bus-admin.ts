@@ -14,6 +14,10 @@ import type {
 } from '../containers/lifecycle/event-bus-connector.js';
 import type { CommandNote, LifecycleManager } from '../containers/lifecycle/lifecycle-manager.js';
 import type { ShutdownGate } from '../containers/shutdown/shutdown-gate.js';
+import type { FleetAction } from '../fleet/fleet-entry.js';
+import type { FleetAnswer, FleetState } from '../fleet/fleet-answer.js';
+import type { Fleet, FleetCommandOptions } from '../fleet/fleet.js';
+import type { FleetNote } from '../fleet/own-commands.js';
 import type { EventSink } from '../model/events/event-sink.js';
 import type { Decision } from '../model/outcomes/decision.js';
 import type { BindingRef } from '../model/states/binding-ref.js';
@@ -30,6 +34,7 @@ import type { PurgeReport } from '../redrive/purging/purge-report.js';
 import type { PurgeRequest, RedriveRequest } from '../redrive/redrive-request.js';
 import type { DltStats } from '../redrive/stats/dlt-stats.js';
 import type { DltStatsOptions, DltStatsService } from '../redrive/stats/dlt-stats-service.js';
+import { BindingCommands } from './binding-commands.js';
 import { CommandAudit } from './command-audit.js';
 import { findLetter } from './find-letter.js';
 import { mainTopicLag } from './main-topic-lag.js';
@@ -44,6 +49,7 @@ export interface EventBusAdminParts {
   readonly registry: ContainerRegistry;
   readonly connector: EventBusConnector;
   readonly lifecycle: LifecycleManager;
+  readonly fleet: Fleet;
   readonly replay: DltReplayService;
   readonly deadLetterStats: DltStatsService;
   readonly shutdownGate: ShutdownGate;
@@ -51,6 +57,20 @@ export interface EventBusAdminParts {
   readonly hub: EventSink;
   readonly runtime: Runtime;
   readonly logger: DriverLogger;
+}
+
+/** How a command is given. */
+export interface ScopedCommandOptions extends FleetCommandOptions {
+  /** Default: `'fleet'` if a control topic is configured. */
+  readonly scope?: 'process' | 'fleet';
+}
+
+/** What has become of a command. */
+export interface CommandOutcome {
+  /** The binding in this process. */
+  readonly binding: BindingSnapshot;
+  /** Undefined if only this process was told. */
+  readonly fleet?: FleetAnswer;
 }
 
 /** All bindings of this process. */
@@ -75,10 +95,12 @@ export interface BindingView {
  */
 export class EventBusAdmin {
   readonly #audit: CommandAudit;
+  readonly #commands: BindingCommands;
   readonly #operations: AdminOperations;
 
   constructor(private readonly parts: EventBusAdminParts) {
     this.#audit = new CommandAudit(parts);
+    this.#commands = new BindingCommands({ ...parts, audit: this.#audit });
     this.#operations = new AdminOperations(parts);
   }
 
@@ -129,31 +151,53 @@ export class EventBusAdmin {
   }
 
   start(ref: BindingRef, note: CommandNote = {}): Promise<BindingSnapshot> {
-    return this.#audit.command('start', ref, note, () => this.parts.lifecycle.start(ref, note));
+    return this.#commands.give({ name: 'start' }, ref, note);
   }
 
   stop(ref: BindingRef, note: CommandNote = {}): Promise<BindingSnapshot> {
-    return this.#audit.command('stop', ref, note, () => this.parts.lifecycle.stop(ref, note));
+    return this.#commands.give({ name: 'stop' }, ref, note);
   }
 
   pause(ref: BindingRef, note: CommandNote = {}): Promise<BindingSnapshot> {
-    return this.#audit.command('pause', ref, note, () => this.parts.lifecycle.pause(ref, note));
+    return this.#commands.give({ name: 'pause' }, ref, note);
   }
 
   resume(ref: BindingRef, note: CommandNote = {}): Promise<BindingSnapshot> {
-    return this.#audit.command('resume', ref, note, () => this.parts.lifecycle.resume(ref, note));
+    return this.#commands.give({ name: 'resume' }, ref, note);
   }
 
   pauseTier(ref: BindingRef, tier: number, note: CommandNote = {}): Promise<BindingSnapshot> {
-    return this.#audit.command('pause-tier', ref, note, () =>
-      this.parts.lifecycle.pauseTier(ref, tier, note),
-    );
+    return this.#commands.give({ name: 'pause-tier', tier }, ref, note);
   }
 
   resumeTier(ref: BindingRef, tier: number, note: CommandNote = {}): Promise<BindingSnapshot> {
-    return this.#audit.command('resume-tier', ref, note, () =>
-      this.parts.lifecycle.resumeTier(ref, tier, note),
-    );
+    return this.#commands.give({ name: 'resume-tier', tier }, ref, note);
+  }
+
+  /**
+   * Gives a command to every process that has the binding, if a control topic is configured, and to
+   * this process otherwise. The answer says which processes have done it.
+   */
+  async command(
+    action: FleetAction,
+    ref: BindingRef,
+    { scope, ...options }: ScopedCommandOptions = {},
+  ): Promise<CommandOutcome> {
+    const { connector, fleet } = this.parts;
+    if (scope === 'process' || (scope === undefined && !fleet.isConfigured))
+      return { binding: await this.#commands.give(action, ref, options) };
+    const answer = await fleet.command(action, ref, options);
+    return { binding: connector.getState(ref), fleet: answer };
+  }
+
+  /** Obeys a command of the fleet in this process. */
+  obey(action: FleetAction, ref: BindingRef, note: FleetNote): Promise<BindingSnapshot> {
+    return this.#commands.give(action, ref, note);
+  }
+
+  /** Describes the processes of the fleet; without a control topic, this one. */
+  instances(): Promise<FleetState> {
+    return this.parts.fleet.state();
   }
 
   /** Decides about the record for which a partition waits. */
@@ -163,9 +207,9 @@ export class EventBusAdmin {
     decision: Decision,
     note: CommandNote = {},
   ): Promise<BindingSnapshot> {
-    return this.#audit.command('decide', ref, note, () =>
-      this.parts.connector.decide(ref, record, decision, note),
-    );
+    const { offset, partition, topic } = record;
+    const place = { topic, partition, ...(offset !== undefined && { offset: String(offset) }) };
+    return this.#commands.give({ name: 'decide', ...place, decision }, ref, note);
   }
 
   /** Lists dead letters, and changes nothing. */

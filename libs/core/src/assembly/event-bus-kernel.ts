@@ -44,6 +44,7 @@ import {
   KafkaErrorHandler,
   type KafkaErrorHandlerOptions,
 } from '../failures/routing/kafka-error-handler.js';
+import { Fleet } from '../fleet/fleet.js';
 import { emitBindingChanges } from './binding-change-events.js';
 import { BindingBuilder } from './binding-builder.js';
 import { BusSettings } from './bus-settings.js';
@@ -75,6 +76,7 @@ export class EventBusKernel {
   readonly errorHandler: KafkaErrorHandler;
   readonly replay: DltReplayService;
   readonly deadLetterStats: DltStatsService;
+  readonly fleet: Fleet;
   readonly admin: EventBusAdmin;
   readonly replaySchedule: ReplaySchedule;
   /** Takes the listeners of the application for the events of the bus. */
@@ -205,9 +207,18 @@ export class EventBusKernel {
     this.replaySchedule = new ReplaySchedule({ replay: this.replay, runtime, logger });
     this.deadLetterStats = new DltStatsService(redrive);
     const { connector, deadLetterStats, hub, replay } = this;
+    this.fleet = new Fleet({
+      ...parts,
+      driverOf: (cluster) => this.#settings.require('command the fleet').clusters.driver(cluster),
+      producerOf: (cluster) =>
+        this.#settings.require('command the fleet').clusters.durableProducer(cluster),
+      lagOf: (ref) => this.lag.of(ref),
+      obey: (action, ref, note) => this.admin.obey(action, ref, note),
+    });
+    const { fleet } = this;
     this.admin = new EventBusAdmin({
       ...parts,
-      ...{ connector, deadLetterStats, driverOf, hub, lifecycle, replay },
+      ...{ connector, deadLetterStats, driverOf, fleet, hub, lifecycle, replay },
     });
   }
 
@@ -290,11 +301,15 @@ export class EventBusKernel {
     return built;
   }
 
-  start(): Promise<StartupReport> {
+  async start(): Promise<StartupReport> {
+    const { options } = this.#settings;
+    if (options) await this.fleet.begin(options.fleet);
     for (const binding of this.options?.bindings ?? [])
       if (!this.registry.get(binding)) this.#topics.request({ ...binding, isOnlyPublished: true });
     this.lag.start();
-    return startBindings(this.registry, this.lifecycle, this.logger);
+    return startBindings(this.registry, this.lifecycle, this.logger, (registration) =>
+      this.fleet.isStopped(registration),
+    );
   }
 
   /**
@@ -304,6 +319,7 @@ export class EventBusKernel {
   async closeClusters(): Promise<void> {
     this.#topics.close();
     this.#tracer?.close();
+    await this.fleet.close();
     await this.lag.close();
     await this.kafkaHealth.close();
     await this.replay.close();

@@ -4,11 +4,17 @@ import type { Command, Output } from './command.js';
 import { CommandUsageError } from './command-error.js';
 import { parseArguments, type CommandOptions } from './command-options.js';
 import { bindingCommands } from './commands/binding-commands.js';
+import { fleetCommands } from './commands/fleet-commands.js';
 import { letterCommands } from './commands/letter-commands.js';
 import { operationCommands } from './commands/operation-commands.js';
 import { printable, tableOf } from './text-table.js';
 
-const COMMANDS = { ...bindingCommands, ...letterCommands, ...operationCommands };
+const COMMANDS = {
+  ...bindingCommands,
+  ...fleetCommands,
+  ...letterCommands,
+  ...operationCommands,
+};
 const DEFAULT_URL = 'http://127.0.0.1:3000/eventbus';
 
 /** The process in which a command runs. */

@@ -22,6 +22,15 @@ export const EVENTBUS_DEFAULTS = deepFreeze({
   intake: { bufferBytes: 67_108_864 },
   metrics: { enabled: true },
   lag: { enabled: true, intervalMs: 10_000 },
+  fleet: {
+    controlTopic: undefined,
+    instance: undefined,
+    cluster: 'default',
+    provisioning: 'verify',
+    version: '',
+    pollIntervalMs: 500,
+    reportIntervalMs: 10_000,
+  },
   errorTypes: {},
   bindingsWithoutHandler: 'fail',
   binding: {

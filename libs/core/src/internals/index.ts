@@ -15,6 +15,7 @@ export {
 export type {
   BindingContext,
   ResolvedCluster,
+  ResolvedFleet,
   ResolvedOptions,
 } from '../config/resolving/resolved-options.js';
 

@@ -63,6 +63,7 @@ export class AdminModel {
       case 'listBindings':
       case 'getHealth':
       case 'getOpenApi':
+      case 'listInstances':
         return { status: 200 };
       case 'registerBinding':
         return this.#register(body);
@@ -75,6 +76,8 @@ export class AdminModel {
       case 'pauseTier':
       case 'resumeTier':
       case 'decide':
+        // No control topic is configured, so there is no fleet.
+        if (query['scope'] === 'fleet') return CONFLICT;
         if (isOther) return NOT_FOUND;
         if (name === 'audit') return CONFLICT;
         return this.#command(operation, name, Number(params['tier'] ?? 0));

@@ -76,6 +76,7 @@ const VALUES: Readonly<Record<string, readonly unknown[]>> = {
   limit: [1, 3, 10],
   olderThan: ['P9999D', '2000-01-01', '2000-01-01T00:00:00Z', 'PT0S'],
   wait: ['30s', '1m', '30000 ms'],
+  validFor: ['1s', '30s'],
   rate: [5_000, 100_000],
   topic: ['orders', 'second'],
   mostRead: [1_000_000],

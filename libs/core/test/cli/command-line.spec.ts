@@ -21,6 +21,8 @@ const fetchOnce: FetchFunction = (url, { method, headers, body }) =>
       .end(body);
   });
 
+const ALONE = 'Only this process was told: no other process is known to it.\n';
+
 describe('The command eventbus', () => {
   let bus: AdminTestBus;
 
@@ -62,10 +64,10 @@ describe('The command eventbus', () => {
 
   it('pauses and resumes a binding with a reason, which is in the audit', async () => {
     const paused = await eventbus('pause', 'orders', '--reason', 'lunch');
-    expect(paused).toEqual({ code: 0, out: 'orders is PAUSED\n', err: '' });
+    expect(paused).toEqual({ code: 0, out: `orders is PAUSED\n${ALONE}`, err: '' });
     const { body } = await bus.ask('GET', 'bindings/orders');
     expect(body).toMatchObject({ lastCommand: { by: 'joe', reason: 'lunch' } });
-    expect((await eventbus('resume', 'orders')).out).toBe('orders is RUNNING\n');
+    expect((await eventbus('resume', 'orders')).out).toBe(`orders is RUNNING\n${ALONE}`);
   });
 
   it('pauses one retry tier', async () => {
@@ -78,9 +80,26 @@ describe('The command eventbus', () => {
     expect(await eventbus('stop', 'orders', '--tier', '1')).toMatchObject({ code: 2 });
   });
 
+  it('says which processes have done a command, and lists them', async () => {
+    const alone = await eventbus('pause', 'orders');
+    expect(alone).toMatchObject({ code: 0 });
+    expect(alone.out).toContain('Only this process was told');
+    expect((await eventbus('instances')).out).toContain('Only this process is known');
+    await bus.end();
+    const fleet = { controlTopic: 'control', provisioning: 'create', instance: 'web' } as const;
+    bus = await AdminTestBus.started({}, { fleet: { ...fleet, version: '1.2.3' } });
+    const paused = await eventbus('pause', 'orders', '--reason', 'why', '--wait', '5s');
+    expect(paused.out).toContain('1 of 1 instances have done it');
+    expect(paused.out).toMatch(/^web +done +PAUSED/m);
+    const { out } = await eventbus('instances');
+    expect(out).toMatch(/^web +1\.2\.3 .* orders +PAUSED +operator +2 /m);
+    expect(out).toMatch(/In force: orders paused since .* by joe: why/);
+    expect(await eventbus('pause', 'orders', '--scope', 'all')).toMatchObject({ code: 2 });
+  });
+
   it('stops and starts a binding', async () => {
-    expect((await eventbus('stop', 'orders')).out).toBe('orders is STOPPED\n');
-    expect((await eventbus('start', 'orders')).out).toBe('orders is RUNNING\n');
+    expect((await eventbus('stop', 'orders')).out).toBe(`orders is STOPPED\n${ALONE}`);
+    expect((await eventbus('start', 'orders')).out).toBe(`orders is RUNNING\n${ALONE}`);
   });
 
   it('shows the lag, and the health with exit code 0 while it is UP', async () => {

@@ -1,6 +1,7 @@
 import type { AdminRouteHandlers } from '../api/admin-reply.js';
 import type { EventBusAdminRoutes } from '../api/routes/admin-routes.js';
 import type { EventBusAdmin } from '../event-bus-admin.js';
+import { instancesAnswer } from '../answers/fleet-answers.js';
 import { bindingHandlers } from './binding-handlers.js';
 import { letterHandlers } from './letter-handlers.js';
 import { operationHandlers } from './operation-handlers.js';
@@ -10,5 +11,10 @@ export function adminHandlers(
   admin: EventBusAdmin,
   now: () => number,
 ): AdminRouteHandlers<EventBusAdminRoutes> {
-  return { ...bindingHandlers(admin), ...letterHandlers(admin, now), ...operationHandlers(admin) };
+  return {
+    ...bindingHandlers(admin),
+    ...letterHandlers(admin, now),
+    ...operationHandlers(admin),
+    listInstances: async () => ({ status: 200, body: instancesAnswer(await admin.instances()) }),
+  };
 }

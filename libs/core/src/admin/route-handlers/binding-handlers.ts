@@ -1,24 +1,41 @@
 import type { TopicBindingProperties } from '../../config/properties/topic-binding-properties.js';
-import type { CommandNote } from '../../containers/lifecycle/lifecycle-manager.js';
-import type { BindingSnapshot } from '../../containers/container-registration.js';
-import type { BindingRef } from '../../model/states/binding-ref.js';
-import type { AdminCaller, AdminRouteHandlers } from '../api/admin-reply.js';
+import type { FleetAction } from '../../fleet/fleet-entry.js';
+import type { AdminCaller, AdminReply, AdminRouteHandlers } from '../api/admin-reply.js';
+import type { AdminInput } from '../api/admin-route.js';
 import type { bindingRoutes } from '../api/routes/binding-routes.js';
-import type { AdminBinding } from '../api/schemas/binding-schemas.js';
 import { bindingAnswer, bindingDetailsAnswer } from '../answers/binding-answers.js';
+import { commandResultAnswer } from '../answers/fleet-answers.js';
 import type { EventBusAdmin } from '../event-bus-admin.js';
 import { bindingRef, noteOf, pathOf } from './binding-ref.js';
+import { durationOf, LONGEST_WAIT_MS } from './replay-query.js';
 
-type Input = Parameters<typeof bindingRef>[0] & { readonly body: { readonly reason?: string } };
-type Answer = { readonly status: 200; readonly body: AdminBinding };
+type CommandInput = AdminInput<(typeof bindingRoutes)['pauseBinding']>;
+type CommandReply = AdminReply<(typeof bindingRoutes)['pauseBinding']>;
+
+const LONGEST_VALIDITY_MS = 86_400_000;
 
 export function bindingHandlers(admin: EventBusAdmin): AdminRouteHandlers<typeof bindingRoutes> {
+  const give = async (
+    action: FleetAction,
+    input: CommandInput,
+    caller: AdminCaller,
+  ): Promise<CommandReply> => {
+    const { scope, validFor, wait } = input.query;
+    const outcome = await admin.command(action, bindingRef(input), {
+      ...noteOf(caller, input.body),
+      ...(scope && { scope }),
+      ...(wait !== undefined && { waitMs: durationOf('wait', wait, LONGEST_WAIT_MS) }),
+      ...(validFor !== undefined && {
+        validMs: durationOf('validFor', validFor, LONGEST_VALIDITY_MS),
+      }),
+    });
+    const body = commandResultAnswer(outcome);
+    return { status: body.reach.isComplete ? 200 : 207, body };
+  };
   const command =
-    (give: (ref: BindingRef, note: CommandNote) => Promise<BindingSnapshot>) =>
-    async (input: Input, caller: AdminCaller): Promise<Answer> => {
-      const snapshot = await give(bindingRef(input), noteOf(caller, input.body));
-      return { status: 200, body: bindingAnswer(snapshot) };
-    };
+    (name: 'start' | 'stop' | 'pause' | 'resume') =>
+    (input: CommandInput, caller: AdminCaller): Promise<CommandReply> =>
+      give({ name }, input, caller);
   return {
     listBindings: () => {
       const { bindings, published } = admin.listBindings();
@@ -50,18 +67,17 @@ export function bindingHandlers(admin: EventBusAdmin): AdminRouteHandlers<typeof
       await admin.unregister(bindingRef(input), noteOf(caller, input.body));
       return { status: 204 };
     },
-    startBinding: command((ref, note) => admin.start(ref, note)),
-    stopBinding: command((ref, note) => admin.stop(ref, note)),
-    pauseBinding: command((ref, note) => admin.pause(ref, note)),
-    resumeBinding: command((ref, note) => admin.resume(ref, note)),
+    startBinding: command('start'),
+    stopBinding: command('stop'),
+    pauseBinding: command('pause'),
+    resumeBinding: command('resume'),
     pauseTier: (input, caller) =>
-      command((ref, note) => admin.pauseTier(ref, input.params.tier, note))(input, caller),
+      give({ name: 'pause-tier', tier: input.params.tier }, input, caller),
     resumeTier: (input, caller) =>
-      command((ref, note) => admin.resumeTier(ref, input.params.tier, note))(input, caller),
+      give({ name: 'resume-tier', tier: input.params.tier }, input, caller),
     decide: (input, caller) => {
-      const { topic, partition, offset, decision } = input.body;
-      const record = { topic, partition, ...(offset !== undefined && { offset: BigInt(offset) }) };
-      return command((ref, note) => admin.decide(ref, record, decision, note))(input, caller);
+      const { reason: _reason, ...record } = input.body;
+      return give({ name: 'decide', ...record }, input, caller);
     },
     getHealth: () => {
       const { status, isShuttingDown, bindings } = admin.health();

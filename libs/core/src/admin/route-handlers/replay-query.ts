@@ -11,7 +11,7 @@ export interface ReplaySelectionQuery {
 }
 
 const DEFAULT_WAIT_MS = 30_000;
-const LONGEST_WAIT_MS = 300_000;
+export const LONGEST_WAIT_MS = 300_000;
 const ISO_DURATION =
   /^P(?=\d|T\d)(?:(\d{1,6})W)?(?:(\d{1,6})D)?(?:T(?:(\d{1,8})H)?(?:(\d{1,9})M)?(?:(\d{1,9})S)?)?$/;
 const ISO_UNITS_MS = [604_800_000, 86_400_000, 3_600_000, 60_000, 1_000];
@@ -37,11 +37,15 @@ export function replaySelection({
 }
 
 export function waitTime(wait: string | undefined): number {
-  if (wait === undefined) return DEFAULT_WAIT_MS;
-  const complaint = durationComplaint(wait);
-  if (complaint !== undefined) throw refused('wait', `is no duration. ${complaint}`);
-  const milliseconds = parseDuration(wait);
-  if (milliseconds > LONGEST_WAIT_MS) throw refused('wait', "must be at most '5m'");
+  return wait === undefined ? DEFAULT_WAIT_MS : durationOf('wait', wait, LONGEST_WAIT_MS);
+}
+
+/** Reads a duration of the query. */
+export function durationOf(name: string, duration: string, mostMs: number): number {
+  const complaint = durationComplaint(duration);
+  if (complaint !== undefined) throw refused(name, `is no duration. ${complaint}`);
+  const milliseconds = parseDuration(duration);
+  if (milliseconds > mostMs) throw refused(name, `must be at most '${mostMs / 60_000}m'`);
   return milliseconds;
 }
 

@@ -1,9 +1,10 @@
-import type { AdminBinding } from '../../admin/api/schemas/binding-schemas.js';
+import type { AdminCommandResult } from '../../admin/api/schemas/binding-schemas.js';
 import { CommandUsageError } from '../command-error.js';
 import { numberOption } from '../command-options.js';
 import type { Command, CommandCall } from '../command.js';
 import { tableOf } from '../text-table.js';
 import { clusterOf, print, wordAt } from './command-parts.js';
+import { reachLines, reachOf } from './fleet-commands.js';
 
 const COMMANDS = ['start', 'stop', 'pause', 'resume'] as const;
 type StateCommand = (typeof COMMANDS)[number];
@@ -126,22 +127,23 @@ async function showHealth(call: CommandCall): Promise<void> {
 function stateCommand(command: StateCommand, summary: string): Command {
   const hasTiers = command === 'pause' || command === 'resume';
   return {
-    usage: `${command} <binding>${hasTiers ? ' [--tier <number>]' : ''} [--reason <text>]`,
+    usage: `${command} <binding>${hasTiers ? ' [--tier <number>]' : ''} [--reason <text>] [--scope process|fleet] [--wait <time>] [--valid-for <time>]`,
     summary,
     words: [1, 1],
     run: async (call) => {
       const answer = await changeState(call, command);
-      print(call, answer, () => [`${answer.name} is ${answer.state}`]);
+      print(call, answer, () => [`${answer.name} is ${answer.state}`, ...reachLines(answer)]);
+      if (!answer.reach.isComplete) call.output.fail();
     },
   };
 }
 
-async function changeState(call: CommandCall, command: StateCommand): Promise<AdminBinding> {
+async function changeState(call: CommandCall, command: StateCommand): Promise<AdminCommandResult> {
   const { client, options } = call;
   const tier = numberOption(options, 'tier');
   const name = wordAt(call, 0);
   const rest = {
-    query: clusterOf(call),
+    query: { ...clusterOf(call), ...reachOf(call) },
     ...(options.reason !== undefined && { body: { reason: options.reason } }),
   };
   if (tier !== undefined) {

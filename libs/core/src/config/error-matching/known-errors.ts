@@ -44,6 +44,11 @@ import {
   RetryPublishException,
 } from '../../errors/publish-errors.js';
 import {
+  FleetNotConfiguredException,
+  FleetOrderException,
+  FleetUnavailableException,
+} from '../../errors/fleet-errors.js';
+import {
   InvalidDeadLetterEditException,
   InvalidDeadLetterFilterException,
   RedrivePlanNotFoundException,
@@ -97,6 +102,9 @@ export const LIBRARY_ERRORS: Readonly<Record<string, ErrorClass>> = Object.freez
   NonRetryableException,
   PayloadValidationException,
   RedrivePlanNotFoundException,
+  FleetNotConfiguredException,
+  FleetOrderException,
+  FleetUnavailableException,
   RedriveRefusedException,
   RightNotAllowedException,
   SchedulerMissingException,

@@ -234,6 +234,67 @@ export class LagProperties {
   intervalMs?: Duration;
 }
 
+/** Configures how the processes of a group hear each other's commands. */
+export class FleetProperties {
+  /**
+   * Names the topic by which commands of operators reach every process that has it. Who may write to
+   * it may command them all, so protect it with ACLs. Without it, a command reaches one process.
+   *
+   * @defaultValue none
+   */
+  @IsText()
+  controlTopic?: string;
+
+  /**
+   * Names the cluster of the control topic by its alias.
+   *
+   * @defaultValue `'default'`
+   */
+  @IsText()
+  cluster?: string;
+
+  /**
+   * Decides about a missing control topic: `'create'` creates it, compacted and with one partition.
+   * `'verify'` logs that it is missing.
+   *
+   * @defaultValue `'verify'`
+   */
+  @IsOneOf(['create', 'verify'])
+  provisioning?: 'create' | 'verify';
+
+  /**
+   * Names this process in answers. It must be different in each process.
+   *
+   * @defaultValue the name of the host and a random part
+   */
+  @IsText()
+  instance?: string;
+
+  /**
+   * Tells the version of the application, so that `eventbus instances` shows which processes are old.
+   *
+   * @defaultValue `''`
+   */
+  @IsText()
+  version?: string;
+
+  /**
+   * Sets how often the control topic is read, and so how soon a command is obeyed.
+   *
+   * @defaultValue `500`
+   */
+  @IsDuration({ min: 50 })
+  pollIntervalMs?: Duration;
+
+  /**
+   * Sets how often this process tells its state. After three missed reports it counts as silent.
+   *
+   * @defaultValue `10000`
+   */
+  @IsDuration({ min: 1_000 })
+  reportIntervalMs?: Duration;
+}
+
 /** Contains the options of `EventBusModule.forRoot`. */
 export class EventBusProperties {
   /**
@@ -316,6 +377,10 @@ export class EventBusProperties {
   /** Configures how `LagService` finds the lag of the bindings. */
   @IsNested(() => LagProperties)
   lag?: LagProperties;
+
+  /** Configures how the processes of a group hear each other's commands. */
+  @IsNested(() => FleetProperties)
+  fleet?: FleetProperties;
 
   /**
    * Registers the error classes for which names in `retry` and `exceptionRouting` stand. Files and

@@ -90,6 +90,15 @@ describe('The options of the application', () => {
       intake: { bufferBytes: 64 * 1024 * 1024 },
       metrics: { enabled: true },
       lag: { enabled: true, intervalMs: 10_000 },
+      fleet: {
+        controlTopic: undefined,
+        cluster: 'default',
+        provisioning: 'verify',
+        instance: undefined,
+        version: '',
+        pollIntervalMs: 500,
+        reportIntervalMs: 10_000,
+      },
       runtime: undefined,
       unusedKeys: [],
     });

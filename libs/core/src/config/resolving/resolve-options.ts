@@ -14,7 +14,13 @@ import { bindingLayers } from './precedence.js';
 import { draftBinding, type BindingDraft } from './resolve-binding.js';
 import { isReachable, requireReachable, resolveClusters } from './resolve-clusters.js';
 import type { ResolvedBinding } from './resolved-binding.js';
-import type { BindingContext, ResolvedCluster, ResolvedOptions } from './resolved-options.js';
+import { isTopicName } from './legal-topic-name.js';
+import type {
+  BindingContext,
+  ResolvedCluster,
+  ResolvedFleet,
+  ResolvedOptions,
+} from './resolved-options.js';
 import { rejectSingleListener } from '../reading/batch-handler-defaults.js';
 import type { TopicBindingProperties } from '../properties/topic-binding-properties.js';
 import { below, Violations } from '../validation/violations.js';
@@ -62,6 +68,7 @@ export function resolveOptions(
   const enabled = enablement(values, clusters);
   if (enabled === 'enabled') requireReachable(clusters, roots, violations);
   const context = contextOf(roots, clusters, enabled, layers, violations);
+  const fleet = resolveFleet(values['fleet'], enabled, clusters, violations);
   const drafts = draftAll(roots, layers, context, violations);
   violations.throwIfAny();
   const bindings = drafts.flatMap(({ binding }) => binding ?? []);
@@ -76,6 +83,7 @@ export function resolveOptions(
     intake: sectionWithDefaults(values['intake'], EVENTBUS_DEFAULTS.intake),
     metrics: sectionWithDefaults(values['metrics'], EVENTBUS_DEFAULTS.metrics),
     lag: sectionWithDefaults(values['lag'], EVENTBUS_DEFAULTS.lag),
+    fleet,
     runtime: roots[0]?.values['runtime'] as ResolvedOptions['runtime'],
     unusedKeys: deepFreeze(loadersOf(options, layers).flatMap(({ unused }) => [...unused])),
     ineffective: Object.freeze([
@@ -84,6 +92,28 @@ export function resolveOptions(
     ]),
     context,
   });
+}
+
+function resolveFleet(
+  given: unknown,
+  enabled: ResolvedOptions['enabled'],
+  clusters: readonly ResolvedCluster[],
+  violations: Violations,
+): ResolvedFleet {
+  const fleet: ResolvedFleet = sectionWithDefaults<ResolvedFleet>(given, EVENTBUS_DEFAULTS.fleet);
+  const { cluster, controlTopic } = fleet;
+  if (controlTopic === undefined || enabled !== 'enabled') return fleet;
+  if (!isTopicName(controlTopic)) {
+    const message =
+      'is no legal name of a topic. Use letters, digits, dots, hyphens and underscores, at most 249.';
+    violations.add('FLEET', 'fleet.controlTopic', controlTopic, message);
+  }
+  const known = clusters.map(({ alias }) => alias);
+  if (known.length > 0 && !known.includes(cluster)) {
+    const message = `is no cluster of the application. Known are: ${known.join(', ')}.`;
+    violations.add('FLEET', 'fleet.cluster', cluster, message);
+  }
+  return fleet;
 }
 
 function rootLayers(
@@ -134,11 +164,31 @@ function loadersOf(options: EventBusProperties, layers: OptionLayers): readonly 
  * without a merge.
  */
 const mergeable = ({
-  values: { enabled, bindingsWithoutHandler, defaults, shutdown, startup, intake, metrics, lag },
+  values: {
+    enabled,
+    bindingsWithoutHandler,
+    defaults,
+    shutdown,
+    startup,
+    intake,
+    metrics,
+    lag,
+    fleet,
+  },
   ...layer
 }: Layer): Layer => ({
   ...layer,
-  values: { enabled, bindingsWithoutHandler, defaults, shutdown, startup, intake, metrics, lag },
+  values: {
+    enabled,
+    bindingsWithoutHandler,
+    defaults,
+    shutdown,
+    startup,
+    intake,
+    metrics,
+    lag,
+    fleet,
+  },
 });
 
 function enablement(

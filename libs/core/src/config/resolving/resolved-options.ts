@@ -28,6 +28,19 @@ export interface ResolvedCluster {
   readonly producer: Resolved<ClusterProducerProperties>;
 }
 
+/** How the processes of a group hear each other's commands. */
+export interface ResolvedFleet {
+  /** Undefined if commands reach this process only. */
+  readonly controlTopic: string | undefined;
+  readonly cluster: string;
+  readonly provisioning: 'create' | 'verify';
+  /** Undefined if the process is to choose its name. */
+  readonly instance: string | undefined;
+  readonly version: string;
+  readonly pollIntervalMs: number;
+  readonly reportIntervalMs: number;
+}
+
 /** Context in which bindings are resolved, at startup and at run time. */
 export interface BindingContext {
   /** Layers below those of the binding itself, highest first. */
@@ -51,6 +64,7 @@ export interface ResolvedOptions {
   readonly intake: Resolved<IntakeProperties>;
   readonly metrics: Resolved<MetricsProperties>;
   readonly lag: Resolved<LagProperties>;
+  readonly fleet: ResolvedFleet;
   readonly runtime: Runtime | undefined;
   /** Keys that a loader found and the event bus does not use. Logged as warnings. */
   readonly unusedKeys: readonly UnusedKey[];

@@ -33,6 +33,7 @@ const PROVISIONING = '../test/topics/topic-provisioner.spec.ts';
 const FAILURE_LOG = '../test/failures/failure-log.spec.ts';
 const FORMATS = 'config/properties/format-properties.spec.ts';
 const ALERTS = '../test/observability/lag-alerts.spec.ts';
+const FLEET = '../test/fleet/fleet-options.spec.ts';
 const LAG = '../test/observability/lag.spec.ts';
 const LANES = '../test/handlers/lanes.spec.ts';
 
@@ -73,6 +74,13 @@ export const KEY_REGISTER: readonly RegisteredKey[] = deepFreeze([
   root('metrics.enabled', '../test/observability/metrics.spec.ts'),
   root('lag.enabled', LAG),
   root('lag.intervalMs', LAG),
+  root('fleet.controlTopic', FLEET),
+  root('fleet.cluster', FLEET),
+  root('fleet.provisioning', FLEET),
+  root('fleet.instance', FLEET),
+  root('fleet.version', FLEET),
+  root('fleet.pollIntervalMs', FLEET),
+  root('fleet.reportIntervalMs', FLEET),
   cluster('brokers', CLUSTERS),
   cluster('driver', '../test/lifecycle/several-clusters.spec.ts'),
   cluster('clientId', CLUSTERS),

@@ -1,7 +1,7 @@
 import { type DriverLogger, errorReasonOf } from '@nest-event-bus/broker';
 import { asError } from '../../errors/as-error.js';
 import { bindingKey, bindingNameOf, type BindingRef } from '../../model/states/binding-ref.js';
-import type { BindingSnapshot } from '../container-registration.js';
+import type { BindingSnapshot, ContainerRegistration } from '../container-registration.js';
 import type { ContainerRegistry } from '../container-registry.js';
 import type { LifecycleManager } from './lifecycle-manager.js';
 
@@ -18,16 +18,25 @@ export interface StartupReport {
 /**
  * Starts every binding with `autoStartup`, and returns when all of them have begun to join.
  * JoinSlots limits how many join at the same time, and health shows their progress, so the start
- * waits for no broker.
+ * waits for no broker. `isStopped` tells which bindings the fleet was told to stop.
  */
 export async function startBindings(
   registry: ContainerRegistry,
   lifecycle: LifecycleManager,
   logger: DriverLogger,
+  isStopped: (registration: ContainerRegistration) => boolean = () => false,
 ): Promise<StartupReport> {
   const refs = registry
     .listAll()
     .filter(({ config, state }) => config.autoStartup && state === 'CREATED')
+    .filter((registration) => {
+      if (!isStopped(registration)) return true;
+      const { bindingName: binding, cluster } = registration;
+      logger.warn('A binding is not started: an order of the fleet keeps it stopped', {
+        ...{ binding, cluster },
+      });
+      return false;
+    })
     .map(({ cluster, bindingName }) => ({ cluster, name: bindingName }));
   const started: BindingSnapshot[] = [];
   const failed: StartupReport['failed'][number][] = [];

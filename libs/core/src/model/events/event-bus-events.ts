@@ -208,6 +208,8 @@ export interface AdminCommand extends BusEventBase<'admin.command'>, Commanded {
   readonly outcome: 'done' | 'failed';
   /** The code of the error. */
   readonly code?: string | undefined;
+  /** The command of the fleet that this process obeys; undefined if it was given to this process. */
+  readonly fleet?: { readonly id: string; readonly from: string } | undefined;
 }
 
 /** The level of an alert has changed: lag or age of a topic is above a threshold, or below again. */

@@ -4,25 +4,34 @@ import {
   binding,
   bindingDetails,
   bindings,
+  commandResult,
   decision,
   health,
   registration,
   tierNumber,
 } from '../schemas/binding-schemas.js';
 import { bindingName, clusterQuery, noteBody } from '../schemas/common-schemas.js';
+import { reachQuery } from '../schemas/fleet-schemas.js';
 
 const ofBinding = { params: { name: bindingName }, query: object({}, clusterQuery) } as const;
 
 /** What all commands of the lifecycle have in common. */
 const command = {
   ...ofBinding,
+  query: object({}, { ...clusterQuery, ...reachQuery }),
   method: 'POST',
   right: 'control',
   changes: true,
   body: noteBody,
   isBodyOptional: true,
-  answers: { 200: { description: 'The new state.', body: binding } },
-  errors: [404, 409],
+  answers: {
+    200: {
+      description: 'Done: the new state in this process, and who has done it.',
+      body: commandResult,
+    },
+    207: { description: 'Not every instance has done it: see reach.', body: commandResult },
+  },
+  errors: [404, 409, 503],
 } as const satisfies Partial<AdminRoute>;
 
 const ofTier = { ...command, params: { name: bindingName, tier: tierNumber } } as const;

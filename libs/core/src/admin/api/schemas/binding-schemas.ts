@@ -12,12 +12,9 @@ import {
   time,
   type ValueOf,
 } from '../schema.js';
+import { bindingState } from './binding-state.js';
+import { reach } from './fleet-schemas.js';
 import { bindingName, count, offsetText, partitionNumber, reasonText } from './common-schemas.js';
-
-const bindingState = named(
-  'BindingState',
-  choice('CREATED', 'RUNNING', 'PAUSED', 'STOPPED', 'DESTROYED'),
-);
 
 const lastCommand = object({ operation: text(), at: time() }, { by: text(), reason: text() });
 
@@ -32,6 +29,13 @@ const snapshotFields = {
 export const binding = named('Binding', object(snapshotFields, { lastCommand }));
 
 export type AdminBinding = ValueOf<typeof binding>;
+
+export const commandResult = named(
+  'CommandResult',
+  object({ ...snapshotFields, reach }, { lastCommand }),
+);
+
+export type AdminCommandResult = ValueOf<typeof commandResult>;
 
 export const bindings = named(
   'Bindings',
