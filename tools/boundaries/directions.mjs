@@ -121,9 +121,14 @@ export const layers = {
     health: { layers: [], onlyPackages: ['@nest-event-bus/outbox'] },
     // What operators can do. It knows neither Nest nor the bus.
     admin: { layers: [], onlyPackages: ['@nest-event-bus/outbox', 'node:crypto'] },
+    // Handles messages once, in transactions.
+    inbox: {
+      layers: ['transactions'],
+      onlyPackages: ['@nest-event-bus/outbox', '@nest-event-bus/outbox-sql'],
+    },
     terminus: { layers: ['health'] },
     bus: { layers: ['admin', 'root'] },
-    root: { layers: ['transactions', 'health', 'admin'] },
+    root: { layers: ['transactions', 'health', 'admin', 'inbox'] },
   },
   core: {
     model: { layers: [], onlyPackages: ['class-transformer', 'node:crypto'] },

@@ -1,5 +1,6 @@
 import {
   type ConnectionProvider,
+  IllegalArgumentError,
   type ListenerRegistry,
   Outbox,
   type OutboxLogger,
@@ -7,7 +8,13 @@ import {
   type OutboxStore,
   type TxContext,
 } from '@nest-event-bus/outbox';
-import { OutboxStores, PoolConnectionProvider } from '@nest-event-bus/outbox-sql';
+import {
+  dialectOf,
+  OutboxStores,
+  PoolConnectionProvider,
+  type SqlDialectName,
+  SqlInbox,
+} from '@nest-event-bus/outbox-sql';
 import type { OutboxModuleOptions } from './outbox-options.js';
 
 /** What every mode needs. */
@@ -44,11 +51,33 @@ export function buildOutbox(options: OutboxModuleOptions, basis: OutboxBasis): O
   }
 }
 
-export function buildPurge(
-  { purge }: OutboxModuleOptions,
+/** Returns the purge of old events, and that of old entries of the inbox. */
+export function buildPurges(
+  { purge, inbox, database }: OutboxModuleOptions,
   { connectionProvider, logger }: OutboxBasis,
-): OutboxPurgeScheduler | undefined {
-  return purge && new OutboxPurgeScheduler({ ...purge, connectionProvider, logger });
+): readonly OutboxPurgeScheduler[] {
+  const basis = { connectionProvider, logger };
+  return [
+    ...(purge ? [new OutboxPurgeScheduler({ ...basis, ...purge })] : []),
+    ...(inbox
+      ? [
+          new OutboxPurgeScheduler({
+            ...basis,
+            purger: new SqlInbox(inboxDialectOf(database), inbox.tableName),
+            retentionMs: inbox.retentionMs,
+            intervalSeconds: inbox.purgeIntervalSeconds,
+          }),
+        ]
+      : []),
+  ];
+}
+
+function inboxDialectOf(database: object): SqlDialectName {
+  const dialect = dialectOf(database);
+  if (dialect) return dialect;
+  throw new IllegalArgumentError(
+    'The option inbox needs a database of pg, mysql2, better-sqlite3 or node:sqlite.',
+  );
 }
 
 type AnyBuilder =

@@ -20,6 +20,7 @@ export {
   type OutboxState,
   type OutboxStatus,
 } from './health/outbox-health.js';
+export { Inbox, type InboxOptions, type InboxResult } from './inbox/inbox.js';
 export { OutboxListener, type OutboxListenerOptions } from './outbox-listener.js';
 export { OutboxModule } from './outbox.module.js';
 export type {

@@ -13,6 +13,7 @@ import type {
 import type { SqlOutboxStoreOptions, SqlPool } from '@nest-event-bus/outbox-sql';
 import type { OutboxCommand } from './admin/command-log.js';
 import type { OutboxHealthOptions } from './health/outbox-health.js';
+import type { InboxOptions } from './inbox/inbox.js';
 import type {
   InjectionToken,
   ModuleMetadata,
@@ -85,6 +86,8 @@ export interface OutboxModuleOptions {
   readonly wake?: boolean | OutboxWakeOptions;
   /** When the outbox is degraded. */
   readonly health?: OutboxHealthOptions;
+  /** Sets up the inbox, whose old entries are purged. Without it, the inbox refuses to work. */
+  readonly inbox?: InboxOptions;
   /** Is told of every command that an operator gives, for an audit beside the log. */
   readonly onCommand?: (command: OutboxCommand) => void;
   /** Deletes old events. Use a purger by age only with `writerOnly`. */

@@ -20,13 +20,14 @@ import { OutboxAdmin } from './admin/outbox-admin.js';
 import {
   type OutboxBasis,
   buildOutbox,
-  buildPurge,
+  buildPurges,
   connectionsOf,
   storeOf,
 } from './build-outbox.js';
 import { buildWake } from './build-wake.js';
 import { OutboxHealth, type OutboxState } from './health/outbox-health.js';
 import { HostedOutboxWriter } from './hosted-outbox-writer.js';
+import { Inbox } from './inbox/inbox.js';
 import { ListenerExplorer } from './listener-explorer.js';
 import { OUTBOX_OPTIONS, type OutboxModuleOptions } from './outbox-options.js';
 import { OutboxTransactions } from './transactions/outbox-transactions.js';
@@ -41,9 +42,10 @@ export class OutboxRuntime implements OnApplicationBootstrap, BeforeApplicationS
   readonly #wake: PostgresWake | undefined;
   readonly health: OutboxHealth;
   readonly admin: OutboxAdmin;
+  readonly inbox: Inbox;
   #state: OutboxState = 'starting';
   #outbox: Outbox | undefined;
-  #purge: OutboxPurgeScheduler | undefined;
+  #purges: readonly OutboxPurgeScheduler[] = [];
 
   constructor(
     @Inject(OUTBOX_OPTIONS) private readonly options: OutboxModuleOptions,
@@ -67,6 +69,7 @@ export class OutboxRuntime implements OnApplicationBootstrap, BeforeApplicationS
     });
     this.transactions.useWriter(() => this.writer);
     this.deadEvents = new DeadEventManager(connectionProvider, store, { logger });
+    this.inbox = new Inbox(this.transactions, options.inbox);
     this.admin = new OutboxAdmin({
       ...{ connectionProvider, store, logger },
       wake: () => this.#outbox?.wake(),
@@ -93,8 +96,8 @@ export class OutboxRuntime implements OnApplicationBootstrap, BeforeApplicationS
         typeof listener === 'function' ? listener(this.#get) : listener,
       );
     this.#outbox = buildOutbox(this.options, this.#basis);
-    this.#purge = buildPurge(this.options, this.#basis);
-    this.#purge?.start();
+    this.#purges = buildPurges(this.options, this.#basis);
+    for (const purge of this.#purges) purge.start();
     this.#state = 'running';
     if (this.options.mode !== 'writerOnly') this.#wake?.start(() => this.#outbox?.wake());
   }
@@ -106,7 +109,7 @@ export class OutboxRuntime implements OnApplicationBootstrap, BeforeApplicationS
     this.#state = 'stopped';
     await this.admin.close();
     await this.#wake?.close();
-    await this.#purge?.close();
+    for (const purge of this.#purges) await purge.close();
     await this.#outbox?.close();
   }
 }

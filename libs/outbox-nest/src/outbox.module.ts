@@ -3,6 +3,7 @@ import { type DynamicModule, Module, type Provider } from '@nestjs/common';
 import { DiscoveryModule } from '@nestjs/core';
 import { OutboxAdmin } from './admin/outbox-admin.js';
 import { OutboxHealth } from './health/outbox-health.js';
+import { Inbox } from './inbox/inbox.js';
 import { ListenerExplorer } from './listener-explorer.js';
 import {
   OUTBOX_OPTIONS,
@@ -24,6 +25,11 @@ const providers: readonly Provider[] = [
   {
     provide: OutboxTransactions,
     useFactory: (runtime: OutboxRuntime) => runtime.transactions,
+    inject: [OutboxRuntime],
+  },
+  {
+    provide: Inbox,
+    useFactory: (runtime: OutboxRuntime) => runtime.inbox,
     inject: [OutboxRuntime],
   },
   {
@@ -72,6 +78,7 @@ function moduleWith(
       OutboxWriter,
       OutboxTransactions,
       DeadEventManager,
+      Inbox,
       OutboxAdmin,
       OutboxHealth,
       OutboxRuntime,

@@ -36,6 +36,8 @@ export {
   OutboxSchemaVersionError,
   OutboxStoreException,
 } from './errors/index.js';
+export { type InboxMessage, SqlInbox } from './inbox/sql-inbox.js';
+export { SqlInboxSchema } from './inbox/sql-inbox-schema.js';
 export {
   AbstractSqlEventPurger,
   type OldRows,

@@ -1,6 +1,7 @@
 import {
   IllegalStateError,
   type OutboxWriter,
+  type SqlConnection,
   TransactionRequiredError,
 } from '@nest-event-bus/outbox';
 import { AsyncLocalStorageTxContext, dialectOf, SqlTemplate } from '@nest-event-bus/outbox-sql';
@@ -60,10 +61,12 @@ export class OutboxTransactions {
   writerFor(tx: object): OutboxWriter {
     const writer = this.#writer();
     if (!writer) throw new IllegalStateError('No writer is set. Call useWriter() first.');
-    const adapter = adapterOf(tx);
-    if (!adapter.isInTransaction(tx))
-      throw new TransactionRequiredError(`The handle of ${adapter.name}`);
-    return writer.withContext(new HandleTxContext(adapter, tx));
+    return writer.withContext(new HandleTxContext(openAdapterOf(tx), tx));
+  }
+
+  /** Returns the connection of a transaction that the application has begun itself. */
+  connectionFor(tx: object): SqlConnection {
+    return openAdapterOf(tx).connectionOf(tx);
   }
 
   async #inTransaction<T>(
@@ -119,4 +122,11 @@ export class OutboxTransactions {
     this.#handles.set(scope, handles);
     return scope;
   }
+}
+
+/** Throws if the handle is not in a transaction. */
+function openAdapterOf(tx: object): TransactionAdapter {
+  const adapter = adapterOf(tx);
+  if (adapter.isInTransaction(tx)) return adapter;
+  throw new TransactionRequiredError(`The handle of ${adapter.name}`);
 }
