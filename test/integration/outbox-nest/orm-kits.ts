@@ -7,6 +7,7 @@ import createKnex, { type Knex } from 'knex';
 import { Kysely, PostgresDialect, sql as kyselySql, SqliteDialect, type Transaction } from 'kysely';
 import { Pool } from 'pg';
 import { DataSource, type EntityManager } from 'typeorm';
+import { newPrismaClient, type PrismaClient } from './prisma-client.js';
 
 interface SqliteDatabase {
   exec(statement: string): unknown;
@@ -87,6 +88,15 @@ export const postgresKits: Readonly<Record<string, Open>> = {
     };
   },
   TypeORM: async (url) => typeormKit(await new DataSource({ type: 'postgres', url }).initialize()),
+  Prisma: (url) => {
+    const client = newPrismaClient(url);
+    return {
+      database: client,
+      run: (tx, statement) => (tx as PrismaClient).$executeRawUnsafe(statement),
+      close: () => client.$disconnect(),
+      begin: (work) => client.$transaction(work),
+    };
+  },
   MikroORM: async (url) => {
     const Nothing = new EntitySchema<{ id: number }>({
       name: 'Nothing',

@@ -4,6 +4,7 @@ import { knex } from './knex.js';
 import { kysely } from './kysely.js';
 import { mikroOrm } from './mikro-orm.js';
 import { plainDriver } from './plain-driver.js';
+import { prisma } from './prisma.js';
 import type { TransactionAdapter } from './transaction-adapter.js';
 import { typeorm } from './typeorm.js';
 
@@ -13,6 +14,7 @@ const adapters: readonly TransactionAdapter[] = [
   kysely,
   drizzle,
   knex,
+  prisma,
   plainDriver,
 ];
 
@@ -20,7 +22,7 @@ export function adapterOf(handle: unknown): TransactionAdapter {
   const adapter = isObject(handle) && adapters.find(({ matches }) => matches(handle));
   if (adapter) return adapter;
   throw new IllegalArgumentError(
-    'The handle is not a database or a transaction of TypeORM, MikroORM, Kysely, Drizzle, Knex, pg, mysql2, better-sqlite3 or node:sqlite. Pass one of them.',
+    'The handle is not a database or a transaction of TypeORM, MikroORM, Kysely, Drizzle, Knex, Prisma, pg, mysql2, better-sqlite3 or node:sqlite. Pass one of them.',
   );
 }
 

@@ -23,4 +23,9 @@ export type TransactionOf<Db> =
               transaction(work: (tx: infer Tx) => Promise<unknown>, ...rest: never[]): unknown;
             }
           ? Tx
-          : ConnectionOf<Db>;
+          : // Prisma
+            Db extends {
+                $transaction(work: (tx: infer Tx) => Promise<unknown>, ...rest: never[]): unknown;
+              }
+            ? Tx
+            : ConnectionOf<Db>;
