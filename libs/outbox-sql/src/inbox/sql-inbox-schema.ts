@@ -32,10 +32,11 @@ export class SqlInboxSchema {
           `CREATE INDEX IF NOT EXISTS ${index} ON ${table} (handled_at)`,
         ];
       case 'mysql':
+        // Every collation of MySQL's text ignores spaces at the end, or the case.
         return [
           `CREATE TABLE IF NOT EXISTS ${table} (
-  consumer VARCHAR(255) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
-  message_id VARCHAR(255) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+  consumer VARBINARY(1020) NOT NULL,
+  message_id VARBINARY(1020) NOT NULL,
   handled_at DATETIME(6) NOT NULL,
   PRIMARY KEY (consumer, message_id),
   INDEX ${index} (handled_at)
