@@ -7,7 +7,6 @@ import { Inbox, OutboxTransactions } from '@nest-event-bus/outbox-nest';
 import {
   openSqlDatabase,
   type OpenedSqlDatabase,
-  type SqlPool,
   SqlInbox,
   SqlInboxSchema,
   SqlTemplate,
@@ -145,7 +144,7 @@ describeWithService('MySQL', 'Inbox on MariaDB', (url) => {
     return {
       url: uri,
       kit: {
-        database: pool as SqlPool,
+        database: pool,
         run: (tx, statement) => (tx as typeof pool).query(statement),
         close: () => pool.end(),
       },

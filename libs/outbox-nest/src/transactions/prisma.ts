@@ -1,8 +1,7 @@
 import { dialectOf, type SqlResult, type SqlRow } from '@nest-event-bus/outbox-sql';
-import { hasFunctions, type TransactionAdapter } from './transaction-adapter.js';
+import { hasFunctions, type Loose, type TransactionAdapter } from './transaction-adapter.js';
 
 interface PrismaHandle {
-  readonly _activeProvider?: string;
   $transaction<T>(work: (tx: object) => Promise<T>): Promise<T>;
   $queryRawUnsafe(sql: string, ...values: readonly unknown[]): Promise<readonly SqlRow[]>;
   $executeRawUnsafe(sql: string, ...values: readonly unknown[]): Promise<number>;
@@ -18,7 +17,7 @@ export const prisma: TransactionAdapter = {
   isInTransaction: (handle) => !hasFunctions(handle, '$connect'),
   transaction: (database, work) => prismaOf(database).$transaction(work),
   connectionOf(tx) {
-    const dialect = dialectOf({ dialect: prismaOf(tx)._activeProvider }) ?? 'postgres';
+    const dialect = dialectOf({ dialect: (tx as Loose)['_activeProvider'] }) ?? 'postgres';
     return {
       dialect,
       async run(sql: string, values: readonly unknown[]): Promise<SqlResult> {
