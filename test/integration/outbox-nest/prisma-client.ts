@@ -5,6 +5,11 @@ export interface PrismaClient {
   $disconnect(): Promise<void>;
 }
 
+/** The types of Node 20 name it and do not declare its value. */
+const { WebAssembly: Wasm } = globalThis as unknown as {
+  readonly WebAssembly: { readonly Module: new (bytes: Uint8Array) => object };
+};
+
 type ClientClass = new (options: { readonly adapter: object }) => PrismaClient;
 
 /**
@@ -35,7 +40,7 @@ export function newPrismaClient(connectionString: string): PrismaClient {
           require('@prisma/client/runtime/query_compiler_fast_bg.postgresql.wasm-base64.js') as {
             readonly wasm: string;
           };
-        return new WebAssembly.Module(Buffer.from(wasm, 'base64'));
+        return new Wasm.Module(Buffer.from(wasm, 'base64'));
       },
       importName: './query_compiler_fast_bg.js',
     },
