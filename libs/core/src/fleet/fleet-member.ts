@@ -240,8 +240,12 @@ export class FleetMember {
       ...(code !== undefined && { code }),
       ...(message !== undefined && { message }),
     };
-    this.#isChanged = true;
-    await topic.write([[fleetKeys.answer(command.id, this.name), answer]]).catch((error: unknown) =>
+    const entries: readonly KeyedFleetEntry[] = [
+      [fleetKeys.answer(command.id, this.name), answer],
+      // Who has the answer also sees the new state in the list of instances.
+      [fleetKeys.instance(this.name), this.ownReport()],
+    ];
+    await topic.write(entries).catch((error: unknown) =>
       logger.warn('An answer to a command of the fleet could not be written, so it is missing', {
         ...{ command: command.action.name, id: command.id, result },
         reason: errorReasonOf(error),
