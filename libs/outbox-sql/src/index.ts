@@ -11,6 +11,7 @@ export {
   PoolConnectionProvider,
   type MysqlPool,
   type PostgresPool,
+  type PostgresPoolClient,
   type SqlPool,
 } from './connections/pool-connection-provider.js';
 export type {

@@ -77,6 +77,7 @@ export {
 export {
   DefaultListenerRegistry,
   type ListenerRegistry,
+  type DispatchContext,
   type OutboxEventListener,
 } from './registry/index.js';
 export { type Runtime, type Timer, type TimerOptions, realRuntime } from './runtime/index.js';

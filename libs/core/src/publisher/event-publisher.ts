@@ -50,10 +50,12 @@ export interface PublishOptions {
   readonly timestamp?: number;
   /** Cancels the event if it was not sent yet. */
   readonly signal?: AbortSignal;
+  /** No attempt begins after this time, if it is shorter than the time-out of the producer. */
+  readonly timeoutMs?: number;
 }
 
 /** An event of `publishAll`, with the options of `publish`. */
-export interface EventToPublish<T = unknown> extends Omit<PublishOptions, 'signal'> {
+export interface EventToPublish<T = unknown> extends Omit<PublishOptions, 'signal' | 'timeoutMs'> {
   readonly event: T;
 }
 
@@ -82,6 +84,7 @@ export class EventPublisher {
       if (target.created) await target.created();
       const [written] = await target.producer().send(trace?.records ?? [record], {
         signal: options.signal,
+        timeoutMs: options.timeoutMs,
       });
       result = publishedOrUnknown(target, written);
     } catch (error) {
@@ -102,8 +105,8 @@ export class EventPublisher {
   async publishAll<Name extends AnyBindingName>(
     binding: CheckedBindingRef<Name>,
     events: readonly EventToPublish<EventOf<Name>>[],
-    { signal }: Pick<PublishOptions, 'signal'> = {},
+    { signal, timeoutMs }: Pick<PublishOptions, 'signal' | 'timeoutMs'> = {},
   ): Promise<readonly PublishedEvent[]> {
-    return publishAll(this.targetOf(binding), events, signal);
+    return publishAll(this.targetOf(binding), events, { signal, timeoutMs });
   }
 }

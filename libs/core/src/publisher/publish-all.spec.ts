@@ -142,4 +142,13 @@ describe('EventPublisher.publishAll', () => {
     });
     expect(await publisher().publishAll('orders', [{ event: 3 }])).toMatchObject([{ offset: 0n }]);
   });
+
+  it('passes its time-out to the producer', async () => {
+    const send = jest.fn(async () => [{ topic: 't', partition: 0, offset: 0, timestamp: 0 }]);
+    const limited = publisher({ producer: () => ({ send }) as never });
+    await limited.publishAll('orders', [{ event: 1 }], { timeoutMs: 500 });
+    await limited.publish('orders', 1, { timeoutMs: 700 });
+    const limits = (send.mock.calls as unknown as [unknown, object][]).map(([, each]) => each);
+    expect(limits).toMatchObject([{ timeoutMs: 500 }, { timeoutMs: 700 }]);
+  });
 });

@@ -1,4 +1,9 @@
-import { InvalidOptionError, SendError, type OutgoingRecord } from '@nest-event-bus/broker';
+import {
+  InvalidOptionError,
+  SendError,
+  type OutgoingRecord,
+  type SendOptions,
+} from '@nest-event-bus/broker';
 import { EventPublishException } from '../errors/publish-errors.js';
 import type { EventToPublish, PublishTarget } from './event-publisher.js';
 import { EventsPublishException, type EventResult } from './events-publish-exception.js';
@@ -17,7 +22,7 @@ type PreparedEvent = OutgoingRecord | EventPublishException;
 export async function publishAll(
   target: PublishTarget,
   events: readonly EventToPublish[],
-  signal: AbortSignal | undefined,
+  options: SendOptions,
 ): Promise<readonly PublishedEvent[]> {
   const startedAt = target.meter?.start() ?? 0;
   const pending = events.map((event) => prepare(target, event));
@@ -28,7 +33,7 @@ export async function publishAll(
     : await Promise.all(pending.map(async (each) => each));
   const records = prepared.filter((each): each is OutgoingRecord => !isFailure(each));
   const trace = target.tracer?.send(target.topic, records);
-  const ofRecords = await sendAll(target, trace?.records ?? records, signal);
+  const ofRecords = await sendAll(target, trace?.records ?? records, options);
   trace?.end(ofRecords.find(isFailure));
   const results =
     records.length === prepared.length ? ofRecords : withUnsent(prepared, ofRecords.values());
@@ -65,15 +70,15 @@ function prepare(
 async function sendAll(
   target: PublishTarget,
   records: readonly OutgoingRecord[],
-  signal: AbortSignal | undefined,
+  options: SendOptions,
 ): Promise<readonly EventResult[]> {
   try {
     if (target.created) await target.created();
-    const written = await target.producer().send(records, { signal });
+    const written = await target.producer().send(records, options);
     return records.map((_, index) => publishedOrUnknown(target, written[index]));
   } catch (error) {
     if (error instanceof InvalidOptionError && records.length > 1)
-      return sendEach(target, records, signal);
+      return sendEach(target, records, options);
     if (!(error instanceof SendError)) return records.map(() => publishFailure(target, error));
     return error.outcomes.map((outcome) =>
       outcome.state === 'written'
@@ -90,9 +95,9 @@ async function sendAll(
 async function sendEach(
   target: PublishTarget,
   records: readonly OutgoingRecord[],
-  signal: AbortSignal | undefined,
+  options: SendOptions,
 ): Promise<readonly EventResult[]> {
-  const results = await Promise.all(records.map((record) => sendAll(target, [record], signal)));
+  const results = await Promise.all(records.map((record) => sendAll(target, [record], options)));
   return results.flat();
 }
 

@@ -36,6 +36,19 @@ describe('BusListener', () => {
     ]);
   });
 
+  it('begins no attempt after the end of the lease', async () => {
+    const publishAll = jest.fn().mockResolvedValue([]);
+    const listener = new BusListener(publisherOf(publishAll), 'orders');
+    await listener.onEvents([event('e1')], { leaseLeftMs: 1_234.5 });
+    await listener.onEvent(event('e1'), { leaseLeftMs: 0 });
+    await listener.onEvent(event('e1'));
+    expect(publishAll.mock.calls.map(([, , options]) => options)).toEqual([
+      { timeoutMs: 1_234 },
+      { timeoutMs: 1 },
+      {},
+    ]);
+  });
+
   it('leaves the type out, and takes another key, if it is told to', async () => {
     const publishAll = jest.fn().mockResolvedValue([]);
     const options = { type: false, key: () => 'other' };

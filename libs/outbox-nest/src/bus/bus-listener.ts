@@ -3,7 +3,12 @@ import {
   type EventPublisher,
   EventsPublishException,
 } from '@nest-event-bus/core';
-import type { BatchEventListener, BatchResult, EventEnvelope } from '@nest-event-bus/outbox';
+import type {
+  BatchEventListener,
+  BatchResult,
+  DispatchContext,
+  EventEnvelope,
+} from '@nest-event-bus/outbox';
 
 export interface ToBindingOptions {
   /** The key of the record. Default: the aggregate id. */
@@ -14,7 +19,11 @@ export interface ToBindingOptions {
 
 /** The part of EventPublisher that is used, with the name of a binding that is known at run time. */
 interface Publisher {
-  publishAll(binding: string, events: readonly object[]): Promise<readonly unknown[]>;
+  publishAll(
+    binding: string,
+    events: readonly object[],
+    options: { readonly timeoutMs?: number },
+  ): Promise<readonly unknown[]>;
 }
 
 /**
@@ -33,16 +42,25 @@ export class BusListener implements BatchEventListener {
     this.#publisher = publisher;
   }
 
-  async onEvent(event: EventEnvelope): Promise<void> {
-    const [error] = await this.onEvents([event]);
+  async onEvent(event: EventEnvelope, context?: DispatchContext): Promise<void> {
+    const [error] = await this.onEvents([event], context);
     if (error) throw error;
   }
 
-  async onEvents(events: readonly EventEnvelope[]): Promise<readonly BatchResult[]> {
+  /**
+   * No attempt begins after the end of the lease. A process that was frozen until then would
+   * otherwise publish what another process has published before.
+   */
+  async onEvents(
+    events: readonly EventEnvelope[],
+    context?: DispatchContext,
+  ): Promise<readonly BatchResult[]> {
+    const leftMs = context?.leaseLeftMs;
     try {
       await this.#publisher.publishAll(
         this.binding,
         events.map((event) => this.#toPublish(event)),
+        leftMs === undefined ? {} : { timeoutMs: Math.max(1, Math.floor(leftMs)) },
       );
       return events.map(() => undefined);
     } catch (error) {

@@ -60,6 +60,9 @@ async function open(
     case 'postgresql': {
       const { Pool } = await load<PgModule>('pg', 'npm i pg', async () => import('pg'));
       const pool = new Pool({ connectionString: url, max: maxConnections });
+      // Without a listener, a connection that is lost while nobody uses it would end the process.
+      // The pool replaces it.
+      pool.on('error', () => undefined);
       return { dialect: 'postgres', pool };
     }
     case 'mysql':
@@ -81,7 +84,9 @@ async function open(
 }
 
 interface PgModule {
-  readonly Pool: new (options: object) => Closable;
+  readonly Pool: new (options: object) => Closable & {
+    on(event: 'error', listener: () => void): unknown;
+  };
 }
 
 interface MysqlModule {

@@ -13,7 +13,14 @@ import { sqliteMutexOf } from './sqlite-mutex.js';
 
 /** The part of a `Pool` of pg that is used. */
 export interface PostgresPool {
-  connect(): Promise<{ release(error?: Error | boolean): void }>;
+  connect(): Promise<PostgresPoolClient>;
+}
+
+/** The part of a `PoolClient` of pg that is used. */
+export interface PostgresPoolClient {
+  release(error?: Error | boolean): void;
+  on?(event: 'error', listener: (error: Error) => void): unknown;
+  removeListener?(event: 'error', listener: (error: Error) => void): unknown;
 }
 
 /** The part of a pool of mysql2/promise that is used. */
@@ -52,10 +59,25 @@ function openerOf(pool: SqlPool): () => Promise<ProvidedConnection> {
   );
 }
 
-/** A connection after an error may be in any state, so the pool discards it. */
+/**
+ * A connection after an error may be in any state, so the pool discards it. If the server ends a
+ * connection between two statements, pg emits an error that would end the process without a
+ * listener. The next statement on the connection fails and reports it.
+ */
 async function postgresConnection(pool: PostgresPool): Promise<ProvidedConnection> {
   const client = await pool.connect();
-  return { connection: client, release: (error) => client.release(error) };
+  let lost: Error | undefined;
+  const onError = (error: Error): void => {
+    lost ??= error;
+  };
+  client.on?.('error', onError);
+  return {
+    connection: client,
+    release: (error) => {
+      client.removeListener?.('error', onError);
+      client.release(error ?? lost);
+    },
+  };
 }
 
 async function mysqlConnection(pool: MysqlPool): Promise<ProvidedConnection> {

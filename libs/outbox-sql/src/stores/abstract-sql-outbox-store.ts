@@ -237,7 +237,7 @@ export abstract class AbstractSqlOutboxStore
   renew(connection: SqlConnection, token: string, leaseMs: number): Promise<number> {
     return this.sql.update(
       connection,
-      `UPDATE ${this.table} SET lease_until = ${this.dialect.after(':leaseMs')} WHERE locked_by = :token AND ${this.dialect.pending}`,
+      `UPDATE ${this.table} SET lease_until = ${this.dialect.after(':leaseMs')} WHERE locked_by = :token AND ${this.dialect.pending} AND lease_until > ${this.dialect.now}`,
       { token, leaseMs },
     );
   }

@@ -2,13 +2,24 @@ import { IllegalStateError } from '../errors/argument-errors.js';
 import { errorName } from '../errors/describe-error.js';
 import { UnroutableEventException } from '../errors/unroutable-event-exception.js';
 import type { EventEnvelope } from '../model/event-envelope.js';
+import type { DispatchContext } from '../registry/event-listener.js';
 import type { ListenerRegistry } from '../registry/listener-registry.js';
 import type { OutboxLogger } from '../spi/logger.js';
 import type { EventInterceptor } from './event-interceptor.js';
 
 /** Handles many events in one call, and returns the error of each that has failed. */
 interface BatchListener {
-  onEvents(events: readonly EventEnvelope[]): Promise<readonly (Error | undefined)[]>;
+  onEvents(
+    events: readonly EventEnvelope[],
+    context?: DispatchContext,
+  ): Promise<readonly (Error | undefined)[]>;
+}
+
+/** The lease under which a listener is called. */
+export interface CallGuard {
+  readonly context: DispatchContext;
+  /** Throws if the listener must not be called any more. Interceptors may have taken long. */
+  check(): void;
 }
 
 /** Calls the interceptors and the listener of an event, in their order. */
@@ -20,8 +31,8 @@ export class ListenerInvoker {
   ) {}
 
   /** Returns the error of the dispatch; null if it succeeded. Never throws. */
-  async invoke(event: EventEnvelope): Promise<Error | null> {
-    const error = await this.#dispatch(event).then(() => null, toError);
+  async invoke(event: EventEnvelope, guard?: CallGuard): Promise<Error | null> {
+    const error = await this.#dispatch(event, guard).then(() => null, toError);
     await this.#afterDispatch(event, error);
     return error;
   }
@@ -30,10 +41,11 @@ export class ListenerInvoker {
   async invokeBatch(
     listener: BatchListener,
     events: readonly EventEnvelope[],
+    guard?: CallGuard,
   ): Promise<readonly (Error | null)[]> {
     const refused = await this.#refusedBefore(events);
     const passed = events.filter((event) => !refused.has(event));
-    const results = await callBatch(listener, passed);
+    const results = await callBatch(listener, passed, guard);
     const errors = new Map<EventEnvelope, Error | null>(refused);
     passed.forEach((event, index) => errors.set(event, results[index] ?? null));
     for (const [event, error] of errors) await this.#afterDispatch(event, error);
@@ -59,12 +71,13 @@ export class ListenerInvoker {
     for (const interceptor of this.interceptors) await interceptor.beforeDispatch?.(event);
   }
 
-  async #dispatch(event: EventEnvelope): Promise<void> {
+  async #dispatch(event: EventEnvelope, guard: CallGuard | undefined): Promise<void> {
     await this.#before(event);
     const { eventId, aggregateType, eventType } = event;
     const listener = this.registry.listenerFor(aggregateType, eventType);
     if (!listener) throw new UnroutableEventException(eventId, aggregateType, eventType);
-    await listener.onEvent(event);
+    guard?.check();
+    await (guard ? listener.onEvent(event, guard.context) : listener.onEvent(event));
   }
 
   async #afterDispatch(event: EventEnvelope, error: Error | null): Promise<void> {
@@ -82,10 +95,12 @@ export class ListenerInvoker {
 async function callBatch(
   listener: BatchListener,
   events: readonly EventEnvelope[],
+  guard: CallGuard | undefined,
 ): Promise<readonly (Error | undefined)[]> {
   if (events.length === 0) return [];
   try {
-    const results = await listener.onEvents(events);
+    guard?.check();
+    const results = await listener.onEvents(events, guard?.context);
     if (results.length === events.length) return results;
     throw new IllegalStateError(
       `A batch listener returned ${results.length} results for ${events.length} events. Return one result per event.`,

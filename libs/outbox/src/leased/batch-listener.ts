@@ -1,5 +1,5 @@
 import type { EventEnvelope } from '../model/event-envelope.js';
-import type { OutboxEventListener } from '../registry/event-listener.js';
+import type { DispatchContext, OutboxEventListener } from '../registry/event-listener.js';
 
 /** The result of one event of a batch: undefined if it succeeded. */
 export type BatchResult = Error | undefined;
@@ -11,7 +11,10 @@ export interface BatchEventListener extends OutboxEventListener {
    * listener must not handle a later one if an earlier one of the same key has failed. An error
    * that is thrown is the result of all events.
    */
-  onEvents(events: readonly EventEnvelope[]): Promise<readonly BatchResult[]>;
+  onEvents(
+    events: readonly EventEnvelope[],
+    context?: DispatchContext,
+  ): Promise<readonly BatchResult[]>;
 }
 
 export function isBatchListener(listener: OutboxEventListener): listener is BatchEventListener {

@@ -1,4 +1,4 @@
-import type { ListenerInvoker } from '../dispatch/listener-invoker.js';
+import type { CallGuard, ListenerInvoker } from '../dispatch/listener-invoker.js';
 import { errorName, errorText } from '../errors/describe-error.js';
 import { UnroutableEventException } from '../errors/unroutable-event-exception.js';
 import type { EventEnvelope } from '../model/event-envelope.js';
@@ -9,6 +9,7 @@ import { withConnection } from '../spi/sql-connection.js';
 import { type BatchEventListener, isBatchListener } from './batch-listener.js';
 import type { Completer } from './completer.js';
 import type { Lease } from './lease.js';
+import { LeaseEndedError } from './lease-ended-error.js';
 import type { LeasedRelayOptions } from './leased-options.js';
 import type { OutagePause } from './outage-pause.js';
 
@@ -26,6 +27,13 @@ interface Chain {
 
 /** Dispatches the events of one claim. Events of one key form a chain and keep their order. */
 export class ClaimRun {
+  readonly #guard: CallGuard = {
+    context: leaseOf(() => this.lease.leftMs),
+    check: () => {
+      if (!this.lease.allowsStart) throw new LeaseEndedError();
+    },
+  };
+
   constructor(
     private readonly options: LeasedRelayOptions,
     private readonly invoker: ListenerInvoker,
@@ -111,6 +119,7 @@ export class ClaimRun {
     const results = await this.invoker.invokeBatch(
       listener,
       works.map(({ envelope }) => envelope),
+      this.#guard,
     );
     const errors = new Map(works.map((work, index) => [work, results[index] ?? null]));
     for (const chain of chains) this.#endBatchChain(chain, errors);
@@ -141,7 +150,7 @@ export class ClaimRun {
   async #start(work: Work): Promise<'go on' | 'held back'> {
     const { row, envelope } = work;
     if (row.unfinishedAttempts > 0 && !(await this.#startSuspect(work))) return 'held back';
-    return this.#end(work, await this.invoker.invoke(envelope));
+    return this.#end(work, await this.invoker.invoke(envelope, this.#guard));
   }
 
   /** Counts the attempt before it begins, in case that it kills the process. */
@@ -166,6 +175,10 @@ export class ClaimRun {
       this.pause.end();
       this.completer.add({ kind: 'done', eventId });
       return 'go on';
+    }
+    if (error instanceof LeaseEndedError) {
+      this.#release(row);
+      return 'held back';
     }
     if (this.options.faultClassifier.classify(error) === 'outage') {
       this.pause.begin(error);
@@ -223,3 +236,10 @@ export class ClaimRun {
     }
   }
 }
+
+/** Its time is read when a listener needs it, which may be later than the call. */
+const leaseOf = (leftMs: () => number): CallGuard['context'] => ({
+  get leaseLeftMs() {
+    return leftMs();
+  },
+});

@@ -30,6 +30,11 @@ export class Lease {
     return this.#left > 0;
   }
 
+  /** The time for which the lease is held at least. */
+  get leftMs(): number {
+    return Math.max(0, this.#left);
+  }
+
   /** Ends the renewals. */
   end(): void {
     this.#timer?.cancel();
@@ -49,8 +54,13 @@ export class Lease {
     );
   }
 
+  /**
+   * A lease that has ended is never renewed: another claim may hold some of its events. The store
+   * refuses that, too, because a renewal can arrive late.
+   */
   async #renew(): Promise<void> {
     const { runtime, leaseMs, connectionProvider, outboxStore, logger } = this.options;
+    if (!this.isHeld) return;
     const requestedAt = runtime.monotonic();
     try {
       const held = await withConnection(connectionProvider, (connection) =>

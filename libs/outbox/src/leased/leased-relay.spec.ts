@@ -238,6 +238,56 @@ describe('The leased mode', () => {
     expect(statuses('a1')).toEqual([DONE]);
   });
 
+  it('never renews a lease that has ended, as after a process was frozen', async () => {
+    const renew = jest.spyOn(setup.store, 'renew');
+    listen(() => new Promise((resolve) => setup.runtime.setTimer(resolve, 5_000)));
+    await write(start({ leaseMs: 9_000 }), 'a1');
+    await setup.advance(1_000);
+    const frozenAt = setup.runtime.monotonic();
+    jest.spyOn(setup.runtime, 'monotonic').mockReturnValue(frozenAt + 20_000);
+    await setup.advance(3_000);
+    expect(renew).not.toHaveBeenCalled();
+    jest.restoreAllMocks();
+    await setup.advance(5_000);
+  });
+
+  it('calls no listener after interceptors that have used up the lease, and counts no attempt', async () => {
+    jest.spyOn(setup.store, 'renew').mockRejectedValue(new Error('frozen'));
+    listen();
+    let delayMs = 7_000;
+    const wait = (): Promise<void> =>
+      new Promise((resolve) => setup.runtime.setTimer(resolve, delayMs));
+    const outbox = Outbox.leased()
+      .options({
+        connectionProvider: setup.database,
+        txContext: setup.tx,
+        outboxStore: setup.store,
+        listenerRegistry: setup.registry,
+        logger: setup.logger,
+        runtime: setup.runtime,
+        leaseMs: 9_000,
+      })
+      .interceptor({ beforeDispatch: wait })
+      .build();
+    open.push(outbox);
+    await write(outbox, 'a1');
+    await setup.advance(7_100);
+    expect([seen, setup.database.rows.get('a1')?.attempts]).toEqual([[], 0]);
+    delayMs = 1;
+    await setup.advance(20_000);
+    expect([seen, statuses('a1')]).toEqual([['a1'], [DONE]]);
+  });
+
+  it('tells a listener how long its lease is held', async () => {
+    const left: (number | undefined)[] = [];
+    setup.registry.register('ORDER', 'A', {
+      onEvent: (_event, context) => void left.push(context?.leaseLeftMs),
+    });
+    await write(start({ leaseMs: 9_000 }), 'a1');
+    await setup.advance(1);
+    expect(left).toEqual([9_000]);
+  });
+
   it('starts no event whose lease may end, and stores nothing after a successor', async () => {
     jest.spyOn(setup.store, 'renew').mockRejectedValue(new Error('frozen'));
     let isFirst = true;

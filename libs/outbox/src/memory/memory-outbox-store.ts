@@ -132,7 +132,10 @@ export class MemoryOutboxStore implements LeasedOutboxStore {
   }
 
   renew(_connection: SqlConnection, token: string, leaseMs: number): Promise<number> {
-    const held = [...this.database.rows.values()].filter(heldBy(token));
+    const isHeld = heldBy(token);
+    const held = [...this.database.rows.values()].filter(
+      (row) => isHeld(row) && (row.lockedUntil ?? 0) > this.clock.now(),
+    );
     for (const row of held) setLease(row, token, this.clock.now(), leaseMs);
     return Promise.resolve(held.length);
   }

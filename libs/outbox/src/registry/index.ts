@@ -1,2 +1,2 @@
-export type { OutboxEventListener } from './event-listener.js';
+export type { DispatchContext, OutboxEventListener } from './event-listener.js';
 export { DefaultListenerRegistry, type ListenerRegistry } from './listener-registry.js';

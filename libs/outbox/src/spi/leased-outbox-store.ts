@@ -66,7 +66,10 @@ export interface LeasedOutboxStore extends OutboxStore {
   lease(connection: SqlConnection, request: LeaseRequest): Promise<readonly ClaimedEvent[]>;
   /** Counts one more unfinished attempt of a claimed event. Returns 0 if the lease was lost. */
   markStarted(connection: SqlConnection, token: string, eventId: string): Promise<number>;
-  /** Moves the end of the lease of all events that the token still holds. Returns their number. */
+  /**
+   * Moves the end of the lease of all events that the token still holds. Returns their number. A
+   * lease that has ended by the clock of the database is not renewed.
+   */
   renew(connection: SqlConnection, token: string, leaseMs: number): Promise<number>;
   /**
    * Ends claimed events, hundreds in a few statements, and clears their lease. Sets the count of

@@ -193,6 +193,29 @@ describe('deadline of a send', () => {
     await producer.close();
   });
 
+  it('keeps a waiting record from being sent after it, also if the process was frozen until then', async () => {
+    const cluster = new ScriptedProduceCluster();
+    const answer = new Deferred();
+    cluster.script = (_, attempt) => (attempt === 1 ? { until: answer.promise } : {});
+    const producer = producerOn(cluster);
+    const first = producer.send([ordersRecord(0, 'first')]);
+    await cluster.runtime.settle();
+    const late = failureOf(producer.send([ordersRecord(0, 'late')], { timeoutMs: 1_000 }));
+    const other = producer.send([ordersRecord(0, 'other')]);
+    await cluster.runtime.settle();
+    // The clock has gone on, and no timer has fired yet.
+    const { runtime } = cluster;
+    const before = runtime.monotonic();
+    jest.spyOn(runtime, 'monotonic').mockReturnValue(before + 5_000);
+    answer.resolve();
+    expect(states(await late)).toEqual(['not-written']);
+    await first;
+    await other;
+    expect(cluster.log('orders', 0)).toEqual(['first', 'other']);
+    jest.restoreAllMocks();
+    await producer.close();
+  });
+
   it('does not end other sends', async () => {
     const cluster = new ScriptedProduceCluster();
     cluster.script = (_, attempt) => ({ on: () => ({ code: attempt < 6 ? 19 : 0 }) });

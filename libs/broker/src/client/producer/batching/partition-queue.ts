@@ -149,9 +149,16 @@ export class PartitionQueue {
   /**
    * Removes dropped records from the head of the queue. The head batch then contains exactly the
    * records to send. Returns that batch.
+   *
+   * Deadlines are checked here once more, because the timer may be late:
+   *
+   * 1. The process is frozen while a batch waits for the response to the one before it.
+   * 2. It goes on after the deadline. It reads the response before its timers fire.
+   *
+   * Without the check, the records would be sent although their caller has given them up.
    */
   prune(): PendingBatch | undefined {
-    for (let head = this.head; head?.hasAbandonedRecords; head = this.head) {
+    for (let head = this.#checkedHead(); head?.hasAbandonedRecords; head = this.#checkedHead()) {
       if (this.isHeadImmutable) {
         if (head.isAwaited) return head;
         this.dropHead();
@@ -186,6 +193,11 @@ export class PartitionQueue {
     const rest = this.#successorOf(head);
     head.redistribute((position) => errors.get(position) ?? rest);
     this.#replaceHead(rest);
+  }
+
+  #checkedHead(): PendingBatch | undefined {
+    this.head?.dropOverdue(this.context.cluster.runtime.monotonic());
+    return this.head;
   }
 
   #replaceHead(...successors: readonly PendingBatch[]): void {

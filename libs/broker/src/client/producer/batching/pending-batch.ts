@@ -88,6 +88,8 @@ export class PendingBatch {
   hasAbandonedRecords = false;
   /** The error of the latest attempt. */
   lastError: Error | undefined;
+  /** Monotonic time of the first deadline of its calls. */
+  #firstDeadline = Number.POSITIVE_INFINITY;
 
   constructor(
     readonly topic: string,
@@ -164,6 +166,15 @@ export class PendingBatch {
       if (share.call.abandoned !== undefined) share.abandon(share.call.abandoned);
   }
 
+  /** Fails the records of calls whose deadline is over. */
+  dropOverdue(now: number): void {
+    if (now < this.#firstDeadline) return;
+    this.#firstDeadline = Number.POSITIVE_INFINITY;
+    for (const share of this.#parts)
+      if (share.call.deadlineAt <= now) share.abandon(undefined);
+      else this.#firstDeadline = Math.min(this.#firstDeadline, share.call.deadlineAt);
+  }
+
   timeoutError(call: SendCall): Error {
     const { topic, partition } = this;
     const seconds = `${call.timing.timeoutMs} ms`;
@@ -214,6 +225,7 @@ export class PendingBatch {
     if (this.#lastPart?.call !== call) {
       this.#lastPart = new CallRecords(call, this);
       this.#parts.push(this.#lastPart);
+      this.#firstDeadline = Math.min(this.#firstDeadline, call.deadlineAt);
     }
     this.#lastPart.indexes.push(index);
   }
