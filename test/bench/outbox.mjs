@@ -1,11 +1,13 @@
 // npm run bench -- outbox: the outbox of PostgreSQL, published to a Kafka. The database comes from
-// POSTGRES_URL. Names of parts choose some of them: throughput insert idle backlog.
+// POSTGRES_URL. Names of parts choose some of them: throughput insert idle backlog latency purge.
 import { join } from 'node:path';
 import { kafkajs } from '@nest-event-bus/broker/kafkajs';
 import { KafkaServer } from '@nest-event-bus/testing';
 import { backlogBench } from './parts/outbox/backlog.mjs';
 import { idleBench } from './parts/outbox/idle.mjs';
 import { insertBench } from './parts/outbox/insert.mjs';
+import { latencyBench } from './parts/outbox/latency.mjs';
+import { purgeBench } from './parts/outbox/purge.mjs';
 import { throughputBench } from './parts/outbox/throughput.mjs';
 import { OutboxTable } from './support/outbox-table.mjs';
 import { Table } from './support/table.mjs';
@@ -15,6 +17,8 @@ const PARTS = {
   insert: insertBench,
   idle: idleBench,
   backlog: backlogBench,
+  latency: latencyBench,
+  purge: purgeBench,
 };
 
 const chosen = process.argv.slice(2).filter((name) => name in PARTS);

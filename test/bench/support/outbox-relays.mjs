@@ -72,7 +72,7 @@ async function claim(outbox, token, limit) {
   }));
 }
 
-const recordOf = ({ eventId, aggregateId, payload }, topic) => ({
+export const recordOf = ({ eventId, aggregateId, payload }, topic) => ({
   topic,
   key: aggregateId,
   value: payload,

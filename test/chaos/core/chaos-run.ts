@@ -1,7 +1,7 @@
 import { realRuntime } from '@nest-event-bus/broker/runtime';
 import { SeededRandom } from '../broker/support/seeded-random.js';
 
-const isSmoke = process.env['CHAOS_SMOKE'] === '1';
+export const isSmoke = process.env['CHAOS_SMOKE'] === '1';
 
 /** The variable CHAOS_SEED repeats a run with the same random numbers. */
 export const seed = Number(process.env['CHAOS_SEED'] ?? Math.floor(realRuntime.random() * 2 ** 31));

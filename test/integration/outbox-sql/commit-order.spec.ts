@@ -1,180 +1,32 @@
-import { EventEnvelope, type LeasedOutboxStore, withConnection } from '@nest-event-bus/outbox';
-import type {
-  StoreContractDatabase,
-  StoreContractTransaction,
-} from '@nest-event-bus/outbox/contract';
-import { realRuntime } from '@nest-event-bus/broker/runtime';
 import { contractDatabase } from '../../../libs/outbox-sql/src/stores/contract-database.spec-support.js';
+import { newRandom, seed } from '../../chaos/core/chaos-run.js';
 import { describeWithService } from '../support/index.js';
+import { commitOrderCases } from './support/commit-order-cases.js';
 import { openMysql, openPostgres } from './support/databases.js';
 
-/** The full form has `OUTBOX_ROUNDS=1000`. A round has six commits to disk on each database. */
-const ROUNDS = Number(process.env['OUTBOX_ROUNDS'] ?? 20);
-const LONGEST_MS = 300_000;
+/** The full form is `npm run test:chaos -- commit-order`. */
+const ROUNDS = 20;
 
-describeWithService('PostgreSQL', 'Leases of PostgreSQL, with transactions that overlap', (url) => {
-  trapCases(() => contractDatabase(openPostgres(url)));
-});
-
-describeWithService('MySQL', 'Leases of MySQL, with transactions that overlap', (url) => {
-  trapCases(() => contractDatabase(openMysql(url)));
-});
-
-/**
- * Transaction A opens first and commits last. A second one inserts and commits in between, while
- * claims read.
- */
-function trapCases(open: () => Promise<StoreContractDatabase>): void {
-  let database: StoreContractDatabase;
-  const transactions = new Set<StoreContractTransaction>();
-
-  beforeEach(async () => {
-    database = await open();
-  });
-
-  afterEach(async () => {
-    // The tables cannot be dropped while a transaction of a failed test is open.
-    for (const transaction of transactions) await transaction.rollback();
-    transactions.clear();
-    await database.close();
-  });
-
-  async function begin(): Promise<StoreContractTransaction> {
-    const transaction = await database.begin();
-    transactions.add(transaction);
-    return transaction;
-  }
-
-  async function commit(transaction: StoreContractTransaction): Promise<void> {
-    transactions.delete(transaction);
-    await transaction.commit();
-  }
-
-  it(
-    'skip no event of a transaction that commits last',
-    async () => {
-      const reader = new Reader(database);
-      for (let round = 0; round < ROUNDS; round++) {
-        const early = await begin();
-        await insert(early.connection, `a${round}`, 'early');
-        const late = await begin();
-        await insert(late.connection, `b${round}`, 'late');
-        await commit(late);
-        if (random() < 0.7) await reader.read();
-        await commit(early);
-        if (random() < 0.5) await reader.read();
-      }
-      await reader.readAll();
-      const all = Array.from({ length: ROUNDS }, (_, round) => [`a${round}`, `b${round}`]).flat();
-      expect([...reader.ids].sort()).toEqual(all.sort());
-    },
-    LONGEST_MS,
-  );
-
-  it(
-    'return the events of a key in the order of the commits if keys are locked',
-    async () => {
-      const reader = new Reader(database);
-      const committed: string[] = [];
-      const write = async (id: string): Promise<void> => {
-        const transaction = await begin();
-        if (random() < 0.5) await yieldTurns();
-        await insert(transaction.connection, id, 'same');
-        if (random() < 0.5) await yieldTurns();
-        // The lock lasts until the commit, so nobody else of the key is between these two lines.
-        committed.push(id);
-        await commit(transaction);
-      };
-      for (let round = 0; round < ROUNDS; round++) {
-        const writers = [`a${round}`, `b${round}`, `c${round}`].map((id) => write(id));
-        if (random() < 0.7) await reader.read();
-        await Promise.all(writers);
-      }
-      await reader.readAll();
-      expect(reader.ids).toEqual(committed);
-    },
-    LONGEST_MS,
-  );
-
-  it(
-    'do not wait for a transaction that is open',
-    async () => {
-      const ids = Array.from({ length: 10 }, (_, index) => `e${index}`);
-      const open = await begin();
-      await insert(open.connection, 'open', 'early');
-      const reader = new Reader(database);
-      for (const id of ids) {
-        const other = await begin();
-        await insert(other.connection, id, 'late');
-        await commit(other);
-        await reader.read();
-      }
-      expect(reader.ids).toEqual(ids);
-    },
-    LONGEST_MS,
-  );
-
-  it(
-    'do not stop each other when they run at the same time',
-    async () => {
-      const ids = Array.from({ length: 400 }, (_, index) => `e${index}`);
-      const transaction = await begin();
-      for (const [index, id] of ids.entries())
-        await insert(transaction.connection, id, `k${index % 20}`);
-      await commit(transaction);
-      const readers = [1, 2, 3, 4].map((number) => new Reader(database, `reader ${number}`));
-      // A reader finds nothing while the others hold all keys.
-      while (readers.flatMap((reader) => reader.ids).length < ids.length)
-        await Promise.all(readers.map((reader) => reader.read()));
-      expect(readers.flatMap((reader) => reader.ids).sort()).toEqual([...ids].sort());
-    },
-    LONGEST_MS,
-  );
-
-  async function insert(connection: object, eventId: string, aggregateId: string): Promise<void> {
-    const event = new EventEnvelope({
-      eventId,
-      eventType: 'CREATED',
-      aggregateType: 'ORDER',
-      aggregateId,
-      payloadJson: '{}',
+describeWithService(
+  'PostgreSQL',
+  `Leases of PostgreSQL, with transactions that overlap, seed ${seed}`,
+  (url) => {
+    const random = newRandom();
+    commitOrderCases(() => contractDatabase(openPostgres(url)), {
+      rounds: ROUNDS,
+      random: () => random.next(),
     });
-    await database.store.insertAll(connection, [event], { lockKeys: true });
-  }
-}
+  },
+);
 
-class Reader {
-  readonly ids: string[] = [];
-  #claims = 0;
-
-  constructor(
-    private readonly database: StoreContractDatabase,
-    private readonly name = 'claim',
-  ) {}
-
-  async read(): Promise<number> {
-    const store = this.database.store as LeasedOutboxStore;
-    const token = `${this.name}-${++this.#claims}`;
-    return withConnection(this.database.provider, async (connection) => {
-      const limit = 1 + Math.floor(random() * 10);
-      const request = { token, leaseMs: 60_000, limit, order: 'key' } as const;
-      const events = await store.lease(connection, request);
-      this.ids.push(...events.map(({ eventId }) => eventId));
-      const outcomes = events.map(({ eventId }) => ({ kind: 'done', eventId }) as const);
-      const changed = await store.complete(connection, token, outcomes);
-      expect(changed).toHaveLength(events.length);
-      return events.length;
+describeWithService(
+  'MySQL',
+  `Leases of MySQL, with transactions that overlap, seed ${seed}`,
+  (url) => {
+    const random = newRandom();
+    commitOrderCases(() => contractDatabase(openMysql(url)), {
+      rounds: ROUNDS,
+      random: () => random.next(),
     });
-  }
-
-  async readAll(): Promise<void> {
-    while ((await this.read()) > 0);
-  }
-}
-
-const random = (): number => realRuntime.random();
-
-async function yieldTurns(): Promise<void> {
-  for (let turn = 0; turn < random() * 20; turn++)
-    await new Promise<void>((resolve) => realRuntime.defer(resolve));
-}
+  },
+);
