@@ -135,13 +135,15 @@ export const layers = {
     errors: { layers: ['model'], onlyPackages: [] },
     // Logs problems that last, for all layers that find one.
     problems: { layers: [], onlyPackages: [] },
+    // Carries the context of a record to log lines.
+    logging: { layers: [], onlyPackages: ['node:async_hooks', '@nestjs/common'] },
     // Contains the rules that decide whether the message or a dependency caused a failure.
     'failures/faults': { layers: ['errors'], onlyPackages: [] },
     config: { layers: ['model', 'errors', 'failures/faults'] },
     presets: { layers: ['model', 'errors', 'config'] },
     discovery: { layers: ['model', 'errors', 'config'] },
     pipeline: {
-      layers: ['model', 'errors', 'problems', 'failures/faults', 'config', 'discovery'],
+      layers: ['model', 'errors', 'problems', 'logging', 'failures/faults', 'config', 'discovery'],
     },
     // Decides where a failed record goes, and writes it there.
     failures: {
@@ -156,7 +158,7 @@ export const layers = {
     },
     publisher: { layers: ['model', 'errors'], onlyPackages: [] },
     // Passes the events of the bus to its parts and to the listeners of the application.
-    events: { layers: ['model', 'problems'], onlyPackages: ['rxjs'] },
+    events: { layers: ['model', 'problems', 'logging'], onlyPackages: ['rxjs'] },
     // Reads what the other layers have counted. Other layers use only its figures.
     observability: { layers: ['model', 'problems', 'config', 'containers'], onlyPackages: [] },
     // Brings dead letters back.
@@ -188,6 +190,7 @@ export const layers = {
       layers: [
         'model',
         'errors',
+        'logging',
         'problems',
         'config',
         'discovery',
@@ -208,6 +211,7 @@ export const layers = {
       layers: [
         'model',
         'errors',
+        'logging',
         'config',
         'discovery',
         'failures',
@@ -246,6 +250,7 @@ export const layers = {
       layers: [
         'model',
         'errors',
+        'logging',
         'failures/faults',
         'config',
         'discovery',

@@ -82,6 +82,7 @@ export {
   IntakeProperties,
   FleetProperties,
   LagProperties,
+  LogContextProperties,
   MetricsProperties,
   ShutdownProperties,
   StartupProperties,
@@ -268,6 +269,15 @@ export {
   type WithBloomFilterOptions,
 } from './pipeline/idempotency/with-bloom-filter.js';
 
+export { EventBusLogger } from './logging/event-bus-logger.js';
+export {
+  logContext,
+  MdcContextPropagator,
+  type BusLine,
+  type LogContextReader,
+} from './logging/mdc-context-propagator.js';
+export type { LogFields, RecordLogContext, RecordLogFields } from './logging/record-log-context.js';
+export type { RecordLog } from './model/records/record-log.js';
 export { EventBusMetrics } from './observability/event-bus-metrics.js';
 export {
   ALERT_LEVEL_CODES,

@@ -29,6 +29,7 @@ import { createRecordPipeline } from '../pipeline/record-pipeline.js';
 import { OutcomeWriter } from '../redrive/outcomes/outcome-writer.js';
 import { OngoingProblems } from '../problems/ongoing-problems.js';
 import { PayloadFormats } from '../pipeline/decoding/payload-formats.js';
+import { logContext } from '../logging/mdc-context-propagator.js';
 import { CircuitBreakerConfigFactory } from '../pipeline/resilience/circuit-breaker-config-factory.js';
 import { SlidingCircuitBreaker } from '../pipeline/resilience/sliding-circuit-breaker.js';
 import { createSliceTransactions } from '../pipeline/transactions/create-slice-transactions.js';
@@ -96,6 +97,7 @@ export class BindingBuilder {
         problems,
         transactions: createSliceTransactions({ binding, groupId, driver, runtime, logger }),
         tracing: this.#tracingOf(binding, tier),
+        logContext: options.logContext.enabled ? logContext : undefined,
         runtime,
         logger,
       });

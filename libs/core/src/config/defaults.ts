@@ -21,6 +21,7 @@ export const EVENTBUS_DEFAULTS = deepFreeze({
   startup: { concurrency: 16 },
   intake: { bufferBytes: 67_108_864 },
   metrics: { enabled: true },
+  logContext: { enabled: true },
   lag: { enabled: true, intervalMs: 10_000 },
   fleet: {
     controlTopic: undefined,

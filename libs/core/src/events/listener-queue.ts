@@ -1,6 +1,7 @@
 import type { DriverLogger } from '@nest-event-bus/broker';
 import { sleep, type Runtime } from '@nest-event-bus/broker/runtime';
 import type { EventBusEvent } from '../model/events/event-bus-events.js';
+import { logContext } from '../logging/mdc-context-propagator.js';
 import { ListenerProblems } from './listener-problems.js';
 
 /** A function of the application that takes events. */
@@ -54,7 +55,8 @@ export class ListenerQueue {
   #schedule(): void {
     if (this.#isScheduled || this.#isClosed) return;
     this.#isScheduled = true;
-    this.runtime.defer(() => void this.#passAll());
+    // The queue serves many records, so a listener has the log context of none.
+    logContext.runOutside(() => this.runtime.defer(() => void this.#passAll()));
   }
 
   /** Never rejects. */

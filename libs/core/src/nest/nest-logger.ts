@@ -5,6 +5,7 @@ import {
   type DriverLogger,
 } from '@nest-event-bus/broker';
 import { Logger } from '@nestjs/common';
+import { logContext } from '../logging/mdc-context-propagator.js';
 
 type Context = Readonly<Record<string, unknown>>;
 
@@ -39,12 +40,21 @@ export class NestLogger implements DriverLogger {
 
   #write(level: Level, message: string, context: Context | undefined): void {
     try {
-      this.#logger[level](withContext(message, context));
+      const text = withContext(message, context);
+      const line = { text, message: withoutControls(message), fields: fieldsOf(context) };
+      logContext.writeLine(line, () => this.#logger[level](text));
     } catch {
       // The log transport may be closed already, so this failure is not logged either.
       return;
     }
   }
+}
+
+/** Returns the context for loggers that write fields of their own. */
+function fieldsOf(context: Context = {}): Context {
+  return Object.fromEntries(
+    Object.entries(context).map(([key, value]) => [key, asText(key, value)] as const),
+  );
 }
 
 /** Adds the context as JSON in the same line, and the stack of an error in lines of its own. */

@@ -8,12 +8,15 @@ import type { Deserializer } from '../model/extension-points/deserializer.js';
 import type { Delivery } from '../model/outcomes/delivery.js';
 import type { RecordProcessor, SliceOutcome } from '../model/outcomes/outcome.js';
 import type { ReplayOutcomes } from '../model/outcomes/replay-outcomes.js';
+import type { MdcContextPropagator } from '../logging/mdc-context-propagator.js';
 import { OrderingMode } from '../model/states/ordering-mode.js';
 import { withProducerHeaders } from '../model/records/archived-headers.js';
 import type { OngoingProblems } from '../problems/ongoing-problems.js';
 import { PrepareSliceStep } from './batches/prepare-slice-step.js';
 import { HandlerProblems } from './context/handler-problems.js';
 import { eventTypeSource } from './decoding/event-type-source.js';
+import { FirstRecordLogContextStep, LogContextStep } from './logging/log-context-step.js';
+import { LogContexts } from './logging/log-contexts.js';
 import { IdempotencyInterceptor } from './idempotency/idempotency-interceptor.js';
 import type { PipelineStep, PreparationStep } from './pipeline-step.js';
 import { checkSchemaVersion } from './preparation/check-schema-version.js';
@@ -63,6 +66,8 @@ export interface RecordPipelineParts {
   readonly transactions?: SliceTransactions | undefined;
   /** Traces the records. Omitted if nothing is traced. */
   readonly tracing?: RecordTracing | undefined;
+  /** Carries the context of a record to log lines. Omitted if `logContext` is disabled. */
+  readonly logContext?: Pick<MdcContextPropagator, 'isRead' | 'run'> | undefined;
   /** Takes the outcomes of replayed records. Omitted if they are not stored. */
   readonly replayOutcomes?: ReplayOutcomes | undefined;
   /** Problems of the binding that last. */
@@ -101,13 +106,19 @@ export function recordPipelineSteps(parts: RecordPipelineParts): RecordPipelineS
   const problems = new HandlerProblems(binding, parts.problems);
   const receiver = { binding: binding.name, hostname: runtime.hostname() };
   const { retryTopic } = routing ?? {};
+  const logContexts = logContextsOf(parts);
   return {
     around: present<StepAroundHandler>([
+      logContexts && ((next) => new LogContextStep(next, logContexts)),
       retryTopic && ((next) => new SkipForeignRecordsStep(next, retryTopic)),
       (next) => new ReplayedRecordsStep(next, { groupId: binding.groupId, tier, outcomes }),
       tracing && ((next) => new TracingStep(next, tracing.tracer, tracing.container)),
       routing && ((next) => new FailureRoutingStep(next, routing, mayHandleAhead(parts))),
       transactions && ((next) => new SharedTransactionStep(next, transactions, runtime)),
+      logContexts &&
+        transactions &&
+        !takesSlices(parts) &&
+        ((next) => new FirstRecordLogContextStep(next, logContexts)),
       (next, preparation) =>
         takesSlices(parts)
           ? new PrepareSliceStep(next, preparation)
@@ -120,7 +131,11 @@ export function recordPipelineSteps(parts: RecordPipelineParts): RecordPipelineS
     preparation: present([
       decodeValue(binding.name, deserializer),
       keyDeserializer && decodeKey(binding.name, keyDeserializer),
-      selectHandler(handlers, { binding, eventTypeOf, problems, logger, tier }, receiver),
+      selectHandler(
+        handlers,
+        { binding, eventTypeOf, problems, logger, tier, logContexts },
+        receiver,
+      ),
       filterRecord(handlers),
       checkSchemaVersion(binding),
       validatePayload(handlers),
@@ -134,6 +149,7 @@ export function recordPipelineSteps(parts: RecordPipelineParts): RecordPipelineS
         preparation,
         runtime,
         failures: routing?.router,
+        logContexts,
       }),
   };
 }
@@ -192,6 +208,13 @@ const newCallInRetryTopic = (delivery: Delivery): RecordCall =>
 
 function takesSlices({ handlers }: RecordPipelineParts): boolean {
   return handlers.some(({ form }) => form === 'slice');
+}
+
+function logContextsOf({ binding, logContext, runtime, tier }: RecordPipelineParts) {
+  const ofTier = binding.retry.tiers.find(({ number }) => number === tier);
+  const { groupId } = ofTier ?? binding;
+  const container = { binding: binding.name, groupId, hostname: runtime.hostname(), tier };
+  return logContext && new LogContexts(logContext, container);
 }
 
 function withEnhancers(handler: HandlerDefinition, binding: ResolvedBinding): HandlerDefinition {

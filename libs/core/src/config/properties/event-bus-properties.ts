@@ -214,6 +214,18 @@ export class MetricsProperties {
   enabled?: boolean;
 }
 
+/** Configures the context of records for log lines. */
+export class LogContextProperties {
+  /**
+   * Carries the context of a record to all log lines during its handling, if `EventBusLogger` or
+   * `logContext.reader()` is used. With `false` only the lines of `context.log` name the record.
+   *
+   * @defaultValue `true`
+   */
+  @IsFlag()
+  enabled?: boolean;
+}
+
 /** Configures how `LagService` finds the lag of the bindings. */
 export class LagProperties {
   /**
@@ -373,6 +385,10 @@ export class EventBusProperties {
   /** Configures what `EventBusMetrics` returns. */
   @IsNested(() => MetricsProperties)
   metrics?: MetricsProperties;
+
+  /** Configures the context of records for log lines. */
+  @IsNested(() => LogContextProperties)
+  logContext?: LogContextProperties;
 
   /** Configures how `LagService` finds the lag of the bindings. */
   @IsNested(() => LagProperties)

@@ -89,6 +89,7 @@ describe('The options of the application', () => {
       startup: { concurrency: 16 },
       intake: { bufferBytes: 64 * 1024 * 1024 },
       metrics: { enabled: true },
+      logContext: { enabled: true },
       lag: { enabled: true, intervalMs: 10_000 },
       fleet: {
         controlTopic: undefined,

@@ -82,6 +82,7 @@ export function resolveOptions(
     startup: sectionWithDefaults(values['startup'], EVENTBUS_DEFAULTS.startup),
     intake: sectionWithDefaults(values['intake'], EVENTBUS_DEFAULTS.intake),
     metrics: sectionWithDefaults(values['metrics'], EVENTBUS_DEFAULTS.metrics),
+    logContext: sectionWithDefaults(values['logContext'], EVENTBUS_DEFAULTS.logContext),
     lag: sectionWithDefaults(values['lag'], EVENTBUS_DEFAULTS.lag),
     fleet,
     runtime: roots[0]?.values['runtime'] as ResolvedOptions['runtime'],
@@ -159,36 +160,24 @@ function loadersOf(options: EventBusProperties, layers: OptionLayers): readonly 
   );
 }
 
-/**
- * Selects the sections that are merged key by key. Maps and references are read from their layers
- * without a merge.
- */
-const mergeable = ({
-  values: {
-    enabled,
-    bindingsWithoutHandler,
-    defaults,
-    shutdown,
-    startup,
-    intake,
-    metrics,
-    lag,
-    fleet,
-  },
-  ...layer
-}: Layer): Layer => ({
+/** The keys that are merged key by key. */
+const MERGED = [
+  'enabled',
+  'bindingsWithoutHandler',
+  'defaults',
+  'shutdown',
+  'startup',
+  'intake',
+  'metrics',
+  'logContext',
+  'lag',
+  'fleet',
+] as const;
+
+/** Selects what is merged. Maps and references are read from their layers without a merge. */
+const mergeable = ({ values, ...layer }: Layer): Layer => ({
   ...layer,
-  values: {
-    enabled,
-    bindingsWithoutHandler,
-    defaults,
-    shutdown,
-    startup,
-    intake,
-    metrics,
-    lag,
-    fleet,
-  },
+  values: Object.fromEntries(MERGED.map((key) => [key, values[key]])),
 });
 
 function enablement(

@@ -6,6 +6,7 @@ import type {
   ClusterProperties,
   IntakeProperties,
   LagProperties,
+  LogContextProperties,
   MetricsProperties,
   ShutdownProperties,
   StartupProperties,
@@ -63,6 +64,7 @@ export interface ResolvedOptions {
   readonly startup: Resolved<StartupProperties>;
   readonly intake: Resolved<IntakeProperties>;
   readonly metrics: Resolved<MetricsProperties>;
+  readonly logContext: Resolved<LogContextProperties>;
   readonly lag: Resolved<LagProperties>;
   readonly fleet: ResolvedFleet;
   readonly runtime: Runtime | undefined;

@@ -72,6 +72,7 @@ export const KEY_REGISTER: readonly RegisteredKey[] = deepFreeze([
   root('startup.concurrency', APPLICATION),
   root('intake.bufferBytes', BINDING_OPTIONS),
   root('metrics.enabled', '../test/observability/metrics.spec.ts'),
+  root('logContext.enabled', '../test/observability/log-context.spec.ts'),
   root('lag.enabled', LAG),
   root('lag.intervalMs', LAG),
   root('fleet.controlTopic', FLEET),

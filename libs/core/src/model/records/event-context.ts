@@ -1,4 +1,5 @@
-import type { BrokerRecord, DriverLogger } from '@nest-event-bus/broker';
+import type { BrokerRecord } from '@nest-event-bus/broker';
+import type { RecordLog } from './record-log.js';
 import type { RecordTransaction } from './record-transaction.js';
 
 /** Numbers of this attempt. Each counts from 1, except `tier`, which is 0 for the main topic. */
@@ -31,7 +32,7 @@ export interface EventContext {
    */
   readonly signal: AbortSignal;
   /** Logs with the position of the record in every line, and never with its payload. */
-  readonly log: DriverLogger;
+  readonly log: RecordLog;
   /** A copy of the record's bytes, so a handler may write into it. */
   readonly raw: BrokerRecord;
   /**

@@ -7,14 +7,16 @@ import { throwIfFailed } from '../../errors/result-errors.js';
 import { isConsumerResult } from '../../model/outcomes/consumer-result.js';
 import { TransactionException } from '../../errors/transaction-errors.js';
 import { handedBack, succeeded, type Outcome } from '../../model/outcomes/outcome.js';
+import type { RecordLog } from '../../model/records/record-log.js';
 import type { RecordTransaction } from '../../model/records/record-transaction.js';
-import { readRetryHistory } from '../../model/records/retry-history.js';
 import { dedupKeyOf } from './dedup-key.js';
+import { deliveryAttempt } from './delivery-attempt.js';
 import type { RecordCall } from '../record-call.js';
 import type { EventTypeSource } from '../decoding/event-type-source.js';
 import { copyRecord } from './copy-record.js';
 import type { HandlerProblems } from './handler-problems.js';
-import { RecordLogger } from './record-logger.js';
+import { positionOf, RecordLogger } from './record-logger.js';
+import type { LogContexts } from '../logging/log-contexts.js';
 import { RecordOutputs } from '../transactions/record-outputs.js';
 
 /** Data that the contexts of all records of a binding share. */
@@ -25,6 +27,8 @@ export interface ContextSource {
   readonly problems: HandlerProblems;
   /** The tier of the topic from which the records come; 0 for the main topic. */
   readonly tier: number;
+  /** Absent if `logContext` is disabled. */
+  readonly logContexts?: LogContexts | undefined;
 }
 
 /**
@@ -40,7 +44,7 @@ export class ReceivedContext implements EventContext {
   readonly #received: BrokerRecord;
   readonly #value: unknown;
   readonly #call: number;
-  #log: RecordLogger | undefined;
+  #log: RecordLog | undefined;
   #raw: BrokerRecord | undefined;
   #outputs: RecordOutputs | undefined;
   #outcome: Outcome | undefined;
@@ -87,18 +91,8 @@ export class ReceivedContext implements EventContext {
     return this.#source.eventTypeOf(this.#received, this.#value);
   }
 
-  /**
-   * Numbers of this attempt. A record that was handed back does not count. In a retry topic each
-   * write to the tier is a delivery, and the headers of the record have the earlier ones.
-   */
   get attempt(): DeliveryAttempt {
-    const { record, history } = this.#delivery;
-    const { failures, calls } = history;
-    const { tier } = this.#source;
-    const call = this.#call;
-    if (tier === 0) return { call, delivery: failures + 1, tier, total: calls + call };
-    const { delivery, totalAttempts } = readRetryHistory(record, tier);
-    return { call, delivery, tier, total: totalAttempts + calls + call };
+    return deliveryAttempt(this.#delivery, this.#source.tier, this.#call);
   }
 
   get dedupKey(): string {
@@ -109,12 +103,8 @@ export class ReceivedContext implements EventContext {
     return this.#delivery.signal;
   }
 
-  get log(): DriverLogger {
-    return (this.#log ??= new RecordLogger(
-      this.#source.logger,
-      this.binding,
-      this.#delivery.record,
-    ));
+  get log(): RecordLog {
+    return (this.#log ??= this.#createLog());
   }
 
   get raw(): BrokerRecord {
@@ -174,6 +164,14 @@ export class ReceivedContext implements EventContext {
 
   get problems(): HandlerProblems {
     return this.#source.problems;
+  }
+
+  #createLog(): RecordLog {
+    const { logger, logContexts: contexts } = this.#source;
+    const delivery = this.#delivery;
+    const call = { delivery, received: this.#received, number: this.#call };
+    const scope = contexts && { contexts, context: contexts.ofCall(call) };
+    return new RecordLogger(logger, positionOf(this.binding, delivery.record), scope);
   }
 
   /** Reports nothing the first time, because the handler may rely on another delivery. */

@@ -1,34 +1,89 @@
 import type { BrokerRecord, DriverLogger } from '@nest-event-bus/broker';
+import type { RecordLogContext } from '../../logging/record-log-context.js';
+import type { RecordLog } from '../../model/records/record-log.js';
+import type { LogContexts } from '../logging/log-contexts.js';
 
-type Context = Readonly<Record<string, unknown>>;
+type Fields = Readonly<Record<string, unknown>>;
+
+/** The log context of the record, so that its lines have it wherever they are written. */
+export interface RecordLogScope {
+  readonly contexts: LogContexts;
+  readonly context: RecordLogContext;
+}
 
 /**
  * Adds the position of the record to each log line. Offsets are decimal text, because a number
  * could lose digits.
  */
-export class RecordLogger implements DriverLogger {
+export class RecordLogger implements RecordLog {
   readonly #logger: DriverLogger;
-  readonly #position: Context;
+  readonly #position: Fields;
+  readonly #scope: RecordLogScope | undefined;
+  readonly #added: Fields;
 
-  constructor(logger: DriverLogger, binding: string, record: BrokerRecord) {
-    const { topic, partition, offset } = record;
+  constructor(
+    logger: DriverLogger,
+    position: Fields,
+    scope: RecordLogScope | undefined,
+    added: Fields = {},
+  ) {
     this.#logger = logger;
-    this.#position = { binding, topic, partition, offset: String(offset) };
+    this.#position = position;
+    this.#scope = scope;
+    this.#added = added;
   }
 
-  debug(message: string, context?: Context): void {
-    this.#logger.debug(message, { ...context, ...this.#position });
+  with(fields: Fields): RecordLog {
+    const added = { ...this.#added, ...fields };
+    return new RecordLogger(this.#logger, this.#position, this.#scope, added);
   }
 
-  info(message: string, context?: Context): void {
-    this.#logger.info(message, { ...context, ...this.#position });
+  run<T>(work: () => T): T {
+    if (!this.#scope) return work();
+    const { contexts, context } = this.#scope;
+    return contexts.run(withFields(context, this.#added), work);
   }
 
-  warn(message: string, context?: Context): void {
-    this.#logger.warn(message, { ...context, ...this.#position });
+  debug(message: string, context?: Fields): void {
+    this.#write('debug', message, context);
   }
 
-  error(message: string, context?: Context): void {
-    this.#logger.error(message, { ...context, ...this.#position });
+  info(message: string, context?: Fields): void {
+    this.#write('info', message, context);
   }
+
+  warn(message: string, context?: Fields): void {
+    this.#write('warn', message, context);
+  }
+
+  error(message: string, context?: Fields): void {
+    this.#write('error', message, context);
+  }
+
+  #write(level: keyof DriverLogger, message: string, context: Fields | undefined): void {
+    const fields = { ...this.#added, ...context, ...this.#position };
+    const write = (): void => this.#logger[level](message, fields);
+    if (this.#scope) this.#scope.contexts.run(this.#scope.context, write);
+    else write();
+  }
+}
+
+/** Returns the fields with which every line about the record begins. */
+export function positionOf(
+  binding: string,
+  { topic, partition, offset }: Pick<BrokerRecord, 'topic' | 'partition' | 'offset'>,
+): Fields {
+  return { binding, topic, partition, offset: String(offset) };
+}
+
+function withFields(context: RecordLogContext, added: Fields): RecordLogContext {
+  return {
+    get fields() {
+      return { ...added, ...context.fields };
+    },
+    get prefix() {
+      return context.prefix;
+    },
+    isNamedBy: (fields) => context.isNamedBy(fields),
+  };
 }

@@ -13,6 +13,7 @@ import {
 import { andThen, isPromiseLike } from '../and-then.js';
 import { invokeBatch } from '../batches/invoke-batch.js';
 import { outcomeSetBeforeThrow } from '../context/outcome-set-before-throw.js';
+import type { LogContexts } from '../logging/log-contexts.js';
 import type { PipelineStep } from '../pipeline-step.js';
 import type { Preparation } from '../preparation/preparation.js';
 import { RecordCall } from '../record-call.js';
@@ -38,6 +39,8 @@ export interface ResilienceOptions {
   readonly runtime: Runtime;
   /** Called after each failed call after which the handler is called again. */
   readonly failures?: Pick<RoutesFailures, 'onCallFailed'> | undefined;
+  /** Gives each further call its own context for log lines. Absent if there is none. */
+  readonly logContexts?: LogContexts | undefined;
 }
 
 /** A call that may be made, because the breaker has admitted it or the binding has none. */
@@ -70,9 +73,12 @@ export class ResilienceDecorator implements PipelineStep {
   readonly #sliceRetry: RetryConfig;
   readonly #preparation: Pick<Preparation, 'prepare'>;
   readonly #failures: ResilienceOptions['failures'];
+  readonly #logContexts: LogContexts | undefined;
 
-  constructor({ binding, breaker, retry, preparation, runtime, failures }: ResilienceOptions) {
+  constructor(options: ResilienceOptions) {
+    const { binding, breaker, retry, preparation, runtime, failures, logContexts } = options;
     this.#failures = failures;
+    this.#logContexts = logContexts;
     this.#binding = binding;
     this.#breaker = breaker;
     this.#runtime = runtime;
@@ -167,7 +173,9 @@ export class ResilienceDecorator implements PipelineStep {
     const call = ({ attempt, signal }: IRetryContext): Promise<Outcome> => {
       if (attempt === 1) throw toStopRetrying(firstError, firstCall);
       firstCall.failedCalls = attempt - 1;
-      return this.#callAgain(new RecordCall(delivery, attempt, received), signal);
+      const next = new RecordCall(delivery, attempt, received);
+      const callAgain = (): Promise<Outcome> => this.#callAgain(next, signal);
+      return this.#logContexts ? this.#logContexts.runCall(next, callAgain) : callAgain();
     };
     try {
       return await policy.execute(call, delivery.waitSignal);
