@@ -127,6 +127,8 @@ export const layers = {
       onlyPackages: ['@nest-event-bus/outbox', '@nest-event-bus/outbox-sql'],
     },
     terminus: { layers: ['health'] },
+    // Entry point: an outbox for tests of applications, without a database.
+    testing: { layers: ['transactions', 'inbox', 'root'] },
     bus: { layers: ['admin', 'root'] },
     root: { layers: ['transactions', 'health', 'admin', 'inbox'] },
   },

@@ -59,9 +59,13 @@ export class OutboxTransactions {
    * dispatched at once; with the others, a poll finds them.
    */
   writerFor(tx: object): OutboxWriter {
+    return this.writer.withContext(new HandleTxContext(openAdapterOf(tx), tx));
+  }
+
+  protected get writer(): OutboxWriter {
     const writer = this.#writer();
-    if (!writer) throw new IllegalStateError('No writer is set. Call useWriter() first.');
-    return writer.withContext(new HandleTxContext(openAdapterOf(tx), tx));
+    if (writer) return writer;
+    throw new IllegalStateError('No writer is set. Call useWriter() first.');
   }
 
   /** Returns the connection of a transaction that the application has begun itself. */

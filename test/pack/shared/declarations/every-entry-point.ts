@@ -22,7 +22,8 @@ import { storeContract } from '@nest-event-bus/outbox/contract';
 import { MemoryOutboxStore } from '@nest-event-bus/outbox/memory';
 import { OutboxModule, type OutboxModuleOptions } from '@nest-event-bus/outbox-nest';
 import { toBinding } from '@nest-event-bus/outbox-nest/bus';
-import { OutboxHealthIndicator } from '@nest-event-bus/outbox-nest/terminus';
+import { OutboxHealthIndicator, FakeOutbox } from '@nest-event-bus/outbox-nest/terminus';
+import { FakeOutbox } from '@nest-event-bus/outbox-nest/testing';
 import { SqlOutboxSchema } from '@nest-event-bus/outbox-sql';
 import * as testing from '@nest-event-bus/testing';
 import type { DynamicModule } from '@nestjs/common';
@@ -57,6 +58,7 @@ export const outboxParts = {
   storeContract,
   toBinding,
   OutboxHealthIndicator,
+  FakeOutbox,
 };
 export const everything = { contract, kafkajs, testing, fromEnvironment, resolveOptions };
 

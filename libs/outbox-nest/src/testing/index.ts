@@ -1,0 +1,1 @@
+export { FakeOutbox, type PlayedEvent } from './fake-outbox.js';
