@@ -68,6 +68,11 @@ export interface OutboxModuleOptions {
   /** Required with `multiNode`: after this time another process may claim the events. */
   readonly claimTimeoutMs?: number;
   readonly metrics?: MetricsExporter;
+  /**
+   * Returns headers for each event that is written, such as those of the current trace. A header
+   * that the event has already stays as it is.
+   */
+  readonly headers?: () => Readonly<Record<string, string>>;
   readonly interceptors?: readonly EventInterceptor[];
   readonly intervalMs?: number;
   readonly batchSize?: number;

@@ -28,6 +28,7 @@ import { buildWake } from './build-wake.js';
 import { OutboxHealth, type OutboxState } from './health/outbox-health.js';
 import { HostedOutboxWriter } from './hosted-outbox-writer.js';
 import { Inbox } from './inbox/inbox.js';
+import { ineffectiveOptions } from './ineffective-options.js';
 import { ListenerExplorer } from './listener-explorer.js';
 import { OUTBOX_OPTIONS, type OutboxModuleOptions } from './outbox-options.js';
 import { OutboxTransactions } from './transactions/outbox-transactions.js';
@@ -53,6 +54,7 @@ export class OutboxRuntime implements OnApplicationBootstrap, BeforeApplicationS
     @Inject(ModuleRef) private readonly moduleRef: ModuleRef,
   ) {
     const logger = new Logger('Outbox');
+    for (const line of ineffectiveOptions(options)) logger.warn(line);
     const store = storeOf(options);
     const connectionProvider = connectionsOf(options);
     const txContext = this.transactions.context;
@@ -65,6 +67,7 @@ export class OutboxRuntime implements OnApplicationBootstrap, BeforeApplicationS
       store,
       options: { logger, lockKeys },
       started: () => this.#outbox,
+      headers: options.headers,
       onCommit: wake && (() => wake.notify()),
     });
     this.transactions.useWriter(() => this.writer);

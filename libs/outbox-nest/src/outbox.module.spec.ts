@@ -1,6 +1,6 @@
 import { DeadEventManager, EventEnvelope, OutboxWriter } from '@nest-event-bus/outbox';
 import { SqlOutboxSchema } from '@nest-event-bus/outbox-sql';
-import { Injectable, Module } from '@nestjs/common';
+import { Injectable, Logger, Module } from '@nestjs/common';
 import { Test, type TestingModule } from '@nestjs/testing';
 import { Registry } from 'prom-client';
 import * as promClient from 'prom-client';
@@ -127,6 +127,13 @@ describe('OutboxModule', () => {
     await expect(app.get(OutboxWriter).write(placed('e1'))).rejects.toMatchObject({
       code: 'OUTBOX_TRANSACTION_REQUIRED',
     });
+  });
+
+  it('warns of options that have no effect', async () => {
+    const warn = jest.spyOn(Logger.prototype, 'warn').mockImplementation(() => undefined);
+    await start({ mode: 'ordered', workerCount: 2 });
+    expect(warn.mock.calls).toEqual([[expect.stringContaining('The option workerCount')]]);
+    warn.mockRestore();
   });
 
   it('refuses to wake other processes if the database cannot notify', async () => {

@@ -93,15 +93,22 @@ export class OpenTelemetryTracer implements EventBusTracer {
   send(topic: string, records: readonly OutgoingRecord[]): SendTrace | undefined {
     return this.#try(() => {
       const active = context.active();
-      const cause = propagation.extract(active, records[0]?.headers ?? [], headerGetter);
-      const parent = trace.getSpan(active) ? active : cause;
+      const causes = records.map(({ headers = [] }) =>
+        propagation.extract(active, headers, headerGetter),
+      );
+      const isActive = trace.getSpan(active) !== undefined;
+      // Records of an outbox were written in traces of their own, and each keeps its trace.
+      const isMixed = !isActive && new Set(causes.map(traceIdOf)).size > 1;
+      const parent = isActive || isMixed ? active : (causes[0] ?? active);
       const span = this.#start('send', topic, parent, {
         kind: SpanKind.PRODUCER,
+        links: isMixed ? linksTo(causes) : [],
         attributes: records.length > 1 ? { [ATTRIBUTES.batchCount]: records.length } : {},
       });
       if (!span) return undefined;
       const spanContext = trace.setSpan(parent, span);
-      const traced = records.map((record) => {
+      const traced = records.map((record, index) => {
+        if (isMixed && traceIdOf(causes[index]!) !== undefined) return record;
         const headers = [...(record.headers ?? [])];
         propagation.inject(spanContext, headers, headerSetter);
         return { ...record, headers };
@@ -238,6 +245,8 @@ const OPERATION_TYPES = {
   poll: 'receive',
   commit: 'settle',
 } as const;
+
+const traceIdOf = (origin: Context): string | undefined => trace.getSpanContext(origin)?.traceId;
 
 function linksTo(origins: readonly Context[]): Link[] {
   return origins.flatMap((origin) => {

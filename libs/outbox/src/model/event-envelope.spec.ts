@@ -125,4 +125,22 @@ describe('MonotonicUlid', () => {
     expect([...ids].sort()).toEqual(ids);
     expect(new Set(ids).size).toBe(ids.length);
   });
+
+  it('has copies with other headers, which share everything else', () => {
+    const payloads = [{ payloadJson: '{"a":1}' }, { payloadBinary: new Uint8Array([1, 2]) }];
+    for (const payload of payloads) {
+      const event = new EventEnvelope({
+        ...{ eventId: 'e1', eventType: 'A', aggregateType: 'ORDER', aggregateId: '1' },
+        ...{ tenantId: 't', occurredAt: 5, headers: { a: 'b' }, ...payload },
+      });
+      const copy = event.withHeaders({ c: 'd' });
+      expect([...copy.headers]).toEqual([['c', 'd']]);
+      expect([...event.headers]).toEqual([['a', 'b']]);
+      const rest = (each: EventEnvelope): readonly unknown[] => [
+        ...[each.eventId, each.eventType, each.aggregateType, each.aggregateId],
+        ...[each.tenantId, each.occurredAt, each.payloadBytes, each.isBinary],
+      ];
+      expect(rest(copy)).toEqual(rest(event));
+    }
+  });
 });

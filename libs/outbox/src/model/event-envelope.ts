@@ -51,6 +51,19 @@ export class EventEnvelope {
     Object.freeze(this);
   }
 
+  /** Returns a copy with other headers. The payload is the same, and is not serialized again. */
+  withHeaders(headers: HeadersInput): EventEnvelope {
+    const { eventId, eventType, occurredAt, aggregateType, aggregateId, tenantId } = this;
+    const payload =
+      typeof this.#payload === 'string'
+        ? { payloadJson: this.#payload }
+        : { payloadBinary: this.#payload };
+    return new EventEnvelope(
+      { eventId, eventType, occurredAt, aggregateType, aggregateId, tenantId, headers, ...payload },
+      true,
+    );
+  }
+
   static builder(type: EventType | string): EventEnvelopeBuilder {
     return new EventEnvelopeBuilder(type);
   }
