@@ -22,7 +22,7 @@ import { storeContract } from '@nest-event-bus/outbox/contract';
 import { MemoryOutboxStore } from '@nest-event-bus/outbox/memory';
 import { OutboxModule, type OutboxModuleOptions } from '@nest-event-bus/outbox-nest';
 import { toBinding } from '@nest-event-bus/outbox-nest/bus';
-import { OutboxHealthIndicator, FakeOutbox } from '@nest-event-bus/outbox-nest/terminus';
+import { OutboxHealthIndicator } from '@nest-event-bus/outbox-nest/terminus';
 import { FakeOutbox } from '@nest-event-bus/outbox-nest/testing';
 import { SqlOutboxSchema } from '@nest-event-bus/outbox-sql';
 import * as testing from '@nest-event-bus/testing';
