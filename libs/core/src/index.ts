@@ -394,6 +394,7 @@ export type {
   ListOptions,
 } from './redrive/letters/list-letters.js';
 export type { DeadLetterPosition } from './redrive/letters/read-letters.js';
+export type { ReplayDelivery } from './redrive/ledger/delivery.js';
 export type { ActionEntry, LetterEntry, LetterStatus } from './redrive/ledger/ledger-entry.js';
 export type {
   CauseGroup,

@@ -28,6 +28,8 @@ export interface MemoryOptions {
   readonly requestTimeoutMs?: number;
   /** The interval at which sessions look for new partitions and deleted topics. Default 5 s. */
   readonly metadataMaxAgeMs?: number;
+  /** False for a cluster without transactions: each is refused. Default true. */
+  readonly transactions?: boolean;
 }
 
 const KEYS = [
@@ -37,6 +39,7 @@ const KEYS = [
   'logger',
   'requestTimeoutMs',
   'metadataMaxAgeMs',
+  'transactions',
 ] as const satisfies readonly (keyof MemoryOptions)[];
 
 export const memoryCapabilities: BrokerCapabilities = {
@@ -61,12 +64,13 @@ interface Closable {
 
 class MemoryDriver implements BrokerDriver {
   readonly name = 'memory';
-  readonly capabilities = memoryCapabilities;
+  readonly capabilities: BrokerCapabilities;
   readonly #connection: Connection;
   readonly #sessions = new Set<Closable>();
   #closing: Promise<void> | undefined;
 
   constructor(private readonly options: MemoryOptions) {
+    this.capabilities = { ...memoryCapabilities, transactions: options.transactions ?? true };
     const broker = options.broker ?? new MemoryBroker({ runtime: options.runtime });
     if (options.runtime && options.runtime !== broker.runtime)
       throw new InvalidOptionError(
@@ -88,7 +92,8 @@ class MemoryDriver implements BrokerDriver {
 
   producer(options: ProducerOptions = {}): ProducerSession {
     const resolved = validateProducerOptions(options, this.capabilities);
-    return this.#keep(new MemoryProducer(this.#connection, resolved));
+    const { transactions } = this.capabilities;
+    return this.#keep(new MemoryProducer(this.#connection, resolved, { transactions }));
   }
 
   admin(): AdminSession {

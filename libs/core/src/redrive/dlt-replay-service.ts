@@ -34,7 +34,6 @@ import {
   isPlanOf,
   planRedrive,
   requireOperation,
-  requireTransactions,
   withOperations,
   type OperationAccess,
 } from './running/redrive-operations.js';
@@ -230,7 +229,6 @@ export class DltReplayService {
     const id = runtime.uuid();
     return this.#withOperations(ref, (access) =>
       this.#record(access, 'edit-and-replay', note, { partition, offset, changed }, async () => {
-        requireTransactions(access);
         const { topic: targetTopic } = access.binding;
         const destination = await destinationOf(access, { target: 'origin', targetTopic });
         const said = { by: runtime.hostname(), ...note, id };

@@ -11,6 +11,7 @@ export function otherProcess(
   testBus: RedriveTestBus,
   wrap: (driver: BrokerDriver) => BrokerDriver = (driver) => driver,
   hostname = testBus.runtime.hostname(),
+  warn: (message: string) => void = () => undefined,
 ): DltReplayService {
   const driver = wrap(memory({ broker: testBus.broker, clientId: 'other' }));
   const producer = driver.producer();
@@ -28,7 +29,7 @@ export function otherProcess(
     ledgers: new LedgerCache(),
     events: { wants: () => false, emit: silent },
     runtime: onHost(testBus.runtime, hostname),
-    logger: { debug: silent, info: silent, warn: silent, error: silent },
+    logger: { debug: silent, info: silent, warn, error: silent },
   });
 }
 

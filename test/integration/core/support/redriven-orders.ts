@@ -4,7 +4,12 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import type { AdminSession, BrokerDriver, OutgoingRecord } from '@nest-event-bus/broker';
 import { kafkajs } from '@nest-event-bus/broker/kafkajs';
-import { DltReplayService, DltStatsService, EventBusModule } from '@nest-event-bus/core';
+import {
+  DltReplayService,
+  DltStatsService,
+  EventBusModule,
+  type EventBusModuleOptions,
+} from '@nest-event-bus/core';
 import { DEFAULT_KAFKA_VERSION, eventually, unique } from '@nest-event-bus/testing';
 import type { INestApplicationContext } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
@@ -70,12 +75,13 @@ export class RedrivenOrders {
   /** Starts an application of this process, which consumes nothing. */
   async replayService(
     replay: { readonly cooldownMs?: number; readonly batchSize?: number } = {},
+    access: Partial<EventBusModuleOptions> = { brokers: this.brokers },
   ): Promise<DltReplayService> {
-    const { brokers, groupId, topic } = this;
+    const { groupId, topic } = this;
     class App {}
     const orders = { topic, groupId, provisioning: 'create' as const, dlt: { replay } };
     const module = EventBusModule.forRoot({
-      brokers,
+      ...access,
       bindings: { orders },
       bindingsWithoutHandler: 'allow',
     });

@@ -9,10 +9,10 @@ import { groupAnswer } from './letter-answers.js';
 import { filterAnswer } from './letter-filters.js';
 
 export function operationAnswer({ plan, report, failure }: AdminOperation): AdminOperationAnswer {
-  const { state, selected, replayed, failed, skipped, remaining } = report;
+  const { state, delivery, selected, replayed, failed, skipped, remaining } = report;
   const { id, binding, cluster, target, targetTopic, deadLetterTopic, groupCount } = plan;
   return {
-    ...{ id, binding, cluster, state, targetTopic, deadLetterTopic, groupCount },
+    ...{ id, binding, cluster, state, targetTopic, delivery, deadLetterTopic, groupCount },
     createdAt: answerTime(plan.createdAt),
     createdBy: plan.createdBy,
     ...(plan.reason !== undefined && { reason: plan.reason }),

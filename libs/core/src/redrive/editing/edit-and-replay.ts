@@ -3,7 +3,7 @@ import { RedriveRefusedException } from '../../errors/redrive-errors.js';
 import type { LedgerAccess } from '../ledger/ledger-access.js';
 import { ledgerKeys, type LetterEntry } from '../ledger/ledger-entry.js';
 import { superseding } from '../ledger/superseded.js';
-import { withClaim } from '../ledger/with-claim.js';
+import { withClaim } from '../ledger/claims/with-claim.js';
 import { belongsTo, ReadLetter, type DeadLetterPosition } from '../letters/read-letters.js';
 import { replayIdOf } from '../outcomes/replay-id.js';
 import { finishPurge } from '../purging/purge-intent.js';

@@ -1,4 +1,4 @@
-import type { KeyedEntry, LedgerClaim } from './ledger-claim.js';
+import type { KeyedEntry, LedgerClaim } from './claims/ledger-claim.js';
 import { needsOutcomes } from './operation-state.js';
 import { readOperations, type OperationsToRead } from './read-operations.js';
 

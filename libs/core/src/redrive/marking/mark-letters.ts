@@ -1,10 +1,10 @@
 import type { Runtime } from '@nest-event-bus/broker/runtime';
 import type { LedgerAccess } from '../ledger/ledger-access.js';
-import type { KeyedEntry } from '../ledger/ledger-claim.js';
+import type { KeyedEntry } from '../ledger/claims/ledger-claim.js';
 import { ledgerKeys, type LetterEntry, type LetterStatus } from '../ledger/ledger-entry.js';
 import type { PartitionStates } from '../ledger/partition-states.js';
 import { superseding } from '../ledger/superseded.js';
-import { withClaim } from '../ledger/with-claim.js';
+import { withClaim } from '../ledger/claims/with-claim.js';
 import { refused } from '../letters/filter-conditions.js';
 import { belongsTo, ReadLetter, type DeadLetterPosition } from '../letters/read-letters.js';
 import { compileFilter, fixAges, type DeadLetterFilter } from '../letters/dead-letter-filter.js';

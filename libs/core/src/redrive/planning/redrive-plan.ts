@@ -1,3 +1,4 @@
+import type { ReplayDelivery } from '../ledger/delivery.js';
 import type { DeadLetterFilter } from '../letters/dead-letter-filter.js';
 
 /**
@@ -78,6 +79,11 @@ export interface RedrivePlan {
   readonly groups: readonly CauseGroup[];
   /** The number of groups, including those that are not listed. */
   readonly groupCount: number;
+  /**
+   * `at-least-once` if the cluster allows no transactions: after a failure, letters may be replayed
+   * again with the same replay id. Absent in plans of older versions, which are exactly once.
+   */
+  readonly delivery?: ReplayDelivery;
   /** `dlt.replay.maxReplays` when the plan was made. */
   readonly maxReplays: number;
 }

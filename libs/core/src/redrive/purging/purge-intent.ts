@@ -1,5 +1,5 @@
 import { BrokerError, type AdminSession } from '@nest-event-bus/broker';
-import type { LedgerClaim } from '../ledger/ledger-claim.js';
+import type { LedgerClaim } from '../ledger/claims/ledger-claim.js';
 import { ledgerKeys } from '../ledger/ledger-entry.js';
 import type { LedgerTopics } from '../ledger/ledger-topic.js';
 

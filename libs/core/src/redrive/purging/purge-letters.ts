@@ -1,8 +1,8 @@
 import type { Runtime } from '@nest-event-bus/broker/runtime';
 import { forgetLetters } from '../ledger/forget-letters.js';
 import type { LedgerAccess } from '../ledger/ledger-access.js';
-import type { LedgerClaim } from '../ledger/ledger-claim.js';
-import { withClaim } from '../ledger/with-claim.js';
+import type { LedgerClaim } from '../ledger/claims/ledger-claim.js';
+import { withClaim } from '../ledger/claims/with-claim.js';
 import { deleteLetters, finishPurge } from './purge-intent.js';
 import type { PurgeRule } from './purge-limits.js';
 import type { PurgedPartition, PurgeReport } from './purge-report.js';

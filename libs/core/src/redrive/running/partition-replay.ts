@@ -10,8 +10,8 @@ import {
 import { Backoff, sleep, type Runtime } from '@nest-event-bus/broker/runtime';
 import { RedriveRefusedException } from '../../errors/redrive-errors.js';
 import { forgetLetters } from '../ledger/forget-letters.js';
-import { isFence } from '../ledger/is-fence.js';
-import { LedgerClaim, type LedgerClaimParts } from '../ledger/ledger-claim.js';
+import { isFence } from '../ledger/claims/is-fence.js';
+import { LedgerClaim, type LedgerClaimParts } from '../ledger/claims/ledger-claim.js';
 import { ledgerKeys, type ProgressEntry } from '../ledger/ledger-entry.js';
 import { ledgerPartitionOf } from '../ledger/ledger-topic.js';
 import { readLedger } from '../ledger/read-ledger.js';
@@ -92,7 +92,9 @@ export class PartitionReplay {
   async #claimAndReplay(onCommitted: () => void): Promise<void> {
     const { plan, planned, signal } = this.parts;
     const { partition } = planned;
-    const claim = await LedgerClaim.open(this.parts, { partition, operation: plan.id, signal });
+    const { delivery = 'exactly-once' } = plan;
+    const parts = { ...this.parts, delivery };
+    const claim = await LedgerClaim.open(parts, { partition, operation: plan.id, signal });
     this.#claimedAt = claim.states.end;
     try {
       await finishPurge(this.parts, claim);

@@ -27,9 +27,15 @@ type Details<Name extends RedriveEventName> = Omit<
 export class RedriveNews {
   constructor(private readonly parts: RedriveNewsParts) {}
 
-  started({ selected, remaining }: RedriveReport): void {
+  started({ delivery, selected, remaining }: RedriveReport): void {
     this.#emit('redrive.started', { selected, remaining });
-    this.#log('info', 'A redrive runs', { selected, remaining });
+    this.#log('info', 'A redrive runs', { delivery, selected, remaining });
+    if (delivery === 'at-least-once')
+      this.#log(
+        'warn',
+        'The cluster allows this redrive no transactions, so a letter may be replayed twice after a failure, with the same replay id. Grant Write on transactional ids that begin with eventbus-redrive-, or use an idempotency store',
+        {},
+      );
   }
 
   decided({ verdict, reason, good, bad, undecided }: Omit<VerdictEntry, 'kind'>): void {

@@ -6,6 +6,7 @@ import {
 } from '../../errors/redrive-errors.js';
 import type { BindingRef } from '../../model/states/binding-ref.js';
 import { fixAges } from '../letters/dead-letter-filter.js';
+import { allowedDelivery } from '../ledger/delivery.js';
 import { withLedger, type LedgerAccess, type RedriveParts } from '../ledger/ledger-access.js';
 import { requireLastingLedger } from '../ledger/ledger-policy.js';
 import { OperationLog } from '../ledger/operation-log.js';
@@ -68,6 +69,7 @@ export async function planRedrive(
   const filter = request.where === undefined ? undefined : fixAges(request.where, createdAt);
   const targetTopic = targetTopicOf(binding, target, parts.bindings());
   await destinationOf(access, { target, targetTopic });
+  const delivery = await allowedDelivery(access.driver, topics);
   const { maxReplays } = binding.dlt.replay;
   const selection = new LetterSelection({ owner: binding, filter, maxReplays });
   const counted = await new Planner({ admin, topics, selection, limit, signal }).plan();
@@ -89,6 +91,7 @@ export async function planRedrive(
     targetTopic,
     ...(otherGroups && { otherGroups }),
     maxReplays,
+    delivery,
     ...counted,
   };
   if (!keepsEmpty && plan.selected === 0) return plan;
@@ -148,18 +151,6 @@ export function requireRunnable(
       'the operation was cancelled. Make a new plan for what is left.',
     );
   requireSameTopic(plan, access.topics);
-  requireTransactions(access);
-}
-
-export function requireTransactions({
-  binding,
-  driver: { capabilities, name },
-}: Pick<LedgerAccess, 'binding' | 'driver'>): void {
-  if (!capabilities.transactions)
-    throw new RedriveRefusedException(
-      binding.name,
-      `driver '${name}' has no transactions, without which a letter could be replayed twice.`,
-    );
 }
 
 export async function destinationOf(

@@ -1,4 +1,5 @@
 import { canaryReport, type CanaryReport } from '../canary/canary-report.js';
+import type { ReplayDelivery } from '../ledger/delivery.js';
 import type { StoredOperation } from '../ledger/operation-state.js';
 import { OperationState } from '../ledger/operation-state.js';
 import type { OutcomeCounts } from '../outcomes/outcome-counts.js';
@@ -32,6 +33,8 @@ export interface RedriveReport {
   readonly planId: string;
   readonly binding: string;
   readonly state: RedriveState;
+  /** Whether a letter may be replayed again after a failure. */
+  readonly delivery: ReplayDelivery;
   readonly selected: number;
   readonly replayed: number;
   /** Selected letters that were no longer open when it was their turn. */
@@ -81,6 +84,7 @@ export function runReport(
     planId: plan.id,
     binding: plan.binding,
     state,
+    delivery: plan.delivery ?? 'exactly-once',
     selected: plan.selected,
     replayed,
     skipped: skips.counts(),

@@ -1,4 +1,4 @@
-import type { KeyedEntry } from '../ledger/ledger-claim.js';
+import type { KeyedEntry } from '../ledger/claims/ledger-claim.js';
 import { ledgerKeys, type LetterEntry, type ReplayedEntry } from '../ledger/ledger-entry.js';
 import type { PartitionStates, StoredLetter } from '../ledger/partition-states.js';
 import { superseding } from '../ledger/superseded.js';

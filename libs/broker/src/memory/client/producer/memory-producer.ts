@@ -1,4 +1,5 @@
-import { ClosedError } from '../../../port/errors.js';
+import type { BrokerCapabilities } from '../../../port/driver.js';
+import { ClosedError, UnsupportedError } from '../../../port/errors.js';
 import type { ProducerSession, SendOptions, Transaction } from '../../../port/producer.js';
 import type { OutgoingRecord, WrittenRecord } from '../../../port/record.js';
 import type { ResolvedProducerOptions } from '../../../port/validate-producer-options.js';
@@ -25,6 +26,7 @@ export class MemoryProducer implements ProducerSession {
   constructor(
     private readonly connection: Connection,
     private readonly options: ResolvedProducerOptions,
+    private readonly capabilities: Pick<BrokerCapabilities, 'transactions'>,
   ) {
     const context = {
       options,
@@ -58,6 +60,10 @@ export class MemoryProducer implements ProducerSession {
 
   async transaction(): Promise<Transaction> {
     if (this.#closing) throw closedError();
+    if (!this.capabilities.transactions)
+      throw new UnsupportedError(
+        'This memory driver has the option transactions: false, so it refuses transactions.',
+      );
     if (!this.#transactions) throw missingTransactionalIdError();
     return this.#transactions.begin();
   }

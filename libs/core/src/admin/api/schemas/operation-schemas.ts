@@ -97,6 +97,10 @@ export const operation = named(
       createdBy: text(),
       target,
       targetTopic: text(),
+      delivery: explained(
+        'At least once without transactions: a failure may repeat a batch, with the same replay ids.',
+        choice('exactly-once', 'at-least-once'),
+      ),
       deadLetterTopic: text(),
       selected: count,
       replayed: count,

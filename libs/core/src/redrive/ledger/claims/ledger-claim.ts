@@ -1,23 +1,26 @@
 import {
   ownError,
-  TransactionCommittedError,
   type AdminSession,
   type BrokerDriver,
   type OutgoingRecord,
-  type ProducerSession,
 } from '@nest-event-bus/broker';
 import { Backoff, resolvesWithin, sleep, type Runtime } from '@nest-event-bus/broker/runtime';
-import { encodeEntry, ledgerKeys, type LedgerEntry } from './ledger-entry.js';
-import { ledgerPartitionOf, type LedgerTopics } from './ledger-topic.js';
-import type { PartitionStates } from './partition-states.js';
-import { readLedger } from './read-ledger.js';
-import { readStates } from './read-states.js';
+import { PlainWriter, TransactionalWriter, type ClaimWriter } from './claim-writer.js';
+import { refusesTransactions, transactionalIdOf, type ReplayDelivery } from '../delivery.js';
+import { LaterClaimError } from './is-fence.js';
+import { encodeEntry, ledgerKeys, type LedgerEntry } from '../ledger-entry.js';
+import { ledgerPartitionOf, type LedgerTopics } from '../ledger-topic.js';
+import type { PartitionStates } from '../partition-states.js';
+import { readLedger } from '../read-ledger.js';
+import { readStates } from '../read-states.js';
 
 export interface LedgerClaimParts {
   readonly driver: Pick<BrokerDriver, 'producer'>;
   readonly admin: Pick<AdminSession, 'readRange'>;
   readonly topics: LedgerTopics;
   readonly runtime: Runtime;
+  /** What a plan has promised. If omitted, the claim does without transactions if it has to. */
+  readonly delivery?: ReplayDelivery | undefined;
 }
 
 export interface Claimant {
@@ -34,13 +37,6 @@ export interface Claimant {
  */
 export type KeyedEntry = readonly [key: string, entry: LedgerEntry | null];
 
-/** The cluster aborts a longer transaction, which a killed process has left open. */
-const TRANSACTION_TIMEOUT_MS = 30_000;
-/** Shorter than the timeout of the transaction, after which the cluster fences the producer. */
-const DELIVERY_TIMEOUT_MS = 20_000;
-/** Only the limit of the topic decides how large a replayed record may be. */
-const LARGEST_RECORD = 96 * 1024 * 1024;
-const BATCH_BYTES = 256 * 1024;
 /** The wait for transactions of other producers that hide the claim. */
 const READING = { initialMs: 20, maxMs: 1_000 };
 const LONGEST_HIDDEN_MS = 120_000;
@@ -51,17 +47,28 @@ const KEEP_EVERY_MS = 2_500;
  * The right to write ledger entries about one partition of dead letters. The transactional id is
  * that of the partition, so a later claim, of any node, fences this one. `states` is what the
  * ledger says when the claim begins, and no one else can change it without fencing the claim.
+ *
+ * Without transactions nobody is fenced. Then a claim looks before each write whether a later claim
+ * has begun. Two claims may meet in between:
+ * 1. The first claim looks, and finds no other.
+ * 2. The second claim begins, and reads the ledger.
+ * 3. Both replay the same letters, with the same replay ids.
  */
 export class LedgerClaim {
   readonly #id: string;
 
+  #writer: ClaimWriter;
+  /** The end of the ledger when it was looked at for a later claim. */
+  #lookedTo = 0;
+  #hasBegun = false;
+
   private constructor(
     private readonly parts: LedgerClaimParts,
     private readonly claimant: Claimant,
-    private readonly producer: ProducerSession,
     readonly states: PartitionStates,
   ) {
     this.#id = parts.runtime.uuid();
+    this.#writer = this.#writerFor(parts.delivery ?? 'exactly-once');
   }
 
   /** The partition of the dead-letter topic. */
@@ -70,26 +77,14 @@ export class LedgerClaim {
   }
 
   static async open(parts: LedgerClaimParts, claimant: Claimant): Promise<LedgerClaim> {
-    const { topics } = parts;
-    const producer = parts.driver.producer({
-      transactionalId: transactionalIdOf(topics, claimant.partition),
-      transactionTimeoutMs: TRANSACTION_TIMEOUT_MS,
-      deliveryTimeoutMs: DELIVERY_TIMEOUT_MS,
-      requestTimeoutMs: DELIVERY_TIMEOUT_MS / 2,
-      lingerMs: 0,
-      batchBytes: BATCH_BYTES,
-      maxRequestBytes: LARGEST_RECORD,
-      bufferBytes: LARGEST_RECORD,
-    });
+    // Read before the claim is written, so that its own entry is always among the later ones.
+    const states = await readStates({ ...parts, signal: claimant.signal }, claimant.partition);
+    const claim = new LedgerClaim(parts, claimant, states);
     try {
-      // Read before the claim is written, so that its own entry is always among the later ones.
-      const states = await readStates({ ...parts, signal: claimant.signal }, claimant.partition);
-      const claim = new LedgerClaim(parts, claimant, producer, states);
       await claim.#begin();
       return claim;
     } catch (error) {
-      // Whatever a failed close leaves, the next claim aborts.
-      await producer.close().catch(() => undefined);
+      await claim.close();
       throw error;
     }
   }
@@ -99,19 +94,7 @@ export class LedgerClaim {
    * only a new claim finds out what was committed.
    */
   async commit(records: readonly OutgoingRecord[], entries: readonly KeyedEntry[]): Promise<void> {
-    const transaction = await this.producer.transaction();
-    try {
-      await transaction.send([...records, ...this.#entryRecords(entries)]);
-      await transaction.commit();
-    } catch (error) {
-      try {
-        await transaction.abort();
-      } catch (ending) {
-        if (ending instanceof TransactionCommittedError) return;
-        // The next claim aborts what is left open, and reads what was committed.
-      }
-      throw error;
-    }
+    await this.#writer.write(records, this.#entryRecords(entries));
   }
 
   /**
@@ -138,14 +121,43 @@ export class LedgerClaim {
 
   /** Never rejects. */
   async close(): Promise<void> {
-    // A failed close leaves nothing that the next claim would not abort.
-    await this.producer.close().catch(() => undefined);
+    await this.#writer.close();
   }
 
-  /** Fences the earlier claim, and reads the ledger up to the entry of this one. */
+  /** Ends the earlier claim, and reads the ledger up to the entry of this one. */
   async #begin(): Promise<void> {
-    await this.commit([], [this.#ownerEntry(this.#id, false)]);
+    const own = [this.#ownerEntry(this.#id, false)];
+    try {
+      await this.commit([], own);
+    } catch (error) {
+      if (this.parts.delivery !== undefined || !refusesTransactions(error)) throw error;
+      await this.#writer.close();
+      this.#writer = this.#writerFor('at-least-once');
+      await this.commit([], own);
+    }
     await this.#readUntil(this.#id);
+    this.#lookedTo = this.states.end;
+    this.#hasBegun = true;
+  }
+
+  #writerFor(delivery: ReplayDelivery): ClaimWriter {
+    const { driver, topics } = this.parts;
+    return delivery === 'exactly-once'
+      ? new TransactionalWriter(driver, transactionalIdOf(topics, this.partition))
+      : new PlainWriter(driver, () => this.#requireOwner());
+  }
+
+  /** Rejects if a later claim of the partition has begun. */
+  async #requireOwner(): Promise<void> {
+    if (!this.#hasBegun) return;
+    const { admin, topics } = this.parts;
+    const partition = ledgerPartitionOf(topics, this.partition);
+    const range = { topic: topics.ledger, partition, from: this.#lookedTo };
+    for await (const { entry, key, offset } of readLedger(admin, range)) {
+      this.#lookedTo = offset + 1;
+      const isClaim = key === ledgerKeys.owner(this.partition) && entry?.kind === 'owner';
+      if (isClaim && entry.claim !== this.#id && entry.claim !== '') throw new LaterClaimError();
+    }
   }
 
   #ownerEntry(claim: string, isReleased: boolean): KeyedEntry {
@@ -199,8 +211,4 @@ export class LedgerClaim {
       value: entry && encodeEntry(entry),
     }));
   }
-}
-
-export function transactionalIdOf({ deadLetters }: LedgerTopics, partition: number): string {
-  return `eventbus-redrive-${deadLetters}-${partition}`;
 }
