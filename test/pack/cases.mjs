@@ -64,6 +64,7 @@ const nativeJest = {
 const lowest = ({ nest, terminus, classValidator }) => ({
   '@nestjs/common': nest,
   '@nestjs/core': nest,
+  '@nestjs/platform-express': nest,
   '@nestjs/testing': nest,
   '@nestjs/terminus': terminus,
   'class-validator': classValidator,
