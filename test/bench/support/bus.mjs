@@ -23,6 +23,8 @@ export async function startBus({
   handle,
   payload,
   isBatch = false,
+  options = {},
+  imports = [],
   ...properties
 }) {
   class Handlers {}
@@ -34,7 +36,10 @@ export async function startBus({
   const application = await NestFactory.createApplicationContext(
     {
       module: class Application {},
-      imports: [EventBusModule.forRoot({ brokers, bindings: { bench: binding } })],
+      imports: [
+        EventBusModule.forRoot({ brokers, ...options, bindings: { bench: binding } }),
+        ...imports,
+      ],
       providers: [Handlers],
     },
     // Handlers of some benches fail on purpose, and each failure is logged as an error.

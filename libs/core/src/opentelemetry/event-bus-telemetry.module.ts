@@ -1,3 +1,4 @@
+import { realRuntime } from '@nest-event-bus/broker/runtime';
 import { Module, type DynamicModule } from '@nestjs/common';
 import { EVENT_BUS_TRACER } from '../discovery/decorators/tokens.js';
 import { NestLogger } from '../nest/nest-logger.js';
@@ -11,7 +12,7 @@ export class EventBusTelemetryModule {
     requireTracingOptions(options);
     const tracer = {
       provide: EVENT_BUS_TRACER,
-      useFactory: () => new OpenTelemetryTracer(options, new NestLogger()),
+      useFactory: () => new OpenTelemetryTracer(options, new NestLogger(), realRuntime),
     };
     return { module: EventBusTelemetryModule, providers: [tracer] };
   }

@@ -6,6 +6,7 @@ import {
   type OffsetCommit,
   type OutgoingRecord,
 } from '@nest-event-bus/broker';
+import type { Runtime } from '@nest-event-bus/broker/runtime';
 import {
   context,
   isSpanContextValid,
@@ -44,6 +45,11 @@ export interface TracingOptions {
   readonly connectBy?: 'link' | 'parent';
   /** Version of the attribute names. Default `'1.45'`. */
   readonly semanticConventions?: SemanticConventions;
+  /**
+   * Share of the records, polls and commits that get a span, from 0 to 1. Default 1. The others cost
+   * next to nothing, because the SDK and its sampler are not asked. Sends always ask the SDK.
+   */
+  readonly sampleRatio?: number;
 }
 
 const NO_LINKS: readonly Link[] = [];
@@ -53,40 +59,36 @@ export class OpenTelemetryTracer implements EventBusTracer {
   readonly #tracer: Tracer;
   readonly #version: SemanticConventions;
   readonly #connectBy: 'link' | 'parent';
+  readonly #sampleRatio: number;
+  readonly #processSpans = new WeakMap<TracedContainer, ProcessSpan>();
   #hasWarned = false;
 
   constructor(
     options: TracingOptions,
     private readonly logger: Pick<DriverLogger, 'warn'>,
+    private readonly runtime: Pick<Runtime, 'random'>,
   ) {
     this.#tracer = trace.getTracer('@nest-event-bus/core');
     this.#version = options.semanticConventions ?? '1.45';
     this.#connectBy = options.connectBy ?? 'link';
+    this.#sampleRatio = options.sampleRatio ?? 1;
   }
 
   process(of: TracedContainer, records: readonly BrokerRecord[]): ProcessTrace | undefined {
+    if (!this.#isSampled()) return undefined;
     return this.#try(() => {
       const [first] = records;
       if (!first) return undefined;
-      const isBatch = records.length > 1;
-      const origins = records.map((record) =>
-        propagation.extract(ROOT_CONTEXT, record.headers, headerGetter),
-      );
-      const isChild = this.#connectBy === 'parent' && !isBatch;
-      const parent = isChild ? origins[0]! : ROOT_CONTEXT;
-      const span = this.#start('process', of.topic, parent, {
-        kind: SpanKind.CONSUMER,
-        links: isChild ? [] : linksTo(origins),
-        attributes: {
-          ...this.#attributesOf(of),
-          ...(isBatch
-            ? { [ATTRIBUTES.batchCount]: records.length }
-            : renamed('offset', first.offset, this.#version)),
-          ...(!isBatch && first.value === null && renamed('tombstone', true, this.#version)),
-          [ATTRIBUTES.partition]: String(first.partition),
-        },
-      });
-      return span && this.#processTrace(span, parent);
+      const isChild = this.#connectBy === 'parent' && records.length === 1;
+      const parent = isChild ? originOf(first) : ROOT_CONTEXT;
+      const { name, options } = this.#processSpan(of);
+      const span = this.#tracer.startSpan(name, options, parent);
+      if (!isSpanContextValid(span.spanContext())) return undefined;
+      // The SDK may have refused to sample it. Then the rest would cost time, and nobody would see it.
+      if (!span.isRecording()) return this.#unsampledTrace(span, parent);
+      if (!isChild) span.addLinks(linksTo(records.map(originOf)));
+      span.setAttributes(this.#attributesOfRecords(first, records.length));
+      return this.#processTrace(span, parent);
     });
   }
 
@@ -118,6 +120,7 @@ export class OpenTelemetryTracer implements EventBusTracer {
   }
 
   polled(of: TracedContainer, records: readonly BrokerRecord[], startedAt: number): void {
+    if (!this.#isSampled()) return;
     this.#try(() => {
       const span = this.#start('poll', of.topic, ROOT_CONTEXT, {
         kind: SpanKind.CLIENT,
@@ -134,6 +137,7 @@ export class OpenTelemetryTracer implements EventBusTracer {
     startedAt: number,
     error?: unknown,
   ): void {
+    if (!this.#isSampled()) return;
     this.#try(() => {
       const [only] = commits;
       const span = this.#start('commit', of.topic, ROOT_CONTEXT, {
@@ -146,6 +150,38 @@ export class OpenTelemetryTracer implements EventBusTracer {
       });
       if (span) this.#end(span, error);
     });
+  }
+
+  #isSampled(): boolean {
+    return this.#sampleRatio === 1 || this.runtime.random() < this.#sampleRatio;
+  }
+
+  /** Returns what all spans of a container have in common. It is created once per container. */
+  #processSpan(of: TracedContainer): ProcessSpan {
+    let found = this.#processSpans.get(of);
+    if (!found) {
+      const attributes = { ...this.#attributesFor('process', of.topic), ...this.#attributesOf(of) };
+      found = { name: `process ${of.topic}`, options: { kind: SpanKind.CONSUMER, attributes } };
+      this.#processSpans.set(of, found);
+    }
+    return found;
+  }
+
+  #attributesOfRecords(first: BrokerRecord, count: number): Attributes {
+    const isBatch = count > 1;
+    return {
+      ...(isBatch
+        ? { [ATTRIBUTES.batchCount]: count }
+        : renamed('offset', first.offset, this.#version)),
+      ...(!isBatch && first.value === null && renamed('tombstone', true, this.#version)),
+      [ATTRIBUTES.partition]: String(first.partition),
+    };
+  }
+
+  /** The handler runs in the context of the span all the same, so that its own spans are not sampled. */
+  #unsampledTrace(span: Span, parent: Context): ProcessTrace {
+    const active = trace.setSpan(parent, span);
+    return { run: (work) => this.#runIn(active, work), end: () => undefined };
   }
 
   #processTrace(span: Span, parent: Context): ProcessTrace {
@@ -181,9 +217,18 @@ export class OpenTelemetryTracer implements EventBusTracer {
     return work();
   }
 
+  #attributesFor(operation: Operation, topic: string): Attributes {
+    return {
+      ...renamed('system', 'kafka', this.#version),
+      [ATTRIBUTES.operationName]: operation,
+      [ATTRIBUTES.operationType]: OPERATION_TYPES[operation],
+      [ATTRIBUTES.destination]: topic,
+    };
+  }
+
   /** Returns undefined if no SDK is registered, so that nothing more is paid. */
   #start(
-    operation: 'send' | 'process' | 'poll' | 'commit',
+    operation: Operation,
     topic: string,
     parent: Context,
     { attributes, ...options }: SpanOptions,
@@ -193,10 +238,7 @@ export class OpenTelemetryTracer implements EventBusTracer {
       {
         ...options,
         attributes: {
-          ...renamed('system', 'kafka', this.#version),
-          [ATTRIBUTES.operationName]: operation,
-          [ATTRIBUTES.operationType]: OPERATION_TYPES[operation],
-          [ATTRIBUTES.destination]: topic,
+          ...this.#attributesFor(operation, topic),
           ...attributes,
         },
       },
@@ -239,12 +281,24 @@ export class OpenTelemetryTracer implements EventBusTracer {
   }
 }
 
+type Operation = keyof typeof OPERATION_TYPES;
+
+/** The parts of a span that all records of a container have in common. */
+interface ProcessSpan {
+  readonly name: string;
+  readonly options: SpanOptions;
+}
+
 const OPERATION_TYPES = {
   send: 'send',
   process: 'process',
   poll: 'receive',
   commit: 'settle',
 } as const;
+
+function originOf({ headers }: BrokerRecord): Context {
+  return propagation.extract(ROOT_CONTEXT, headers, headerGetter);
+}
 
 const traceIdOf = (origin: Context): string | undefined => trace.getSpanContext(origin)?.traceId;
 

@@ -12,16 +12,26 @@ const CHOICES = {
 
 type OptionName = keyof typeof CHOICES;
 
-const NAMES = Object.keys(CHOICES) as readonly OptionName[];
+const CHOICE_NAMES = Object.keys(CHOICES) as readonly OptionName[];
+const SAMPLE_RATIO = 'sampleRatio';
+const NAMES: readonly string[] = [...CHOICE_NAMES, SAMPLE_RATIO];
 
 /** Throws if an option of `EventBusTelemetryModule` is unknown or has another value. */
 export function requireTracingOptions(options: object): void {
-  const violations = Object.entries(options).flatMap(([name, value]) =>
-    NAMES.includes(name as OptionName)
+  const violations = Object.entries(options).flatMap(([name, value]) => {
+    if (name === SAMPLE_RATIO) return wrongRatio(value);
+    return CHOICE_NAMES.includes(name as OptionName)
       ? wrongChoice(name as OptionName, value)
-      : [violation('UNKNOWN_KEY', name, value, unknownOption(name))],
-  );
+      : [violation('UNKNOWN_KEY', name, value, unknownOption(name))];
+  });
   if (violations.length > 0) throw new ConfigurationValidationException(violations);
+}
+
+function wrongRatio(value: unknown): readonly ConfigurationViolation[] {
+  if (value === undefined) return [];
+  const isRatio = typeof value === 'number' && value >= 0 && value <= 1;
+  const message = 'must be a number from 0 (no record) to 1 (every record).';
+  return isRatio ? [] : [violation('RANGE', SAMPLE_RATIO, value, message)];
 }
 
 function wrongChoice(name: OptionName, value: unknown): readonly ConfigurationViolation[] {

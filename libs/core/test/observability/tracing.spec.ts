@@ -4,6 +4,7 @@ import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-ho
 import { W3CTraceContextPropagator } from '@opentelemetry/core';
 import * as conventions from '@opentelemetry/semantic-conventions/incubating';
 import {
+  AlwaysOffSampler,
   BasicTracerProvider,
   InMemorySpanExporter,
   SimpleSpanProcessor,
@@ -15,6 +16,7 @@ import { ConfigurationValidationException } from '../../src/errors/configuration
 import type { EventContext } from '../../src/model/records/event-context.js';
 import { ATTRIBUTES, RENAMED } from '../../src/opentelemetry/attribute-names.js';
 import { EventBusTelemetryModule } from '../../src/opentelemetry/index.js';
+import { OpenTelemetryTracer } from '../../src/opentelemetry/open-telemetry-tracer.js';
 import { EventPublisher } from '../../src/publisher/event-publisher.js';
 import { TestBus } from '../support/test-bus.spec-support.js';
 
@@ -91,6 +93,7 @@ describe('EventBusTelemetryModule', () => {
       { connectBy: 'parents' },
       "connectBy: must be one of 'link', 'parent'. Did you mean 'parent'?",
     ],
+    [{ sampleRatio: 1.5 }, 'sampleRatio: must be a number from 0 (no record) to 1 (every record).'],
     [{ connectBy: 1 }, "connectBy: must be one of 'link', 'parent'."],
     [
       { semanticConventions: '1.40' },
@@ -185,6 +188,49 @@ describe('EventBusTelemetryModule', () => {
     await testBus.runtime.advance(1_000);
     expect(await testBus.committed()).toBe(1);
     expect(testBus.log.warnings.join()).toContain('The tracing library threw');
+  });
+
+  it.each([
+    [0, 0],
+    [0.1, 2],
+    [0.5, 10],
+    [1, 20],
+  ])('creates spans for the share %d of records, polls and commits', async (sampleRatio, spans) => {
+    startSdk();
+    let calls = 0;
+    const runtime = { random: () => (calls++ % 10) / 10 };
+    const tracer = new OpenTelemetryTracer({ sampleRatio }, testBus.log, runtime);
+    const container = {
+      ...{ binding: 'orders', cluster: 'default', topic: 'orders', groupId: 'shop', tier: 0 },
+      clientId: 'eventbus-orders',
+    };
+    await testBus.topic('orders');
+    await testBus.write('orders', '1');
+    const records = await testBus.records('orders');
+    for (let call = 0; call < 20; call++) tracer.process(container, records)?.end([]);
+    expect(begun).toBe(spans);
+    for (let call = 0; call < 20; call++) tracer.polled(container, records, 0);
+    expect(begun).toBe(2 * spans);
+    for (let call = 0; call < 20; call++) tracer.settled(container, [], 0);
+    expect(begun).toBe(3 * spans);
+  });
+
+  it('runs the handler in the context of a span that the sampler refuses, and exports nothing', async () => {
+    startSdk();
+    const provider = new BasicTracerProvider({
+      sampler: new AlwaysOffSampler(),
+      spanProcessors: [new SimpleSpanProcessor(exporter)],
+    });
+    trace.disable();
+    trace.setGlobalTracerProvider(provider);
+    isBroken = false;
+    const application = await start();
+    await testBus.done(application.get(EventPublisher).publish('orders', 1));
+    await testBus.runtime.advance(1_000);
+    const [spanId] = application.get(Orders).contexts;
+    expect(spanId).toMatch(/^[0-9a-f]{16}$/);
+    expect(exporter.getFinishedSpans()).toEqual([]);
+    expect(await testBus.committed()).toBe(1);
   });
 
   it('creates no header and no span without an SDK', async () => {
