@@ -19,6 +19,12 @@ export {
   type CommandOutcome,
   type ScopedCommandOptions,
 } from './admin/event-bus-admin.js';
+export type {
+  BindingConfiguration,
+  OptionOrigin,
+  ShownOption,
+} from './admin/binding-configuration.js';
+export type { RuntimeValue } from './config/runtime-keys.js';
 export type { FleetAnswer, FleetState, InstanceAnswer } from './fleet/fleet-answer.js';
 export type {
   AnswerResult,
@@ -461,6 +467,7 @@ export {
   UnknownEventTypeException,
 } from './errors/handler-errors.js';
 export { IdempotencyKeyException, IdempotencyStoreException } from './errors/idempotency-errors.js';
+export { ConfigurationNeedsRestartException } from './errors/runtime-configuration-errors.js';
 export {
   FleetNotConfiguredException,
   FleetOrderException,

@@ -1,5 +1,6 @@
 import type { BrokerDriver, DriverLogger } from '@nest-event-bus/broker';
 import type { Runtime } from '@nest-event-bus/broker/runtime';
+import type { RuntimeValue } from '../config/runtime-keys.js';
 import type { TopicBindingProperties } from '../config/properties/topic-binding-properties.js';
 import type {
   BindingSnapshot,
@@ -35,6 +36,11 @@ import type { PurgeRequest, RedriveRequest } from '../redrive/redrive-request.js
 import type { DltStats } from '../redrive/stats/dlt-stats.js';
 import type { DltStatsOptions, DltStatsService } from '../redrive/stats/dlt-stats-service.js';
 import { BindingCommands } from './binding-commands.js';
+import {
+  BindingConfigurations,
+  type BindingConfiguration,
+  type BindingConfigurationParts,
+} from './binding-configuration.js';
 import { CommandAudit } from './command-audit.js';
 import { findLetter } from './find-letter.js';
 import { mainTopicLag } from './main-topic-lag.js';
@@ -50,6 +56,8 @@ export interface EventBusAdminParts {
   readonly connector: EventBusConnector;
   readonly lifecycle: LifecycleManager;
   readonly fleet: Fleet;
+  readonly sourcesOf: BindingConfigurationParts['sourcesOf'];
+  readonly prepareChange: BindingConfigurationParts['prepareChange'];
   readonly replay: DltReplayService;
   readonly deadLetterStats: DltStatsService;
   readonly shutdownGate: ShutdownGate;
@@ -96,11 +104,13 @@ export interface BindingView {
 export class EventBusAdmin {
   readonly #audit: CommandAudit;
   readonly #commands: BindingCommands;
+  readonly #configurations: BindingConfigurations;
   readonly #operations: AdminOperations;
 
   constructor(private readonly parts: EventBusAdminParts) {
     this.#audit = new CommandAudit(parts);
     this.#commands = new BindingCommands({ ...parts, audit: this.#audit });
+    this.#configurations = new BindingConfigurations(parts);
     this.#operations = new AdminOperations(parts);
   }
 
@@ -188,6 +198,27 @@ export class EventBusAdmin {
       return { binding: await this.#commands.give(action, ref, options) };
     const answer = await fleet.command(action, ref, options);
     return { binding: connector.getState(ref), fleet: answer };
+  }
+
+  /** Shows the options of a binding in this process, and where their values come from. */
+  configuration(ref: BindingRef): BindingConfiguration {
+    const binding = this.parts.connector.getState(ref);
+    return { binding, options: this.#configurations.show(ref) };
+  }
+
+  /**
+   * Changes options of a binding in this process until it ends, checked as at the start. A running
+   * binding drains and joins its group again. Null ends an earlier change.
+   */
+  async configure(
+    ref: BindingRef,
+    changes: Readonly<Record<string, RuntimeValue | null>>,
+    note: CommandNote = {},
+  ): Promise<BindingConfiguration> {
+    await this.#audit.command('configure', ref, note, () =>
+      this.#configurations.change(ref, changes, note),
+    );
+    return this.configuration(ref);
   }
 
   /** Obeys a command of the fleet in this process. */

@@ -9,6 +9,8 @@ import { resolveDraft, type BindingLayer } from '../config/resolving/resolve-bin
 import { Violations } from '../config/validation/violations.js';
 import { handlersOf } from '../discovery/exploring/match-handlers.js';
 import { HandlerNotFoundException } from '../errors/handler-errors.js';
+import type { BindingSources } from '../config/resolving/resolved-options.js';
+import { nestedOptions, RUNTIME_SOURCE, type RuntimeChanges } from '../config/runtime-keys.js';
 import type { ResolvedBinding, ResolvedTier } from '../config/resolving/resolved-binding.js';
 import type { TopicBindingProperties } from '../config/properties/topic-binding-properties.js';
 import { containerId } from '../containers/container-id.js';
@@ -36,10 +38,16 @@ import { createSliceTransactions } from '../pipeline/transactions/create-slice-t
 import type { BusSettings } from './bus-settings.js';
 import { FailureHandlingFactory } from './failure-handling-factory.js';
 
+interface MadeBinding extends BindingSources {
+  readonly handlers: readonly HandlerDefinition[];
+}
+
 /** Creates the containers of a binding, with the pipeline that calls its handlers. */
 export class BindingBuilder {
   /** Failures that are counted, and not logged yet. */
   readonly #openGroups = new Set<FailureGroup>();
+  /** What bindings were made of at run time. */
+  readonly #made = new WeakMap<ResolvedBinding, MadeBinding>();
 
   constructor(
     private readonly settings: BusSettings,
@@ -52,6 +60,38 @@ export class BindingBuilder {
     readonly formats = new PayloadFormats(runtime, logger),
     private readonly tracer: () => EventBusTracer | undefined = () => undefined,
   ) {}
+
+  /** Returns where the options of a registered binding come from. */
+  sourcesOf(binding: ResolvedBinding): BindingSources {
+    const { options } = this.settings.require(`read the options of '${binding.name}'`);
+    const { layers = [], settings = new Map() } =
+      this.#made.get(binding) ?? options.sources.get(binding.name) ?? {};
+    return { layers, settings };
+  }
+
+  /**
+   * Resolves a binding again, with other values of an operator. The returned function builds it;
+   * nothing is changed before.
+   */
+  async prepareChange(
+    { config: before }: ContainerRegistration,
+    changes: RuntimeChanges,
+  ): Promise<() => ContainerRegistration> {
+    const { name } = before;
+    const { options } = this.settings.require(`change binding '${name}'`);
+    const { handlers = handlersOf(before, this.settings.require('').handlers), layers } =
+      this.#made.get(before) ?? { layers: this.sourcesOf(before).layers };
+    const own = layers.filter(({ source }) => source !== RUNTIME_SOURCE);
+    const properties = nestedOptions(changes) as BindingLayer['properties'];
+    const all = [{ source: RUNTIME_SOURCE, path: 'changes', properties }, ...own];
+    const { binding, ineffective, settings } = resolveDraft(name, all, options.context, []);
+    for (const warning of ineffective) this.logger.warn(warning);
+    await this.formats.prepare([binding]);
+    return () => {
+      this.#made.set(binding, { handlers, layers: all, settings });
+      return this.build(binding, handlers);
+    };
+  }
 
   build(binding: ResolvedBinding, handlers: readonly HandlerDefinition[]): ContainerRegistration {
     const operation = `build binding '${binding.name}'`;
@@ -203,12 +243,18 @@ export class BindingBuilder {
   ): Promise<() => ContainerRegistration> {
     const { options } = this.settings.require(`register binding '${name}'`);
     const others = (): ResolvedBinding[] => this.registry.listAll().map(({ config }) => config);
-    const { binding, ineffective } = resolveDraft(name, layers, options.context, others());
+    const { binding, ineffective, settings } = resolveDraft(
+      name,
+      layers,
+      options.context,
+      others(),
+    );
     const handlers = handlersFor(binding);
     for (const warning of ineffective) this.logger.warn(warning);
     await this.formats.prepare([binding]);
     return () => {
       new ConfigurationValidator(options.context).validate(binding, others());
+      this.#made.set(binding, { handlers, layers, settings });
       return this.build(binding, handlers);
     };
   }

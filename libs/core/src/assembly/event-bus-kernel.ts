@@ -219,6 +219,8 @@ export class EventBusKernel {
     this.admin = new EventBusAdmin({
       ...parts,
       ...{ connector, deadLetterStats, driverOf, fleet, hub, lifecycle, replay },
+      sourcesOf: (config) => builder.sourcesOf(config),
+      prepareChange: (...change) => builder.prepareChange(...change),
     });
   }
 

@@ -4,6 +4,7 @@ import type { Command, Output } from './command.js';
 import { CommandUsageError } from './command-error.js';
 import { parseArguments, type CommandOptions } from './command-options.js';
 import { bindingCommands } from './commands/binding-commands.js';
+import { configurationCommands } from './commands/configuration-commands.js';
 import { fleetCommands } from './commands/fleet-commands.js';
 import { letterCommands } from './commands/letter-commands.js';
 import { operationCommands } from './commands/operation-commands.js';
@@ -11,6 +12,7 @@ import { printable, tableOf } from './text-table.js';
 
 const COMMANDS = {
   ...bindingCommands,
+  ...configurationCommands,
   ...fleetCommands,
   ...letterCommands,
   ...operationCommands,

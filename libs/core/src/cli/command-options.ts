@@ -9,6 +9,7 @@ const OPTIONS = {
   json: { type: 'boolean' },
   help: { type: 'boolean', short: 'h' },
   tier: { type: 'string' },
+  set: { type: 'string', multiple: true },
   scope: { type: 'string' },
   wait: { type: 'string' },
   'valid-for': { type: 'string' },

@@ -6,7 +6,11 @@ export type { ErrorTypes } from '../config/error-matching/error-types.js';
 export { FeatureProperties } from '../config/properties/feature-properties.js';
 export type { PlainObject } from '../config/reading/plain-object.js';
 export type { Layer } from '../config/reading/merge-layers.js';
-export { resolveBinding, type BindingLayer } from '../config/resolving/resolve-binding.js';
+export {
+  resolveBinding,
+  type BindingLayer,
+  type BindingSetting,
+} from '../config/resolving/resolve-binding.js';
 export {
   resolveOptions,
   type HandlerLayer,
@@ -14,6 +18,7 @@ export {
 } from '../config/resolving/resolve-options.js';
 export type {
   BindingContext,
+  BindingSources,
   ResolvedCluster,
   ResolvedFleet,
   ResolvedOptions,

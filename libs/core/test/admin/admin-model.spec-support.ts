@@ -68,6 +68,8 @@ export class AdminModel {
       case 'registerBinding':
         return this.#register(body);
       case 'getBinding':
+      case 'getConfiguration':
+      case 'changeConfiguration':
       case 'unregisterBinding':
       case 'startBinding':
       case 'stopBinding':
@@ -105,6 +107,8 @@ export class AdminModel {
       return { status: 200, body: { name, state: next } };
     };
     switch (operation) {
+      case 'getConfiguration':
+      case 'changeConfiguration':
       case 'getBinding':
         return { status: 200, body: { name, state } };
       case 'unregisterBinding':

@@ -77,6 +77,7 @@ const VALUES: Readonly<Record<string, readonly unknown[]>> = {
   olderThan: ['P9999D', '2000-01-01', '2000-01-01T00:00:00Z', 'PT0S'],
   wait: ['30s', '1m', '30000 ms'],
   validFor: ['1s', '30s'],
+  changes: [{ concurrency: 1 }, { maxPollRecords: 50 }, { maxPollRecords: null }],
   rate: [5_000, 100_000],
   topic: ['orders', 'second'],
   mostRead: [1_000_000],

@@ -41,6 +41,8 @@ const PROPERTIES: Partial<TopicBindingProperties> = {
 export class AdminTestBus extends TestBus {
   application!: INestApplication;
   isCured = false;
+  /** Calls of the handler, failed ones included. */
+  calls = 0;
   readonly handled: unknown[] = [];
 
   static async started(
@@ -94,6 +96,7 @@ export class AdminTestBus extends TestBus {
 
   #handlers() {
     const handle = ({ value }: EventRecord): void => {
+      this.calls++;
       if (!this.isCured) throw new Error('the warehouse does not answer');
       this.handled.push(value);
     };

@@ -97,6 +97,21 @@ describe('The command eventbus', () => {
     expect(await eventbus('pause', 'orders', '--scope', 'all')).toMatchObject({ code: 2 });
   });
 
+  it('shows the configuration of a binding, and changes it', async () => {
+    const shown = await eventbus('config', 'orders');
+    expect(shown.out).toMatch(/^concurrency +1 +default/m);
+    expect(shown.out).toMatch(/^topic +orders +code +the options +needs a restart/m);
+    const set = ['--set', 'concurrency=2', '--set', 'retry.tier0.initialBackoffMs=2s'];
+    const changed = await eventbus('config', 'orders', ...set, '--reason', 'load');
+    expect(changed.out).toMatch(/^concurrency +2 +runtime/m);
+    expect(changed.out).toMatch(/^retry\.tier0\.initialBackoffMs +2000 +runtime/m);
+    expect((await eventbus('config', 'orders', '--set', 'concurrency=')).out).toMatch(
+      /^concurrency +1 +default/m,
+    );
+    expect((await eventbus('config', 'orders', '--set', 'topic=x')).code).toBe(1);
+    expect((await eventbus('config', 'orders', '--set', 'nonsense')).code).toBe(2);
+  });
+
   it('stops and starts a binding', async () => {
     expect((await eventbus('stop', 'orders')).out).toBe(`orders is STOPPED\n${ALONE}`);
     expect((await eventbus('start', 'orders')).out).toBe(`orders is RUNNING\n${ALONE}`);

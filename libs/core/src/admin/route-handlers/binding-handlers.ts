@@ -4,6 +4,7 @@ import type { AdminCaller, AdminReply, AdminRouteHandlers } from '../api/admin-r
 import type { AdminInput } from '../api/admin-route.js';
 import type { bindingRoutes } from '../api/routes/binding-routes.js';
 import { bindingAnswer, bindingDetailsAnswer } from '../answers/binding-answers.js';
+import { configurationAnswer } from '../answers/configuration-answers.js';
 import { commandResultAnswer } from '../answers/fleet-answers.js';
 import type { EventBusAdmin } from '../event-bus-admin.js';
 import { bindingRef, noteOf, pathOf } from './binding-ref.js';
@@ -78,6 +79,16 @@ export function bindingHandlers(admin: EventBusAdmin): AdminRouteHandlers<typeof
     decide: (input, caller) => {
       const { reason: _reason, ...record } = input.body;
       return give({ name: 'decide', ...record }, input, caller);
+    },
+    getConfiguration: (input) => ({
+      status: 200,
+      body: configurationAnswer(admin.configuration(bindingRef(input))),
+    }),
+    changeConfiguration: async (input, caller) => {
+      const { changes } = input.body;
+      const note = noteOf(caller, input.body);
+      const changed = await admin.configure(bindingRef(input), changes, note);
+      return { status: 200, body: configurationAnswer(changed) };
     },
     getHealth: () => {
       const { status, isShuttingDown, bindings } = admin.health();

@@ -43,6 +43,7 @@ import {
   EventPublishException,
   RetryPublishException,
 } from '../../errors/publish-errors.js';
+import { ConfigurationNeedsRestartException } from '../../errors/runtime-configuration-errors.js';
 import {
   FleetNotConfiguredException,
   FleetOrderException,
@@ -102,6 +103,7 @@ export const LIBRARY_ERRORS: Readonly<Record<string, ErrorClass>> = Object.freez
   NonRetryableException,
   PayloadValidationException,
   RedrivePlanNotFoundException,
+  ConfigurationNeedsRestartException,
   FleetNotConfiguredException,
   FleetOrderException,
   FleetUnavailableException,

@@ -3,6 +3,7 @@ import { ConfigurationValidator } from '../validation/configuration-validator.js
 import { EVENTBUS_DEFAULTS } from '../defaults.js';
 import { rejectUnknownErrors, withClass, type ErrorTypes } from '../error-matching/error-types.js';
 import { ineffectiveSettings } from '../validation/ineffective-settings.js';
+import { RUNTIME_KEYS, valueAt } from '../runtime-keys.js';
 import { mergeLayers, type Layer, type Merged } from '../reading/merge-layers.js';
 import { suggestion } from '../../model/nearest-name.js';
 import { checkName } from '../reading/names.js';
@@ -33,10 +34,19 @@ export interface BindingLayer {
   readonly properties: Partial<TopicBindingProperties>;
 }
 
+/** The value of an option, and the source that has set it. */
+export interface BindingSetting {
+  readonly value: unknown;
+  readonly source: string;
+  readonly isDefault: boolean;
+}
+
 /** Result of resolving a binding: `binding` is undefined if and only if there are violations. */
 export interface BindingDraft {
   readonly binding: ResolvedBinding | undefined;
   readonly layers: readonly Layer[];
+  /** The options that are shown to operators, by their paths. */
+  readonly settings: ReadonlyMap<string, BindingSetting>;
   /** Warnings about options without effect that may be intended. */
   readonly ineffective: readonly string[];
   readonly violations: readonly ConfigurationViolation[];
@@ -131,9 +141,21 @@ export function draftBinding(
   return {
     binding: violations.all.length === 0 ? deepFreeze(binding) : undefined,
     layers,
+    settings: settingsOf(merged),
     ineffective,
     violations: violations.all,
   };
+}
+
+function settingsOf({ origins, values }: Merged): BindingDraft['settings'] {
+  const settings = new Map<string, BindingSetting>();
+  for (const path of RUNTIME_KEYS.keys()) {
+    const layer = origins.get(path);
+    const value = valueAt(values, path);
+    if (layer && value !== undefined)
+      settings.set(path, { value, source: layer.source, isDefault: layer === LIBRARY });
+  }
+  return settings;
 }
 
 const presetOf = (layers: readonly Layer[]): PresetName => {

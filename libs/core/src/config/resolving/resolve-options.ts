@@ -11,7 +11,7 @@ import type { PresetName } from '../reading/preset-name.js';
 import { PRESETS } from '../reading/presets.js';
 import { readLayer, sectionOf } from '../reading/read-layer.js';
 import { bindingLayers } from './precedence.js';
-import { draftBinding, type BindingDraft } from './resolve-binding.js';
+import { draftBinding, type BindingDraft, type BindingLayer } from './resolve-binding.js';
 import { isReachable, requireReachable, resolveClusters } from './resolve-clusters.js';
 import type { ResolvedBinding } from './resolved-binding.js';
 import { isTopicName } from './legal-topic-name.js';
@@ -69,13 +69,17 @@ export function resolveOptions(
   if (enabled === 'enabled') requireReachable(clusters, roots, violations);
   const context = contextOf(roots, clusters, enabled, layers, violations);
   const fleet = resolveFleet(values['fleet'], enabled, clusters, violations);
-  const drafts = draftAll(roots, layers, context, violations);
+  const named = draftAll(roots, layers, context, violations);
+  const drafts = named.map(({ draft }) => draft);
   violations.throwIfAny();
   const bindings = drafts.flatMap(({ binding }) => binding ?? []);
   return Object.freeze({
     enabled,
     clusters: Object.freeze(Object.fromEntries(clusters.map((each) => [each.alias, each]))),
     bindings: Object.freeze(bindings),
+    sources: new Map(
+      named.map(({ draft: { settings }, given, name }) => [name, { layers: given, settings }]),
+    ),
     bindingsWithoutHandler: (values['bindingsWithoutHandler'] ??
       EVENTBUS_DEFAULTS.bindingsWithoutHandler) as ResolvedOptions['bindingsWithoutHandler'],
     shutdown: sectionWithDefaults(values['shutdown'], EVENTBUS_DEFAULTS.shutdown),
@@ -213,20 +217,26 @@ function contextOf(
   });
 }
 
+interface NamedDraft {
+  readonly name: string;
+  readonly given: readonly BindingLayer[];
+  readonly draft: BindingDraft;
+}
+
 function draftAll(
   roots: readonly Layer[],
   layers: OptionLayers,
   context: BindingContext,
   violations: Violations,
-): readonly BindingDraft[] {
-  const drafts: BindingDraft[] = [];
+): readonly NamedDraft[] {
+  const drafts: NamedDraft[] = [];
   const earlier: ResolvedBinding[] = [];
   const validator = new ConfigurationValidator(context);
   for (const [name, given] of bindingLayers(roots, layers, violations)) {
     rejectSingleListener(name, given, violations);
     const draft = draftBinding(name, given, context);
     violations.include(draft.violations);
-    drafts.push(draft);
+    drafts.push({ name, given, draft });
     if (!draft.binding) continue;
     violations.include(validator.clashes(draft.binding, earlier));
     earlier.push(draft.binding);

@@ -13,6 +13,7 @@ import type {
 } from '../properties/event-bus-properties.js';
 import type { UnusedKey } from '../reading/loaded-options.js';
 import type { Layer } from '../reading/merge-layers.js';
+import type { BindingLayer, BindingSetting } from './resolve-binding.js';
 import type { Resolved, ResolvedBinding } from './resolved-binding.js';
 
 /** A cluster. If it has no driver, the Kafka driver is created from the other options. */
@@ -54,11 +55,19 @@ export interface BindingContext {
   readonly lifecycleManager: boolean;
 }
 
+/** What a binding was resolved from. */
+export interface BindingSources {
+  readonly layers: readonly BindingLayer[];
+  readonly settings: ReadonlyMap<string, BindingSetting>;
+}
+
 export interface ResolvedOptions {
   /** State of the bus. `unconfigured` means that `enabled` is `'if-configured'` and no brokers are given. */
   readonly enabled: 'enabled' | 'disabled' | 'unconfigured';
   readonly clusters: Readonly<Record<string, ResolvedCluster>>;
   readonly bindings: readonly ResolvedBinding[];
+  /** Where the options of the bindings come from, by the names of the bindings. */
+  readonly sources: ReadonlyMap<string, BindingSources>;
   readonly bindingsWithoutHandler: 'fail' | 'allow';
   readonly shutdown: Resolved<ShutdownProperties>;
   readonly startup: Resolved<StartupProperties>;

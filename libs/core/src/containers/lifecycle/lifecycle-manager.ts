@@ -58,6 +58,8 @@ const REMOVED_BY_RESUME: readonly BindingPause[] = ['operator', 'routing'];
  */
 export class LifecycleManager {
   readonly #locks = new BindingLocks();
+  /** The containers that have replaced others. */
+  readonly #replaced = new WeakMap<MessageContainer, MessageContainer>();
   readonly #steps: Readonly<Record<ContainerOperation, CommandStep>> = {
     start: (registration, command) => this.#start(registration, command),
     stop: (registration, command) => this.#stop(registration, command),
@@ -140,6 +142,24 @@ export class LifecycleManager {
     return this.#commandTier('resume', ref, tier, note);
   }
 
+  /**
+   * Replaces a binding by one with other options. A running binding drains, commits and joins its
+   * group again. The state and the pauses of operators remain; its circuit begins closed.
+   */
+  replace(
+    ref: BindingRef,
+    build: () => ContainerRegistration,
+    note: CommandNote = {},
+  ): Promise<BindingSnapshot> {
+    return this.#locked(ref, async (registration) => {
+      const { bindingName, state } = registration;
+      this.options.shutdownGate.assertOpen(`change binding '${bindingName}'`);
+      if (state === 'DESTROYED') throw notLive(registration, 'start');
+      const command = this.#commandOf('start', { reason: 'reconfigured', ...note });
+      return this.#report('start', await this.#replace(registration, build(), command));
+    });
+  }
+
   /** Adds a pause reason; other reasons remain. Adding a reason twice changes nothing. */
   addPause<Name extends AnyBindingName>(
     ref: CheckedBindingRef<Name>,
@@ -214,9 +234,16 @@ export class LifecycleManager {
    */
   #currentRegistration(meant: ContainerRegistration): ContainerRegistration {
     const found = this.options.registry.get({ cluster: meant.cluster, name: meant.bindingName });
-    return found?.mainContainer === meant.mainContainer
+    return found && this.#isSame(found.mainContainer, meant.mainContainer)
       ? found
       : { ...meant, state: 'DESTROYED', pauses: [] };
+  }
+
+  /** Returns whether the container is the meant one, or has replaced it. */
+  #isSame(found: MessageContainer, meant: MessageContainer): boolean {
+    for (let each: MessageContainer | undefined = meant; each; each = this.#replaced.get(each))
+      if (each === found) return true;
+    return false;
   }
 
   /** During a shutdown, bindings may be stopped and destroyed, but not started. */
@@ -244,6 +271,29 @@ export class LifecycleManager {
     const closed = await Promise.all(containers.map((container) => container.close()));
     const leftovers = closed.flatMap(({ errors }) => errors);
     return this.#update(registration, { startFailure: failures[0] }, [...failures, ...leftovers]);
+  }
+
+  async #replace(
+    before: ContainerRegistration,
+    built: ContainerRegistration,
+    lastCommand: LastCommand,
+  ): Promise<CommandResult> {
+    const { registry } = this.options;
+    const pausedTiers = before.retryTierContainers
+      .filter(({ status }) => status.pauses.includes('tier'))
+      .map(({ tier }) => tier);
+    const stopping = isLive(before.state) ? await this.#stopContainers(before) : [];
+    registry.unregister(refOf(before));
+    registry.register(built);
+    this.#replaced.set(before.mainContainer, built.mainContainer);
+    if (!isLive(before.state)) return this.#update(built, { state: before.state, lastCommand });
+    let { registration, failures } = await this.#start(built, lastCommand);
+    if (failures.length > 0) return { registration, failures };
+    for (const pause of before.pauses.filter((each) => each !== 'circuit'))
+      ({ registration, failures } = await this.#pause(registration, pause, lastCommand));
+    const tiers = registration.retryTierContainers.filter(({ tier }) => pausedTiers.includes(tier));
+    const pausing = await failuresOf(tiers.map((tier) => () => tier.pause('tier')));
+    return { registration, failures: [...stopping, ...failures, ...pausing] };
   }
 
   async #stop(

@@ -9,6 +9,7 @@ export type AdminCommandName =
   | 'pause-tier'
   | 'resume-tier'
   | 'decide'
+  | 'configure'
   | 'plan'
   | 'start-operation'
   | 'run-operation'

@@ -11,6 +11,7 @@ import {
   tierNumber,
 } from '../schemas/binding-schemas.js';
 import { bindingName, clusterQuery, noteBody } from '../schemas/common-schemas.js';
+import { configuration, configurationChange } from '../schemas/configuration-schemas.js';
 import { reachQuery } from '../schemas/fleet-schemas.js';
 
 const ofBinding = { params: { name: bindingName }, query: object({}, clusterQuery) } as const;
@@ -114,6 +115,32 @@ export const bindingRoutes = defineRoutes({
     summary: 'Decides about the record for which a partition waits.',
     body: decision,
     isBodyOptional: false,
+  },
+  getConfiguration: {
+    ...ofBinding,
+    method: 'GET',
+    path: 'bindings/{name}/configuration',
+    right: 'read',
+    summary: 'Shows options of a binding, where they come from, and which can be changed.',
+    changes: false,
+    answers: { 200: { description: 'The options in this process.', body: configuration } },
+    errors: [404, 409],
+  },
+  changeConfiguration: {
+    ...ofBinding,
+    method: 'PATCH',
+    path: 'bindings/{name}/configuration',
+    right: 'control',
+    summary: 'Changes options of a binding in this process, until it ends.',
+    changes: true,
+    body: configurationChange,
+    answers: {
+      200: {
+        description: 'Changed: the binding has drained and joined again.',
+        body: configuration,
+      },
+    },
+    errors: [404, 409],
   },
   getHealth: {
     method: 'GET',

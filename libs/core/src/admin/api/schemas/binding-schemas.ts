@@ -16,9 +16,12 @@ import { bindingState } from './binding-state.js';
 import { reach } from './fleet-schemas.js';
 import { bindingName, count, offsetText, partitionNumber, reasonText } from './common-schemas.js';
 
-const lastCommand = object({ operation: text(), at: time() }, { by: text(), reason: text() });
+export const lastCommand = object(
+  { operation: text(), at: time() },
+  { by: text(), reason: text() },
+);
 
-const snapshotFields = {
+export const snapshotFields = {
   name: text(),
   cluster: text(),
   state: bindingState,
