@@ -108,6 +108,8 @@ export const layers = {
     // The topic catalogue, events, and the producers on the drivers of the brokers.
     kafka: { layers: ['core'] },
     service: { layers: ['core', 'kafka'] },
+    // Entry point: the driver for RabbitMQ. Only this layer imports amqplib.
+    rabbitmq: { layers: [] },
     config: { layers: ['core', 'kafka', 'service'] },
     root: { layers: ['core', 'kafka', 'service', 'config'] },
   },
@@ -280,4 +282,5 @@ export const layers = {
  */
 export const confined = {
   kafkajs: 'libs/broker/src/wire/',
+  amqplib: 'libs/messaging/src/rabbitmq/',
 };

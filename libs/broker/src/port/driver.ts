@@ -11,6 +11,8 @@ export interface BrokerCapabilities {
   readonly transactions: boolean;
   /** True if a send that is retried never writes a record twice. */
   readonly idempotentSends: boolean;
+  /** False if the driver only sends, so that no binding can have handlers on it. Default true. */
+  readonly consumers?: boolean;
 }
 
 /**

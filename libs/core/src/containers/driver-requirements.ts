@@ -30,6 +30,15 @@ const RULES: readonly Rule[] = [
         : undefined,
   ],
   [
+    'CONSUMERS_UNSUPPORTED',
+    'cluster',
+    ({ cluster }) => cluster,
+    ({ binding: { cluster }, driver: { name, capabilities } }) =>
+      capabilities.consumers === false
+        ? `the driver '${name}' of cluster '${cluster}' only sends. Move the handlers to another cluster.`
+        : undefined,
+  ],
+  [
     'TRANSACTIONS_UNSUPPORTED',
     'transactions.enabled',
     ({ transactions }) => transactions.enabled,

@@ -155,6 +155,29 @@ describe('A wrong configuration', () => {
     });
   });
 
+  it('is reported if the driver of a binding with handlers only sends', async () => {
+    @Injectable()
+    class Orders {
+      @EventHandler('orders')
+      handle(): void {}
+    }
+    const sending = memory({ broker: testBus.broker });
+    const capabilities = { ...sending.capabilities, consumers: false };
+    const driver = Object.assign(Object.create(sending) as typeof sending, { capabilities });
+    const imports = [testBus.module({ driver, bindings: { orders } })];
+    const error = await errorOf(testBus.start({ imports, providers: [Orders] }));
+    expect(error).toMatchObject({
+      violations: [
+        {
+          rule: 'CONSUMERS_UNSUPPORTED',
+          path: 'bindings.orders.cluster',
+          message:
+            "the driver 'memory' of cluster 'default' only sends. Move the handlers to another cluster.",
+        },
+      ],
+    });
+  });
+
   it('is reported if a binding with listenerType SINGLE has a batch handler', async () => {
     @Injectable()
     class Batches {

@@ -53,9 +53,9 @@ export class MessagingRuntime implements OnModuleInit, OnApplicationShutdown {
     this.#provisioners =
       options.provisioning === 'none'
         ? []
-        : [...drivers.values()].map(
-            (driver) =>
-              new TopicProvisioner(driver, this.#topicsToCreate(), this.#runtime, this.logger),
+        : [...drivers].map(
+            ([type, driver]) =>
+              new TopicProvisioner(driver, this.#topicsFor(type), this.#runtime, this.logger),
           );
   }
 
@@ -108,6 +108,12 @@ export class MessagingRuntime implements OnModuleInit, OnApplicationShutdown {
       () => driver.producer({ ...general, transactionalId: transactionalId() }),
       this.#runtime,
     );
+  }
+
+  /** A topic of RabbitMQ is an exchange: it keeps no messages, so it has only a name. */
+  #topicsFor(type: MessageBrokerType): readonly NewTopic[] {
+    const topics = this.#topicsToCreate();
+    return type === MessageBrokerType.RABBITMQ ? topics.map(({ name }) => ({ name })) : topics;
   }
 
   #topicsToCreate(): readonly NewTopic[] {

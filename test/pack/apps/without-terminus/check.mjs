@@ -10,6 +10,7 @@ const optional = [
   ['@nest-event-bus/core/prometheus', 'prom-client'],
   ['@nest-event-bus/core/schedule', '@nestjs/schedule'],
   ['@nest-event-bus/core/terminus', '@nestjs/terminus'],
+  ['@nest-event-bus/messaging/rabbitmq', 'amqplib'],
   ['@nest-event-bus/outbox-nest/terminus', '@nestjs/terminus'],
 ];
 

@@ -17,6 +17,7 @@ import { EventBusMetricsModule } from '@nest-event-bus/core/prometheus';
 import { EventBusScheduleModule } from '@nest-event-bus/core/schedule';
 import { EventBusHealthIndicator } from '@nest-event-bus/core/terminus';
 import { Message, MessagingModule, type MessagingModuleOptions } from '@nest-event-bus/messaging';
+import { rabbitmq } from '@nest-event-bus/messaging/rabbitmq';
 import { EventEnvelope, Outbox } from '@nest-event-bus/outbox';
 import { storeContract } from '@nest-event-bus/outbox/contract';
 import { MemoryOutboxStore } from '@nest-event-bus/outbox/memory';
@@ -60,6 +61,7 @@ export const outboxParts = {
   OutboxHealthIndicator,
   FakeOutbox,
 };
+export const rabbitDriver = (url: string): BrokerDriver => rabbitmq({ url });
 export const everything = { contract, kafkajs, testing, fromEnvironment, resolveOptions };
 
 // If the declarations were not found, everything would be `any`, and these lines would compile.

@@ -55,7 +55,10 @@ export abstract class BrokerMessageProducer extends MessageProducer {
       const record = outgoingMessage(message, types);
       const written = await this.#sender().send(record, sendTimeoutMs);
       metrics.recordMessageSent(topic);
-      return MessageResult.success(id, topic, written?.partition, written?.offset);
+      // A broker without offsets answers with a negative one.
+      return written === undefined || written.offset < 0
+        ? MessageResult.success(id, topic)
+        : MessageResult.success(id, topic, written.partition, written.offset);
     } catch (error) {
       metrics.recordMessageFailed(topic);
       return MessageResult.failure(id, topic, error);
