@@ -29,6 +29,8 @@ import type {
   ListOptions,
 } from '../redrive/letters/list-letters.js';
 import type { DeadLetterPosition } from '../redrive/letters/read-letters.js';
+import type { EditReport } from '../redrive/editing/edit-and-replay.js';
+import type { LetterEdit } from '../redrive/editing/letter-edit.js';
 import type { LettersToMark, MarkReport } from '../redrive/marking/mark-letters.js';
 import type { RedrivePlan } from '../redrive/planning/redrive-plan.js';
 import type { PurgeReport } from '../redrive/purging/purge-report.js';
@@ -335,6 +337,19 @@ export class EventBusAdmin {
       status === 'open'
         ? replay.reopen(ref, letters, note)
         : replay.markPermanentlyFailed(ref, letters, note),
+    );
+  }
+
+  /** Replays one open letter with another value, key or headers. */
+  edit(
+    ref: BindingRef,
+    position: DeadLetterPosition,
+    edit: LetterEdit,
+    note: CommandNote & { readonly reason: string },
+  ): Promise<EditReport> {
+    const { replay } = this.parts;
+    return this.#audit.command('edit', ref, note, () =>
+      replay.editAndReplay(ref, position, edit, note),
     );
   }
 

@@ -1,4 +1,4 @@
-import type { DeadLetterFilter } from './letters/dead-letter-filter.js';
+import { fixAges, type DeadLetterFilter } from './letters/dead-letter-filter.js';
 import { isPlainObject } from '../config/reading/plain-object.js';
 import { durationComplaint, parseDuration, type Duration } from '../config/reading/duration.js';
 import { canaryOf, type CanaryOptions } from './canary/canary-options.js';
@@ -71,6 +71,8 @@ export function checkRequest(request: RedriveRequest): void {
   if (where !== undefined && all === true) throw refused('all', 'cannot be combined with where');
   if (where === undefined && all !== true && limit === undefined)
     throw refused('where', 'is missing. Write all: true to select every open letter');
+  // The present time is no part of what is checked.
+  if (where !== undefined) fixAges(where, 0);
   if (limit !== undefined && !(Number.isSafeInteger(limit) && limit > 0))
     throw refused('limit', 'must be a whole number above 0');
   const { id } = request;

@@ -76,6 +76,7 @@ describe('The access to the admin API', () => {
     for (const [method, path, right] of [
       ['DELETE', 'bindings/orders/dlt?olderThan=1d', 'purge'],
       ['GET', 'bindings/orders/dlt/letters/0/0/payload', 'payload'],
+      ['POST', 'bindings/orders/dlt/letters/0/0/edit', 'edit'],
       ['POST', 'bindings', 'register'],
       ['DELETE', 'bindings/orders', 'register'],
     ] as const)

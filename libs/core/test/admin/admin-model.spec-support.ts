@@ -145,6 +145,7 @@ export class AdminModel {
       (body['at'] === undefined) === (body['where'] === undefined)
     )
       return INVALID;
+    if (operation === 'editAndReplay' && !changesSomething(body)) return INVALID;
     return NOT_FOUND;
   }
 
@@ -174,6 +175,8 @@ export class AdminModel {
         return this.#purge(query);
       case 'markDeadLetters':
         return this.#mark(body);
+      case 'editAndReplay':
+        return this.#edit(Number(params['partition']), Number(params['offset']), body);
       case 'createOperation':
         return this.#create(body);
       case 'runOperation':
@@ -274,6 +277,14 @@ export class AdminModel {
     return { status: 200, body: { changed, unchanged } };
   }
 
+  #edit(partition: number, offset: number, body: FuzzCall['body']): Expected {
+    if (!changesSomething(body)) return INVALID;
+    const isOpen = partition === 0 && offset >= this.low && this.letters[offset] === 'open';
+    if (!isOpen) return CONFLICT;
+    this.letters[offset] = 'replayed';
+    return { status: 200 };
+  }
+
   #create(body: FuzzCall['body']): Expected {
     const {
       id,
@@ -359,4 +370,8 @@ function yearOf(time: unknown, otherwise: number): number {
 function isSelection({ where, all, limit }: FuzzCall['body']): boolean {
   if (where !== undefined && all !== undefined) return false;
   return where !== undefined || all !== undefined || limit !== undefined;
+}
+
+function changesSomething({ headers, key, value }: FuzzCall['body']): boolean {
+  return [headers, key, value].some((part) => part !== undefined);
 }

@@ -81,6 +81,9 @@ const VALUES: Readonly<Record<string, readonly unknown[]>> = {
   rate: [5_000, 100_000],
   topic: ['orders', 'second'],
   mostRead: [1_000_000],
+  value: ['1', '7'],
+  key: ['a', null],
+  headers: [{ channel: 'web' }, { channel: null }],
   reason: ['because', 'ümläut', ''],
 };
 const REGISTRATIONS = ['orders', 'second'].flatMap((name) =>
@@ -93,8 +96,11 @@ const REGISTRATIONS = ['orders', 'second'].flatMap((name) =>
     ...(handler && { handler }),
   })),
 );
-/** Fields that are left out, because a model without time cannot predict what follows. */
-const NOT_GENERATED = new Set(['canary', 'ramp']);
+/**
+ * Fields that are left out: a model without time cannot predict what follows, and no value is JSON in
+ * two encodings.
+ */
+const NOT_GENERATED = new Set(['canary', 'ramp', 'encoding']);
 /** Parameters that say how letters are selected. Valid requests mostly have one of them. */
 const SELECTIONS = ['count', 'all', 'from'];
 

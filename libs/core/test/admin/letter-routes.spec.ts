@@ -52,6 +52,55 @@ describe('The admin API of dead letters', () => {
     });
   });
 
+  it('edits a letter and replays it once, with an audit that holds no payload', async () => {
+    bus.isCured = true;
+    const path = `${dlt}/letters/0/1/edit`;
+    const body = { reason: 'a wrong amount', value: '20', headers: { channel: 'web' } };
+    const answer = await bus.ask('POST', path, { body });
+    expect(answer).toMatchObject({
+      status: 200,
+      body: { replayId: expect.stringMatching(/\/0\/1$/) as unknown },
+    });
+    await bus.runtime.advance(5_000);
+    expect(bus.handled).toEqual([20]);
+    expect(await bus.ask('POST', path, { body })).toMatchObject({
+      status: 409,
+      body: { code: 'REDRIVE_REFUSED' },
+    });
+    const { body: audit } = await bus.ask('GET', `${dlt}/actions`);
+    expect(audit).toMatchObject({
+      actions: [
+        { action: 'edit-and-replay', by: 'ann', reason: 'a wrong amount' },
+        { action: 'edit-and-replay', result: { replayId: expect.any(String) as unknown } },
+      ],
+    });
+    expect(JSON.stringify(audit)).not.toContain('web');
+    const base64 = {
+      reason: 'bytes',
+      encoding: 'base64',
+      value: Buffer.from('30').toString('base64'),
+    };
+    await bus.ask('POST', `${dlt}/letters/0/2/edit`, { body: base64 });
+    await bus.runtime.advance(5_000);
+    expect(bus.handled).toEqual([20, 30]);
+  });
+
+  it.each([
+    ['no change', { reason: 'r' }],
+    ['no reason', { value: '1' }],
+    ['another field', { reason: 'r', partition: 3 }],
+    ['a header of the bus', { reason: 'r', headers: { 'x-eventbus-replay-count': '0' } }],
+    ['bytes that are no base64', { reason: 'r', encoding: 'base64', value: 'a b c!' }],
+    ['a value that is no text', { reason: 'r', value: 7 }],
+  ])('refuses an edit with %s', async (_what, body) => {
+    expect(await bus.ask('POST', `${dlt}/letters/0/1/edit`, { body })).toMatchObject({
+      status: 400,
+    });
+    expect((await bus.ask('POST', `${dlt}/search`)).body).toMatchObject({
+      letters: [{ status: 'open' }, { status: 'open' }, { status: 'open' }],
+    });
+  });
+
   it('counts letters', async () => {
     expect(await bus.ask('GET', `${dlt}/stats`)).toMatchObject({
       status: 200,

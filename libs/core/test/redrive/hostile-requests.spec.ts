@@ -8,6 +8,7 @@ let testBus: RedriveTestBus;
 
 afterEach(() => testBus.end());
 
+/** Of each kind; 1,000 together. */
 const REQUESTS = 500;
 const NOTE = { by: 'mallory', reason: 'hostile' };
 const FIELDS = ['exceptionClass', 'group', 'key', 'originalOffset', 'tier', 'binding'];

@@ -61,6 +61,17 @@ export function letterHandlers(
       const letter = await admin.deadLetter(bindingRef(input), positionOf(input.params));
       return { status: 200, body: payloadAnswer(letter) };
     },
+    editAndReplay: async (input, caller) => {
+      const { encoding = 'utf8', headers, key, reason, value } = input.body;
+      const edit = {
+        ...(value !== undefined && { value: bytesOf('value', value, encoding) }),
+        ...(key !== undefined && { key: bytesOf('key', key, encoding) }),
+        ...(headers && { headers }),
+      };
+      const note = { ...noteOf(caller, {}), reason };
+      const position = positionOf(input.params);
+      return { status: 200, body: await admin.edit(bindingRef(input), position, edit, note) };
+    },
     getDeadLetterStats: async (input, { signal }) => {
       const { mostRead } = input.query;
       const options = { signal, ...(mostRead !== undefined && { mostRead }) };
@@ -113,6 +124,14 @@ export function letterHandlers(
       };
     },
   };
+}
+
+/** Refuses text that is no base64, because Node would leave out what it cannot read. */
+function bytesOf(name: string, given: string | null, encoding: 'utf8' | 'base64'): Buffer | null {
+  if (given === null) return null;
+  const bytes = Buffer.from(given, encoding);
+  if (encoding === 'utf8' || bytes.toString('base64') === given) return bytes;
+  throw new InvalidAdminRequestException([{ path: `body.${name}`, message: 'is no base64' }]);
 }
 
 function positionOf({

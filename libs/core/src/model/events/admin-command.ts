@@ -17,4 +17,5 @@ export type AdminCommandName =
   | 'cancel-operation'
   | 'replay'
   | 'mark'
+  | 'edit'
   | 'purge';

@@ -8,6 +8,8 @@ import {
   reasonText,
 } from '../schemas/common-schemas.js';
 import {
+  edit,
+  edited,
   letterPage,
   letterSearch,
   letterStats,
@@ -74,6 +76,18 @@ export const letterRoutes = defineRoutes({
     query: object({}, clusterQuery),
     answers: { 200: { description: 'The payload.', body: payload } },
     errors: [404, 503],
+  },
+  editAndReplay: {
+    method: 'POST',
+    path: 'bindings/{name}/dlt/letters/{partition}/{offset}/edit',
+    right: 'edit',
+    summary: 'Replays one open letter with another value, key or headers.',
+    changes: true,
+    params: { name: bindingName, partition: partitionNumber, offset: offsetText },
+    query: object({}, clusterQuery),
+    body: edit,
+    answers: { 200: { description: 'The letter is replayed.', body: edited } },
+    errors: [404, 409, 503],
   },
   getDeadLetterStats: {
     method: 'GET',

@@ -135,6 +135,34 @@ export const payload = named(
 
 export type AdminPayload = ValueOf<typeof payload>;
 
+export const edit = named(
+  'Edit',
+  object(
+    { reason: reasonText },
+    {
+      value: explained('The new value. Null writes a record without a value.', bytes),
+      key: explained('The new key. It also decides the partition.', bytes),
+      encoding: explained(
+        'How `value` and `key` are written. Default `utf8`.',
+        choice('utf8', 'base64'),
+      ),
+      headers: explained(
+        'Headers to set. Null removes a header, and the others are kept.',
+        record(bytes, { minProperties: 1, maxProperties: 50 }),
+      ),
+    },
+  ),
+);
+
+export const edited = named(
+  'Edited',
+  object({
+    replayId: explained('The new record carries it in a header.', text()),
+    digestBefore: explained('A digest of key and value.', text()),
+    digestAfter: text(),
+  }),
+);
+
 export const causeGroup = named(
   'CauseGroup',
   object(
