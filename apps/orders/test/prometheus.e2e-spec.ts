@@ -91,3 +91,11 @@ describeWithPrometheus('A Prometheus (package prometheus) that scrapes the demo'
     for (const { expr } of panel.targets) await expectData(withAll(expr));
   });
 });
+
+describe('The metrics that are rightly empty', () => {
+  it('are each asked for by a rule or a panel', () => {
+    const queries = [...rules, ...panels.flatMap(({ targets }) => targets)].map(({ expr }) => expr);
+    const unused = RIGHTLY_EMPTY.filter((metric) => !queries.some((query) => metric.test(query)));
+    expect(unused).toEqual([]);
+  });
+});

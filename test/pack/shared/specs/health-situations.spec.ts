@@ -15,6 +15,9 @@ import { EventBusHealthModule } from '@nest-event-bus/core/terminus';
 import { Injectable, type INestApplication } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
 
+/** The first test also loads the packages, and the machine may be busy. */
+const TIMEOUT_MS = 120_000;
+
 let runtime: VirtualRuntime;
 let broker: MemoryBroker;
 let application: INestApplication;
@@ -40,7 +43,7 @@ beforeEach(() => {
 afterEach(async () => {
   release();
   await done(application.close());
-});
+}, TIMEOUT_MS);
 
 /** Advances the virtual time until the promise settles. */
 async function done<T>(work: Promise<T>): Promise<T> {
@@ -135,97 +138,149 @@ const fail = (error: Error) => (): never => {
 const refused = Object.assign(new Error('down'), { code: 'ECONNREFUSED' });
 
 describe(`GET /health/ready with Terminus ${version}`, () => {
-  it('1: is UP while the binding reads', async () => {
-    await start();
-    expect(await ready()).toEqual(UP);
-  });
+  it(
+    '1: is UP while the binding reads',
+    async () => {
+      await start();
+      expect(await ready()).toEqual(UP);
+    },
+    TIMEOUT_MS,
+  );
 
-  it('2: is UP if the binding was stopped by an operator', async () => {
-    await start();
-    await done(connector().stop('orders'));
-    expect(await ready()).toEqual(UP);
-  });
+  it(
+    '2: is UP if the binding was stopped by an operator',
+    async () => {
+      await start();
+      await done(connector().stop('orders'));
+      expect(await ready()).toEqual(UP);
+    },
+    TIMEOUT_MS,
+  );
 
-  it('3: is DEGRADED while an operator has paused the binding, and UP after it is resumed', async () => {
-    await start();
-    await done(connector().pause('orders', { by: 'ann' }));
-    expect(await ready()).toEqual(DEGRADED);
-    await done(connector().resume('orders'));
-    expect(await ready()).toEqual(UP);
-  });
+  it(
+    '3: is DEGRADED while an operator has paused the binding, and UP after it is resumed',
+    async () => {
+      await start();
+      await done(connector().pause('orders', { by: 'ann' }));
+      expect(await ready()).toEqual(DEGRADED);
+      await done(connector().resume('orders'));
+      expect(await ready()).toEqual(UP);
+    },
+    TIMEOUT_MS,
+  );
 
-  it('4: answers 503 for DEGRADED with degradedAs: down', async () => {
-    await start({ endpoints: { degradedAs: 'down' } });
-    await done(connector().pause('orders'));
-    expect(await ready()).toEqual([503, 'error', 'down', 'DEGRADED']);
-  });
+  it(
+    '4: answers 503 for DEGRADED with degradedAs: down',
+    async () => {
+      await start({ endpoints: { degradedAs: 'down' } });
+      await done(connector().pause('orders'));
+      expect(await ready()).toEqual([503, 'error', 'down', 'DEGRADED']);
+    },
+    TIMEOUT_MS,
+  );
 
-  it('5: is DEGRADED while the circuit is open', async () => {
-    handle = fail(refused);
-    const circuitBreaker = { enabled: true, minimumNumberOfCalls: 2, slidingWindowSize: 2 };
-    await start({ properties: { circuitBreaker } });
-    await write(3);
-    await runtime.advance(5_000);
-    expect(await ready()).toEqual(DEGRADED);
-  });
+  it(
+    '5: is DEGRADED while the circuit is open',
+    async () => {
+      handle = fail(refused);
+      const circuitBreaker = { enabled: true, minimumNumberOfCalls: 2, slidingWindowSize: 2 };
+      await start({ properties: { circuitBreaker } });
+      await write(3);
+      await runtime.advance(5_000);
+      expect(await ready()).toEqual(DEGRADED);
+    },
+    TIMEOUT_MS,
+  );
 
-  it('6: is DEGRADED while a handler is stuck', async () => {
-    handle = () => released;
-    await start({ properties: { stuckHandlerMs: 5_000 } });
-    await write(1);
-    await runtime.advance(20_000);
-    expect(await ready()).toEqual(DEGRADED);
-  });
+  it(
+    '6: is DEGRADED while a handler is stuck',
+    async () => {
+      handle = () => released;
+      await start({ properties: { stuckHandlerMs: 5_000 } });
+      await write(1);
+      await runtime.advance(20_000);
+      expect(await ready()).toEqual(DEGRADED);
+    },
+    TIMEOUT_MS,
+  );
 
-  it('7: is DOWN while a handler exceeds maxPollIntervalMs', async () => {
-    handle = () => released;
-    await start({ properties: { maxPollIntervalMs: 60_000, stuckHandlerMs: 5_000 } });
-    await write(1);
-    await runtime.advance(90_000);
-    expect(await ready()).toEqual(DOWN);
-  });
+  it(
+    '7: is DOWN while a handler exceeds maxPollIntervalMs',
+    async () => {
+      handle = () => released;
+      await start({ properties: { maxPollIntervalMs: 60_000, stuckHandlerMs: 5_000 } });
+      await write(1);
+      await runtime.advance(90_000);
+      expect(await ready()).toEqual(DOWN);
+    },
+    TIMEOUT_MS,
+  );
 
-  it('8: is DEGRADED while a partition waits for a decision', async () => {
-    handle = fail(new Error('no'));
-    const strict = { orderingMode: 'STRICT', strictExhaustion: 'PAUSE_PARTITION' };
-    await start({ properties: strict });
-    await write(1);
-    await runtime.advance(60_000);
-    expect(await ready()).toEqual(DEGRADED);
-  });
+  it(
+    '8: is DEGRADED while a partition waits for a decision',
+    async () => {
+      handle = fail(new Error('no'));
+      const strict = { orderingMode: 'STRICT', strictExhaustion: 'PAUSE_PARTITION' };
+      await start({ properties: strict });
+      await write(1);
+      await runtime.advance(60_000);
+      expect(await ready()).toEqual(DEGRADED);
+    },
+    TIMEOUT_MS,
+  );
 
-  it('9: is DOWN while the topic does not exist', async () => {
-    await start({ topics: ['orders.DLT'] });
-    await runtime.advance(15_000);
-    expect(await ready()).toEqual(DOWN);
-  });
+  it(
+    '9: is DOWN while the topic does not exist',
+    async () => {
+      await start({ topics: ['orders.DLT'] });
+      await runtime.advance(15_000);
+      expect(await ready()).toEqual(DOWN);
+    },
+    TIMEOUT_MS,
+  );
 
-  it('10: is DOWN while the brokers do not answer, and UP again afterwards', async () => {
-    await start();
-    const outage = broker.faults.unplug({ clientId: 'bus' });
-    await runtime.advance(60_000);
-    expect(await ready()).toEqual(DOWN);
-    outage.lift();
-    await runtime.advance(60_000);
-    expect(await ready()).toEqual(UP);
-  });
+  it(
+    '10: is DOWN while the brokers do not answer, and UP again afterwards',
+    async () => {
+      await start();
+      const outage = broker.faults.unplug({ clientId: 'bus' });
+      await runtime.advance(60_000);
+      expect(await ready()).toEqual(DOWN);
+      outage.lift();
+      await runtime.advance(60_000);
+      expect(await ready()).toEqual(UP);
+    },
+    TIMEOUT_MS,
+  );
 
-  it('11: is DOWN while failed records cannot be written to their dead-letter topic', async () => {
-    handle = fail(new NonRetryableException('no'));
-    await start({ topics: ['orders'] });
-    await write(1);
-    await runtime.advance(40_000);
-    expect(await ready()).toEqual(DOWN);
-  });
+  it(
+    '11: is DOWN while failed records cannot be written to their dead-letter topic',
+    async () => {
+      handle = fail(new NonRetryableException('no'));
+      await start({ topics: ['orders'] });
+      await write(1);
+      await runtime.advance(40_000);
+      expect(await ready()).toEqual(DOWN);
+    },
+    TIMEOUT_MS,
+  );
 
-  it('12: is DOWN while the bus drains', async () => {
-    await start();
-    await done(application.get(ShutdownCoordinator, { strict: false }).drain());
-    expect(await ready()).toEqual(DOWN);
-  });
+  it(
+    '12: is DOWN while the bus drains',
+    async () => {
+      await start();
+      await done(application.get(ShutdownCoordinator, { strict: false }).drain());
+      expect(await ready()).toEqual(DOWN);
+    },
+    TIMEOUT_MS,
+  );
 
-  it('has the state DISABLED if the bus is switched off', async () => {
-    await start({ options: { enabled: false } });
-    expect(await ready()).toEqual([200, 'ok', 'up', 'DISABLED']);
-  });
+  it(
+    'has the state DISABLED if the bus is switched off',
+    async () => {
+      await start({ options: { enabled: false } });
+      expect(await ready()).toEqual([200, 'ok', 'up', 'DISABLED']);
+    },
+    TIMEOUT_MS,
+  );
 });
