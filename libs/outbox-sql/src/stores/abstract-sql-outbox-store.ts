@@ -16,6 +16,7 @@ import {
 } from '@nest-event-bus/outbox';
 import type { SqlRow } from '../connections/sql-session.js';
 import type { PayloadColumn, SqlDialect } from '../dialects/sql-dialect.js';
+import { ClaimScan } from './claim-scan.js';
 import { Completion, type HeldChange } from './completion.js';
 import { byCreation, claimedEventOf, eventColumns, eventOf, textOf } from './event-rows.js';
 import { type InsertRows, InsertStatement } from './insert-statement.js';
@@ -56,6 +57,7 @@ export abstract class AbstractSqlOutboxStore
   protected readonly columns: string;
   readonly #maxLeaseBytes: number;
   readonly #completion: Completion;
+  readonly #scan = new ClaimScan();
 
   constructor(
     protected readonly dialect: SqlDialect,
@@ -213,7 +215,7 @@ export abstract class AbstractSqlOutboxStore
     const suspectId = await this.#leaseSuspect(connection, order, { token, leaseMs });
     const plain = limit - (suspectId === null ? 0 : 1);
     const leased =
-      plain > 0 ? await this.leaseRows(connection, order, { token, leaseMs, limit: plain }) : 0;
+      plain > 0 ? await this.#leasePlain(connection, order, { token, leaseMs, limit: plain }) : 0;
     if (leased === 0 && suspectId === null) return [];
     const rows = await this.sql.query(
       connection,
@@ -224,6 +226,21 @@ export abstract class AbstractSqlOutboxStore
     if (events.length < leased + (suspectId === null ? 0 : 1))
       await this.#giveBackOthers(connection, token, suspectId, events);
     return events;
+  }
+
+  #leasePlain(
+    connection: SqlConnection,
+    order: 'key' | 'none',
+    request: SqlParameters,
+  ): Promise<number> {
+    return this.#scan.run({
+      first: async (after) => {
+        const [row] = await this.sql.query(connection, this.leases.firstPending, { after });
+        const first = row?.['first_no'] ?? null;
+        return first === null ? null : Number(first);
+      },
+      lease: (range) => this.leaseRows(connection, order, { ...request, ...range }),
+    });
   }
 
   markStarted(connection: SqlConnection, token: string, eventId: string): Promise<number> {

@@ -6,6 +6,8 @@ import type { PayloadColumn, SqlDialect } from '../dialects/sql-dialect.js';
  */
 const SUSPECT_FROM = 1;
 
+const INTEGER = { postgres: 'bigint', mysql: 'SIGNED', sqlite: 'INTEGER' } as const;
+
 /** The parts of the statements that lease events, for one table. */
 export class LeaseSql {
   constructor(
@@ -20,12 +22,22 @@ export class LeaseSql {
     return `${pending} AND available_at <= ${now} AND (lease_until IS NULL OR lease_until <= ${now})`;
   }
 
+  /** True for events that are leased together, in the range of `:after` and `:until`. */
   get plain(): string {
-    return `${this.#free} AND unfinished_attempts < ${SUSPECT_FROM}`;
+    return `sequence_no > ${this.#number(':after')} AND sequence_no <= ${this.#number(':until')} AND ${this.#free} AND unfinished_attempts < ${SUSPECT_FROM}`;
+  }
+
+  /** Selects the first pending event behind `:after`. */
+  get firstPending(): string {
+    return `SELECT MIN(sequence_no) AS first_no FROM ${this.table} WHERE ${this.dialect.pending} AND sequence_no > ${this.#number(':after')}`;
   }
 
   get suspect(): string {
     return `locked_by IS NOT NULL AND ${this.#free} AND unfinished_attempts >= ${SUSPECT_FROM}`;
+  }
+
+  #number(parameter: string): string {
+    return `CAST(${parameter} AS ${INTEGER[this.dialect.name]})`;
   }
 
   /**
