@@ -46,7 +46,7 @@ function requireForeign(
   if (topic === binding.topic)
     throw new RedriveRefusedException(
       binding.name,
-      `'${topic}' is the topic of the binding. Replay to 'origin', so that the records keep their history.`,
+      `'${topic}' is the topic of the binding. Use 'origin' as the target, so that the records keep their history.`,
     );
   for (const owner of [binding, ...all].filter(({ cluster }) => cluster === binding.cluster)) {
     const retryTopics = owner.retry.tiers.map((tier) => tier.topic);

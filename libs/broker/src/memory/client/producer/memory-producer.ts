@@ -62,7 +62,7 @@ export class MemoryProducer implements ProducerSession {
     if (this.#closing) throw closedError();
     if (!this.capabilities.transactions)
       throw new UnsupportedError(
-        'This memory driver has the option transactions: false, so it refuses transactions.',
+        'This memory driver has the option transactions: false. Set it to true for transactions.',
       );
     if (!this.#transactions) throw missingTransactionalIdError();
     return this.#transactions.begin();
