@@ -28,7 +28,7 @@ describeWithService('PostgreSQL', 'An event that a commit and polls race for', (
   const open: Outbox[] = [];
 
   beforeEach(async () => {
-    database = openPostgres(url, 24);
+    database = openPostgres(url, 12);
     table = uniqueTable();
     calls = new Map();
     await withConnection(database.provider, (connection) =>
