@@ -189,7 +189,7 @@ export class RecordingLogger implements DriverLogger {
 }
 
 /** A driver that fake sessions never call. */
-export const noDriver = {} as BrokerDriver;
+export const noDriver = { name: 'none', capabilities: {} } as BrokerDriver;
 
 export function virtualTestBed(runtime = new VirtualRuntime()): {
   runtime: VirtualRuntime;
