@@ -1,4 +1,4 @@
-import type { SqlConnection } from '@nest-event-bus/outbox';
+import type { ClaimedEvent, LeaseRequest, SqlConnection } from '@nest-event-bus/outbox';
 import type { SqlRow } from '../connections/sql-session.js';
 import { postgresDialect } from '../dialects/postgres-dialect.js';
 import { OutboxIsolationError } from '../errors/store-errors.js';
@@ -54,12 +54,19 @@ export class PostgresOutboxStore extends AbstractSqlOutboxStore {
     );
   }
 
+  override async lease(
+    connection: SqlConnection,
+    request: LeaseRequest,
+  ): Promise<readonly ClaimedEvent[]> {
+    await this.#checkIsolation(connection);
+    return super.lease(connection, request);
+  }
+
   protected async leaseRows(
     connection: SqlConnection,
     order: 'key' | 'none',
     request: SqlParameters,
   ): Promise<number> {
-    await this.#checkIsolation(connection);
     const held = `WITH held AS (SELECT jsonb_object_agg(CAST(key_hash AS text), first_no) AS firsts FROM (${this.leases.heldKeys({ suspects: true })}) AS keys) `;
     const first = 'CAST((SELECT firsts FROM held) ->> CAST(key_hash AS text) AS bigint)';
     const isNext = `AND (key_hash IS NULL OR sequence_no < COALESCE(${first}, ${MAX_SEQUENCE}))`;

@@ -163,6 +163,20 @@ describe('OutboxDispatcher', () => {
     expect(gate.calls).toEqual(['e1', 'e2']);
   });
 
+  it('drops an event whose commit is reported after a poll has read and finished it', async () => {
+    const gate = new Gate();
+    setup.registry.register('A', gate);
+    await setup.insert('e1');
+    const dispatcher = setup.dispatcher().build();
+    dispatcher.enqueueCold(cold(setup, 'e1'));
+    await setup.settle();
+    gate.open();
+    await setup.settle();
+    expect(dispatcher.enqueueHot(hot(setup, 'e1'))).toBe(true);
+    await setup.settle();
+    expect(gate.calls).toEqual(['e1']);
+  });
+
   it('calls interceptors before in order and after in reverse, with the error or null', async () => {
     const calls: string[] = [];
     const interceptor = (name: string): EventInterceptor => ({

@@ -98,9 +98,10 @@ export class OutboxDispatcher {
   }
 
   async #process(event: QueuedEvent): Promise<void> {
-    const { envelope, source } = event;
+    const { envelope } = event;
     const { inFlightTracker, logger } = this.options;
-    if (source === 'COLD' && this.#done.has(envelope.eventId)) return;
+    // A poll may read and finish an event before the hook of its commit has queued it.
+    if (this.#done.has(envelope.eventId)) return;
     if (!inFlightTracker.tryAcquire(envelope.eventId)) return;
     try {
       const error = await this.#invoker.invoke(envelope);
