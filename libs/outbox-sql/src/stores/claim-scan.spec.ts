@@ -42,6 +42,17 @@ describe('ClaimScan', () => {
     return { leased: await scan.run(table), windows: table.ranges.length };
   };
 
+  /** Searches all windows, which takes the time. */
+  const restAfterSearch = async (ms: number): Promise<void> => {
+    const { lease } = table;
+    const slow = jest.spyOn(table, 'lease').mockImplementationOnce((range) => {
+      now += ms;
+      return lease(range);
+    });
+    await claim();
+    slow.mockRestore();
+  };
+
   it('runs no statement that leases while there is nothing', async () => {
     expect(await claim()).toEqual({ leased: 0, windows: 0 });
   });
@@ -75,7 +86,7 @@ describe('ClaimScan', () => {
     expect((await claim()).leased).toBe(1);
   });
 
-  it('looks only at the first window for ten times as long as a search that found nothing took', async () => {
+  it('looks only at the first and the last windows for ten times as long as a search that found nothing took', async () => {
     table.fill(1, 100, 'held');
     const { first } = table;
     jest.spyOn(table, 'first').mockImplementation((after) => {
@@ -83,8 +94,35 @@ describe('ClaimScan', () => {
       return first(after);
     });
     expect((await claim()).windows).toBe(10);
-    expect((await claim()).windows).toBe(1);
+    expect((await claim()).windows).toBe(3);
     now += 150;
+    expect((await claim()).windows).toBe(10);
+  });
+
+  it.each([100, 5])(
+    'leases new events while it rests behind %d events of held keys',
+    async (held) => {
+      table.fill(1, held, 'held');
+      await restAfterSearch(1);
+      table.fill(held + 20, held + 22, 'free');
+      expect((await claim()).leased).toBe(3);
+    },
+  );
+
+  it('leases an event of a transaction that was open during the search', async () => {
+    table.fill(1, 89, 'held');
+    table.fill(91, 91, 'held');
+    await restAfterSearch(1);
+    table.fill(90, 90, 'free');
+    expect((await claim()).leased).toBe(1);
+  });
+
+  it('rests for at most five seconds', async () => {
+    table.fill(1, 100, 'held');
+    await restAfterSearch(10_000);
+    now += 4_999;
+    expect((await claim()).windows).toBe(3);
+    now += 1;
     expect((await claim()).windows).toBe(10);
   });
 

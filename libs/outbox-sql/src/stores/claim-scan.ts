@@ -12,6 +12,8 @@ const WINDOW = 10_000;
 const REMEMBERED_MS = 1_000;
 /** A search through all windows that found nothing is followed by a rest of so many times its time. */
 const REST_FACTOR = 10;
+/** The longest rest. It is the default time between two polls. */
+const MAX_REST_MS = 5_000;
 
 interface ClaimStatements {
   /** Returns the first number of a pending event behind the given one. */
@@ -20,10 +22,16 @@ interface ClaimStatements {
   lease(range: SequenceRange): Promise<number>;
 }
 
+interface SearchResult {
+  readonly leased: number;
+  /** The last window that was read. */
+  readonly last: SequenceRange;
+}
+
 /**
  * Limits how many events of held keys a claim reads before it finds a free one. It leases from the
  * first window that has free events, and starts there the next time. While no window has any, it
- * looks only at the first one for a while.
+ * looks only at the first one and at the last ones, where new events arrive, for a while.
  *
  * A window may skip an event that has just become free, and lease a later one of its key. The read
  * of the lease gives such events back.
@@ -31,6 +39,8 @@ interface ClaimStatements {
 export class ClaimScan {
   #after = 0;
   #rememberedUntil = 0;
+  /** New events have numbers behind this one. */
+  #tail = 0;
   #restsUntil = 0;
 
   constructor(
@@ -41,30 +51,49 @@ export class ClaimScan {
   async run(statements: ClaimStatements): Promise<number> {
     if (this.runtime.monotonic() >= this.#rememberedUntil) this.#after = 0;
     if (this.#after > 0) {
-      const leased = await this.#search(this.#after, statements);
+      const { leased } = await this.#search(this.#after, statements);
       if (leased > 0) return leased;
       this.#after = 0;
     }
-    return this.#search(0, statements);
+    return this.runtime.monotonic() < this.#restsUntil
+      ? this.#searchEnds(statements)
+      : this.#searchAll(statements);
   }
 
-  async #search(start: number, { first, lease }: ClaimStatements): Promise<number> {
+  async #searchAll(statements: ClaimStatements): Promise<number> {
     const startedAt = this.runtime.monotonic();
-    for (let after = start; ;) {
-      const next = await first(after);
-      if (next === null) break;
-      const range = { after, until: next - 1 + this.window };
-      const leased = await lease(range);
-      if (leased > 0) {
-        this.#remember(after);
-        return leased;
-      }
-      if (start === 0 && startedAt < this.#restsUntil) return 0;
-      after = range.until;
-    }
+    const { leased, last } = await this.#search(0, statements);
+    if (leased > 0) return leased;
     const now = this.runtime.monotonic();
-    this.#restsUntil = now + REST_FACTOR * (now - startedAt);
+    this.#restsUntil = now + Math.min(MAX_REST_MS, REST_FACTOR * (now - startedAt));
+    // A transaction that is open during the search may commit a slightly smaller number.
+    this.#tail = last.after - this.window / 10;
     return 0;
+  }
+
+  async #searchEnds(statements: ClaimStatements): Promise<number> {
+    const { leased, last } = await this.#search(0, statements, 1);
+    if (leased > 0) return leased;
+    return (await this.#search(Math.max(this.#tail, last.until), statements)).leased;
+  }
+
+  async #search(
+    start: number,
+    { first, lease }: ClaimStatements,
+    windows = Number.POSITIVE_INFINITY,
+  ): Promise<SearchResult> {
+    let last = { after: start, until: start };
+    for (let read = 0; read < windows; read++) {
+      const next = await first(last.until);
+      if (next === null) break;
+      last = { after: last.until, until: next - 1 + this.window };
+      const leased = await lease(last);
+      if (leased > 0) {
+        this.#remember(last.after);
+        return { leased, last };
+      }
+    }
+    return { leased: 0, last };
   }
 
   #remember(after: number): void {
