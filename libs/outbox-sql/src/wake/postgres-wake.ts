@@ -1,4 +1,5 @@
 import { type OutboxLogger, realRuntime, type Runtime, type Timer } from '@nest-event-bus/outbox';
+import { createHash } from 'node:crypto';
 import { checkedTableName, DEFAULT_TABLE } from '../stores/table-name.js';
 
 /** The part of a `Pool` of pg that is used. */
@@ -24,6 +25,8 @@ export interface PostgresWakeOptions {
   readonly runtime?: Runtime;
 }
 
+/** The longest name that PostgreSQL keeps. */
+const MAX_NAME = 63;
 const DEFAULT_WINDOW_MS = 20;
 const FIRST_RETRY_MS = 200;
 const LONGEST_RETRY_MS = 30_000;
@@ -45,7 +48,7 @@ export class PostgresWake {
   #isClosed = false;
 
   constructor(private readonly options: PostgresWakeOptions) {
-    this.#channel = checkedTableName(options.tableName ?? DEFAULT_TABLE).replace('.', '_');
+    this.#channel = channelOf(checkedTableName(options.tableName ?? DEFAULT_TABLE));
     this.#windowMs = options.windowMs ?? DEFAULT_WINDOW_MS;
     this.#runtime = options.runtime ?? realRuntime;
     this.#logger = options.logger ?? console;
@@ -78,6 +81,7 @@ export class PostgresWake {
     try {
       await client.query(`LISTEN ${this.#channel}`);
     } catch (error) {
+      if (isLost) return;
       isLost = true;
       client.release(true);
       throw error;
@@ -141,6 +145,16 @@ export class PostgresWake {
       { background: true },
     );
   }
+}
+
+/**
+ * LISTEN changes a name to lower case and cuts it off, and pg_notify does neither. So the name of the
+ * channel is one that both keep.
+ */
+function channelOf(table: string): string {
+  const name = table.toLowerCase().replace('.', '_');
+  if (name.length <= MAX_NAME) return name;
+  return `outbox_${createHash('sha256').update(name).digest('hex').slice(0, 32)}`;
 }
 
 const nameOf = (error: unknown): string => (error instanceof Error ? error.name : typeof error);
