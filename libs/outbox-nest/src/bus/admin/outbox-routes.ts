@@ -3,6 +3,7 @@ import {
   blockedKeys,
   eventDetails,
   eventPage,
+  filter,
   groups,
   keyBody,
   operation,
@@ -29,7 +30,7 @@ export const outboxRoutes = defineRoutes({
     query: schema.object(
       { status: schema.choice('pending', 'dead') },
       {
-        ...selectionQuery,
+        ...filter,
         after: schema.integer({ minimum: 0, description: 'The `next` of the page before.' }),
         limit: schema.integer({ minimum: 1, maximum: 1_000, description: 'Default 100.' }),
       },

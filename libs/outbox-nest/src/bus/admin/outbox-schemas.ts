@@ -8,14 +8,14 @@ const optionalText = anyOf(text(), nothing);
 const count = integer({ minimum: 0 });
 const reason = text({ maxLength: 1_000, description: 'Why, for the audit.' });
 
-const filter = {
+export const filter = {
   eventType: name,
   aggregateType: name,
   aggregateId: name,
   createdBefore: time('Events that were created before.'),
 };
 
-/** What every route that selects events takes. */
+/** What routes that select DEAD events take. */
 export const selectionQuery = {
   ...filter,
   group: text({ pattern: '^[0-9a-f]{16}$', description: 'A group of cause of DEAD events.' }),
