@@ -110,9 +110,11 @@ export class OutboxRuntime implements OnApplicationBootstrap, BeforeApplicationS
   /** Comes after the hook in which the bus drains its handlers, and before it closes its producers. */
   async beforeApplicationShutdown(): Promise<void> {
     this.#state = 'stopped';
-    await this.admin.close();
+    // A redrive may wait for the database, and must not keep the outbox from its drain.
+    const redrivesEnded = this.admin.close();
     await this.#wake?.close();
     for (const purge of this.#purges) await purge.close();
     await this.#outbox?.close();
+    await redrivesEnded;
   }
 }

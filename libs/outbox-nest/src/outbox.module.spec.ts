@@ -1,9 +1,10 @@
-import { DeadEventManager, EventEnvelope, OutboxWriter } from '@nest-event-bus/outbox';
+import { DeadEventManager, EventEnvelope, Outbox, OutboxWriter } from '@nest-event-bus/outbox';
 import { SqlOutboxSchema } from '@nest-event-bus/outbox-sql';
 import { Injectable, Logger, Module } from '@nestjs/common';
 import { Test, type TestingModule } from '@nestjs/testing';
 import { Registry } from 'prom-client';
 import * as promClient from 'prom-client';
+import { OutboxAdmin } from './admin/outbox-admin.js';
 import { OutboxListener } from './outbox-listener.js';
 import { OutboxModule } from './outbox.module.js';
 import type { OutboxMode, OutboxModuleOptions } from './outbox-options.js';
@@ -94,6 +95,19 @@ describe('OutboxModule', () => {
       expect(app.get(Orders).seen).toEqual(['e1']);
     },
   );
+
+  it('closes the outbox while a redrive still waits for the database', async () => {
+    const { app } = await start();
+    let endRedrives = (): void => undefined;
+    const redrives = new Promise<void>((resolve) => (endRedrives = resolve));
+    jest.spyOn(app.get(OutboxAdmin), 'close').mockReturnValueOnce(redrives);
+    const close = jest.spyOn(Outbox.prototype, 'close');
+    const closed = app.close();
+    await eventually(() => close.mock.calls.length > 0);
+    endRedrives();
+    await closed;
+    close.mockRestore();
+  });
 
   it('only writes in the mode writerOnly', async () => {
     const { app, database } = await start({ mode: 'writerOnly' }, true);

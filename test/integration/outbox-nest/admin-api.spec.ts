@@ -140,6 +140,8 @@ describe('The admin API of the outbox', () => {
     await kill('c');
     const groups = await send('GET', 'outbox/groups');
     const [{ id: group }] = groups.body['groups'] as [{ id: string }];
+    // The list knows no groups of cause, so it refuses one.
+    expect((await send('GET', `outbox/events?status=dead&group=${group}`)).status).toBe(400);
     const where = { group };
     const plan = await send('POST', 'outbox/plans', { where });
     expect(plan).toMatchObject({
@@ -168,6 +170,7 @@ describe('The admin API of the outbox', () => {
     expect((await send('POST', 'outbox/purges', purge)).body).toEqual({ purged: 3 });
     expect(statusOf('c')).toEqual([]);
     expect(commands.filter(({ command }) => command !== 'plan')).toMatchObject([
+      { command: 'redrive', by: 'alice', reason: 'it is back', outcome: 'started', events: 2 },
       { command: 'redrive', by: 'alice', reason: 'it is back', outcome: 'done', events: 2 },
       { command: 'redrive', outcome: 'failed', code: 'OUTBOX_PLAN_CHANGED' },
       { command: 'cancel', outcome: 'done' },

@@ -15,8 +15,9 @@ export interface OutboxCommand extends OutboxCommandNote {
   readonly at: number;
   /** The plan, the operation or the key. */
   readonly subject: string;
-  readonly outcome: 'done' | 'failed';
-  /** The number of events that the command selects or has changed. */
+  /** A redrive is told twice: when it has started, and when it has ended. */
+  readonly outcome: 'started' | 'done' | 'cancelled' | 'failed';
+  /** The number of events that the command selects or has changed, also before it has failed. */
   readonly events?: number;
   /** The code of the error of a command that has failed. */
   readonly code?: string;
@@ -28,6 +29,15 @@ export interface CommandLogParts {
   readonly onCommand?: ((command: OutboxCommand) => void) | undefined;
 }
 
+/** The number of events that a command has changed so far. */
+interface CommandProgress {
+  events?: number;
+}
+
+/** Returns the code of the error of a command. */
+export const codeOf = (error: unknown): string =>
+  error instanceof OutboxError ? error.code : 'UNKNOWN';
+
 /** Runs commands, and tells who gave them, why, and how they ended. */
 export class CommandLog {
   constructor(private readonly parts: CommandLogParts) {}
@@ -36,23 +46,24 @@ export class CommandLog {
     command: OutboxCommandName,
     subject: string,
     { by, reason }: OutboxCommandNote,
-    act: () => Promise<T>,
+    act: (progress: CommandProgress) => Promise<T>,
     eventsOf: (result: T) => number,
+    outcome: 'started' | 'done' = 'done',
   ): Promise<T> {
     const entry = { command, at: this.parts.now(), subject, by, reason };
+    const progress: CommandProgress = {};
     try {
-      const result = await act();
-      this.#tell({ ...entry, outcome: 'done', events: eventsOf(result) });
+      const result = await act(progress);
+      this.tell({ ...entry, outcome, events: eventsOf(result) });
       return result;
     } catch (error) {
-      const code = error instanceof OutboxError ? error.code : 'UNKNOWN';
-      this.#tell({ ...entry, outcome: 'failed', code });
+      this.tell({ ...entry, ...progress, outcome: 'failed', code: codeOf(error) });
       throw error;
     }
   }
 
   /** A listener that throws changes nothing of the command. */
-  #tell(command: OutboxCommand): void {
+  tell(command: OutboxCommand): void {
     const { logger, onCommand } = this.parts;
     logger.log(`A command was given to the outbox: ${JSON.stringify(command)}`);
     try {

@@ -213,6 +213,74 @@ describe('OutboxAdmin', () => {
     expect(admin.operation(id)).toMatchObject({ state: 'failed', skipped: 1, error: 'RangeError' });
   });
 
+  it('does not make up for the time of a statement that hung', async () => {
+    for (let index = 0; index < 100; index++) await kill(`e${index}`);
+    const replay = jest.spyOn(store, 'replayDead').mockImplementationOnce(async () => {
+      await new Promise((resolve) => runtime.setTimer(() => resolve(0), 60_000));
+      return 1;
+    });
+    await admin.redrive(await admin.plan(), { rate: 10 });
+    await runtime.advance(60_000);
+    expect(replay.mock.calls.length).toBeLessThanOrEqual(10);
+  });
+
+  it('closes although the statement of a redrive hangs, and says so', async () => {
+    await kill('a');
+    jest.spyOn(store, 'replayDead').mockReturnValue(new Promise(() => undefined));
+    await admin.redrive(await admin.plan());
+    let isClosed = false;
+    void admin.close().then(() => (isClosed = true));
+    await runtime.advance(4_999);
+    expect(isClosed).toBe(false);
+    await runtime.advance(1);
+    expect(isClosed).toBe(true);
+    expect(lines.at(-1)).toContain('5000 ms');
+  });
+
+  it('audits the start and the end of a redrive', async () => {
+    for (const id of ['a', 'b']) await kill(id);
+    const note = { by: 'alice', reason: 'fixed' };
+    const { id } = await admin.redrive(await admin.plan(), { rate: 1, ...note });
+    expect(commands.slice(1)).toMatchObject([
+      { command: 'redrive', outcome: 'started', events: 2 },
+    ]);
+    await runtime.settle();
+    await admin.cancel(id);
+    await admin.redrive(await admin.plan(), note);
+    await runtime.advance(100);
+    await kill('c');
+    jest.spyOn(store, 'replayDead').mockRejectedValueOnce(new RangeError('secret'));
+    await admin.redrive(await admin.plan(), note);
+    await runtime.advance(100);
+    const ends = commands.filter(
+      ({ command, outcome }) => command === 'redrive' && outcome !== 'started',
+    );
+    expect(ends).toMatchObject([
+      { ...note, outcome: 'cancelled', events: 1 },
+      { ...note, outcome: 'done', events: 1 },
+      { ...note, outcome: 'failed', events: 0, code: 'UNKNOWN' },
+    ]);
+  });
+
+  it('audits the start of a redrive without events before its end', async () => {
+    await admin.redrive(await admin.plan());
+    await runtime.settle();
+    expect(commands.map(({ outcome }) => outcome)).toEqual(['done', 'started', 'done']);
+  });
+
+  it('audits how many events a purge has deleted before it failed', async () => {
+    for (let index = 0; index < 501; index++) await kill(`e${index}`);
+    const plan = await admin.plan();
+    const { inspection } = store;
+    const purgeDead = inspection.purgeDead.bind(inspection);
+    jest
+      .spyOn(inspection, 'purgeDead')
+      .mockImplementationOnce(purgeDead)
+      .mockRejectedValueOnce(new Error('database gone'));
+    await expect(admin.purge(plan)).rejects.toThrow('database gone');
+    expect(commands.at(-1)).toMatchObject({ command: 'purge', outcome: 'failed', events: 500 });
+  });
+
   it.each([0, -1, 10_001, Number.NaN])('refuses the rate %p', async (rate) => {
     await expect(admin.redrive(await admin.plan(), { rate })).rejects.toMatchObject({
       code: 'ILLEGAL_ARGUMENT',

@@ -12,11 +12,12 @@ import {
   realRuntime,
   type Runtime,
   type SqlConnection,
+  type Timer,
   UnsupportedStoreOperationError,
   withConnection,
 } from '@nest-event-bus/outbox';
 import { causeGroupIdOf, causeGroupsOf, type OutboxCauseGroup } from './cause-groups.js';
-import { CommandLog, type OutboxCommand, type OutboxCommandNote } from './command-log.js';
+import { codeOf, CommandLog, type OutboxCommand, type OutboxCommandNote } from './command-log.js';
 import {
   OutboxEventNotFoundError,
   OutboxOperationNotFoundError,
@@ -63,6 +64,7 @@ const DEFAULT_RATE = 100;
 const MAX_RATE = 10_000;
 /** Operations that have ended and are remembered. */
 const REMEMBERED = 100;
+const CLOSE_MS = 5_000;
 
 /** What operators can do with pending and DEAD events. Every command is audited. */
 export class OutboxAdmin {
@@ -118,11 +120,11 @@ export class OutboxAdmin {
    * Starts to make the events of a plan NEW again, in the order of the table. Throws
    * OutboxPlanChangedError if the DEAD events are not those of the plan any more.
    */
-  redrive(
+  async redrive(
     plan: Pick<OutboxPlan, 'id' | 'selection'>,
     { rate = DEFAULT_RATE, ...note }: OutboxRedriveOptions = {},
   ): Promise<OutboxOperation> {
-    return this.#log.run(
+    const run = await this.#log.run(
       'redrive',
       plan.id,
       note,
@@ -132,12 +134,17 @@ export class OutboxAdmin {
         const events = await this.#eventsOf(plan);
         const { connectionProvider, store, wake } = this.parts;
         const parts = { connectionProvider, store, wake, runtime: this.#runtime };
-        const run = new ReplayRun(parts, events, plan.id, this.#runtime.uuid(), rate);
-        this.#remember(run);
-        return run.view;
+        const ids = events.map(({ eventId }) => eventId);
+        const started = new ReplayRun(parts, ids, plan.id, this.#runtime.uuid(), rate);
+        this.#remember(started);
+        return started;
       },
-      ({ total }) => total,
+      ({ view }) => view.total,
+      'started',
     );
+    // There is nobody to tell that the logger has thrown.
+    run.ended.then(() => this.#tellEnd(run, note)).catch(() => undefined);
+    return run.view;
   }
 
   /** Deletes the events of a plan, except those that block a key. Returns their number. */
@@ -146,13 +153,15 @@ export class OutboxAdmin {
       'purge',
       plan.id,
       note,
-      async () => {
+      async (progress) => {
         const ids = (await this.#eventsOf(plan)).map(({ eventId }) => eventId);
         let purged = 0;
-        for (let start = 0; start < ids.length; start += PURGE_BATCH)
+        for (let start = 0; start < ids.length; start += PURGE_BATCH) {
           purged += await this.#inspect((inspection, connection) =>
             inspection.purgeDead(connection, ids.slice(start, start + PURGE_BATCH)),
           );
+          progress.events = purged;
+        }
         return purged;
       },
       (purged) => purged,
@@ -205,10 +214,29 @@ export class OutboxAdmin {
     );
   }
 
-  /** Ends all redrives of this process. */
+  /** Ends all redrives of this process. Waits for at most 5 s for a statement of theirs. */
   async close(): Promise<void> {
     for (const run of this.#runs.values()) run.cancel();
-    await Promise.all([...this.#runs.values()].map(({ ended }) => ended));
+    const ended = Promise.all([...this.#runs.values()].map((run) => run.ended));
+    let limit: Timer | undefined;
+    const late = new Promise<'late'>((resolve) => {
+      limit = this.#runtime.setTimer(() => resolve('late'), CLOSE_MS);
+    });
+    if ((await Promise.race([ended, late])) === 'late')
+      this.parts.logger.warn(
+        `A redrive of the outbox has not ended within ${CLOSE_MS} ms, because the database has not answered. The outbox does not wait for it any more.`,
+      );
+    limit?.cancel();
+  }
+
+  #tellEnd({ view, failure }: ReplayRun, { by, reason }: OutboxCommandNote): void {
+    const { planId, state, replayed } = view;
+    this.#log.tell({
+      ...{ command: 'redrive', at: this.#runtime.now(), subject: planId, by, reason },
+      outcome: state === 'completed' || state === 'running' ? 'done' : state,
+      events: replayed,
+      ...(state === 'failed' && { code: codeOf(failure) }),
+    });
   }
 
   #changeKey(
