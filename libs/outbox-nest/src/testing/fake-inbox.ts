@@ -27,7 +27,9 @@ export class FakeInbox extends Inbox {
     const key = JSON.stringify([consumer, messageId]);
     if (this.#handled.has(key)) return Promise.resolve(false);
     this.#handled.add(key);
-    this.fakeTransactions.context.afterRollback(() => void this.#handled.delete(key));
+    const { context } = this.fakeTransactions;
+    // Nothing tells the end of a transaction that the application has begun itself.
+    if (context.isTransactionActive()) context.afterRollback(() => void this.#handled.delete(key));
     return Promise.resolve(true);
   }
 

@@ -131,6 +131,13 @@ describe('FakeOutbox', () => {
     expect(written()).toEqual(['"m1"']);
   });
 
+  it('claims a message in a transaction that the application has begun itself', async () => {
+    const inbox = app.get(Inbox);
+    const message = { consumer: 'shop', messageId: 'm1' };
+    expect(await inbox.claim(database, message)).toBe(true);
+    expect(await inbox.claim(database, message)).toBe(false);
+  });
+
   it('forgets everything', async () => {
     await orders.pay('m1');
     outbox.failWrites(new Error('no'));
