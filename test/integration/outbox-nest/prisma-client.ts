@@ -10,7 +10,13 @@ const { WebAssembly: Wasm } = globalThis as unknown as {
   readonly WebAssembly: { readonly Module: new (bytes: Uint8Array) => object };
 };
 
-type ClientClass = new (options: { readonly adapter: object }) => PrismaClient;
+type ClientClass = new (options: {
+  readonly adapter: object;
+  readonly transactionOptions: { readonly maxWait: number; readonly timeout: number };
+}) => PrismaClient;
+
+/** A slow machine needs more than the defaults, which are 2 s and 5 s. */
+const TRANSACTION_LIMITS = { maxWait: 120_000, timeout: 120_000 };
 
 /**
  * A real client of Prisma, without models. It has the configuration that `prisma generate` writes
@@ -45,5 +51,8 @@ export function newPrismaClient(connectionString: string): PrismaClient {
       importName: './query_compiler_fast_bg.js',
     },
   });
-  return new Client({ adapter: new PrismaPg({ connectionString }) });
+  return new Client({
+    adapter: new PrismaPg({ connectionString }),
+    transactionOptions: TRANSACTION_LIMITS,
+  });
 }

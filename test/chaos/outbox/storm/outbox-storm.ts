@@ -55,7 +55,9 @@ export class OutboxStorm {
   readonly #topic = unique('storm');
   readonly #incidents: Incident[] = [];
   readonly #nodes: RunningNode[] = [];
-  readonly #leaseMs = 3_000;
+  /** All that were ever started, also those that are killed or frozen. */
+  readonly #children: Child[] = [];
+  readonly #leaseMs = 10_000;
   readonly #pool: Pool;
   #started = 0;
 
@@ -86,8 +88,8 @@ export class OutboxStorm {
         seconds: (realRuntime.monotonic() - startedAt) / 1_000,
       };
     } finally {
-      for (const { child } of this.#nodes) child.kill();
-      await Promise.all(this.#nodes.map(({ child }) => child.ended));
+      for (const child of this.#children) child.kill();
+      await Promise.all(this.#children.map(({ ended }) => ended));
       await this.#pool.end();
     }
   }
@@ -122,6 +124,7 @@ export class OutboxStorm {
       pauseMs: 10,
     };
     const child = new Child(PROGRAM, { args: [JSON.stringify(settings)] });
+    this.#children.push(child);
     this.#nodes.push({ name, child });
   }
 
