@@ -11,6 +11,8 @@ class Ledger {
   records: BrokerRecord[] = [];
   readonly fetched: number[] = [];
   id = 'ledger-id';
+  /** Called once, before the next record is returned. */
+  onFetch: (() => void) | undefined;
 
   add(operation: string, by: string | null): void {
     const entry = by === null ? null : Buffer.from(encodeEntry(control(by)));
@@ -27,6 +29,8 @@ class Ledger {
   async *readRange(_topic: string, _partition: number, from: number) {
     for (const record of this.records.filter(({ offset }) => offset >= from)) {
       this.fetched.push(record.offset);
+      this.onFetch?.();
+      this.onFetch = undefined;
       yield record;
     }
   }
@@ -113,6 +117,15 @@ describe('Reading a whole ledger', () => {
     const reads = await Promise.all([ledger.read(cache), ledger.read(cache), ledger.read(cache)]);
     expect(reads).toEqual([all, all, all]);
     expect(await ledger.read(cache)).toEqual(all);
+  });
+
+  it('returns all entries if they are forgotten during a read', async () => {
+    const [ledger, cache] = [ledgerOf('a', 'b', 'c'), new LedgerCache()];
+    const all = await ledger.read(cache);
+    ledger.onFetch = () => cache.entriesOf(ledger.id, 0).forget();
+    expect(await ledger.read(cache)).toEqual(all);
+    expect(await ledger.read(cache)).toEqual(all);
+    expect(ledger.fetched).toEqual([2]);
   });
 
   it('forgets a ledger that is too large to be kept', async () => {

@@ -43,23 +43,25 @@ async function* readLaterThan(
   known: KnownEntries,
   ledger: WholeLedger,
 ): AsyncGenerator<StoredEntry, void> {
+  const before = known.generation;
   const { last } = known;
   if (last) {
     const tail = readTail(ledger, last.offset);
     const { value: first } = await tail.next();
-    if (first?.offset === last.offset && first.key === last.key) {
-      const { generation } = known;
+    // Another reader may have made this process forget the entries meanwhile.
+    const isKnown = known.generation === before;
+    if (isKnown && first?.offset === last.offset && first.key === last.key) {
       const entries = known.list();
       const end = known.last?.offset ?? last.offset;
       yield* entries;
       for await (const stored of tail) {
-        known.learn(stored, generation);
+        known.learn(stored, before);
         if (stored.offset > end) yield stored;
       }
       return;
     }
     await tail.return();
-    known.forget();
+    if (known.generation === before) known.forget();
   }
   const { generation } = known;
   for await (const stored of readTail(ledger, 0)) {
