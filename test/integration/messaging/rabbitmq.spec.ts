@@ -1,5 +1,6 @@
 import {
   AuthenticationError,
+  AuthorizationError,
   BufferFullError,
   ConnectionError,
   RecordTooLargeError,
@@ -171,6 +172,37 @@ describeWithRabbit('The driver for RabbitMQ', {}, (rabbit) => {
     await producer.send([{ topic, value: 'a' }]);
     const cause = await causeOf(producer.send([{ topic, value: 'b' }]));
     expect(cause).toMatchObject({ constructor: RefusedError, retriable: true });
+  });
+
+  it('reports a message as unknown if only one of its queues refuses it', async () => {
+    const topic = await topicWithQueue({ 'x-max-length': 1, 'x-overflow': 'reject-publish' });
+    const own = await channel();
+    const { queue } = await own.assertQueue(unique('second'));
+    await own.bindQueue(queue, `shop.${topic}`, '');
+    const producer = driver().producer();
+    await producer.send([{ topic, value: 'a' }]);
+    const outcomes = await outcomesOf(producer.send([{ topic, value: 'b' }]));
+    expect(outcomes).toMatchObject([{ state: 'unknown', error: expect.any(RefusedError) }]);
+    expect(await valuesIn(queue)).toEqual(['a', 'b']);
+  });
+
+  it('says that the server refuses a message, instead of that the connection was lost', async () => {
+    const topic = unique('internal');
+    const own = await channel();
+    await own.assertExchange(`shop.${topic}`, 'fanout', { internal: true });
+    const producer = driver().producer();
+    const cause = await causeOf(producer.send([{ topic, value: 'a' }]));
+    expect(cause).toMatchObject({ constructor: AuthorizationError, retriable: false });
+    const other = await topicWithQueue();
+    await expect(producer.send([{ topic: other, value: 'b' }])).resolves.toHaveLength(1);
+  });
+
+  it('gives messages of different producers different ids', async () => {
+    const topic = await topicWithQueue();
+    for (const producer of [driver().producer(), driver().producer()])
+      await producer.send([{ topic, value: 'a' }]);
+    const ids = (await messagesIn(topic)).map(({ properties }) => String(properties.messageId));
+    expect(new Set(ids).size).toBe(2);
   });
 
   it('loses no confirmed message when its connection is lost ten times', async () => {

@@ -1,4 +1,5 @@
 import { ConnectionError, UnsupportedError, type BrokerError } from '@nest-event-bus/broker';
+import type { Timer } from '@nest-event-bus/broker/runtime';
 import {
   connect,
   type ChannelModel,
@@ -10,6 +11,7 @@ import {
 import { connectionErrorOf } from './rabbit-errors.js';
 import type { RabbitMqSettings } from './rabbit-options.js';
 
+const RETRY_CHANNEL_MS = 1_000;
 const RECOVERY = { initialDelay: 100, maxDelay: 5_000, waitForConnect: false } as const;
 
 export interface PublishChannelListener {
@@ -32,6 +34,8 @@ export class PublishChannel {
   #recovering: Promise<RecoveringChannelModel> | undefined;
   #model: ChannelModel | undefined;
   #channel: ConfirmChannel | undefined;
+  #refusal: unknown;
+  #retry: Timer | undefined;
   #isBlocked = false;
   #isFull = false;
   #isClosed = false;
@@ -48,6 +52,11 @@ export class PublishChannel {
 
   get model(): ChannelModel | undefined {
     return this.#model;
+  }
+
+  /** Why the server has closed the last channel; undefined if it has not, or another one is open. */
+  get refusal(): unknown {
+    return this.#refusal;
   }
 
   /** False while the server blocks publishers, or the socket has not taken what was written. */
@@ -67,6 +76,7 @@ export class PublishChannel {
 
   async close(): Promise<void> {
     this.#isClosed = true;
+    this.#retry?.cancel();
     const recovering = await this.#recovering;
     await recovering?.close();
   }
@@ -109,7 +119,8 @@ export class PublishChannel {
     const { place } = this.settings;
     try {
       const channel = await model.createConfirmChannel();
-      channel.on('error', () => undefined);
+      // Comes before the end of the channel, but not before that of its connection.
+      channel.on('error', (cause: unknown) => (this.#refusal = cause));
       channel.on('return', (message) => this.listener.onReturned(message));
       channel.on('drain', () => {
         this.#isFull = false;
@@ -119,6 +130,7 @@ export class PublishChannel {
       // find that the channel is gone.
       channel.prependListener('close', () => this.#onChannelClosed(channel, model));
       this.#isFull = false;
+      this.#refusal = undefined;
       this.#channel = channel;
       this.listener.onReady();
     } catch (cause) {
@@ -127,7 +139,16 @@ export class PublishChannel {
           cause,
         }),
       );
+      // After a lost connection its next `connect` opens the channel.
+      this.#retry = this.settings.runtime.setTimer(
+        () => this.#openChannelAgain(model),
+        RETRY_CHANNEL_MS,
+      );
     }
+  }
+
+  #openChannelAgain(model: ChannelModel): void {
+    if (!this.#isClosed && this.#model === model) void this.#openChannel(model);
   }
 
   #onChannelClosed(channel: ConfirmChannel, model: ChannelModel): void {
@@ -136,9 +157,7 @@ export class PublishChannel {
     this.listener.onLost();
     // The server closes a channel after an error, and the connection stays. After a lost connection
     // its next `connect` opens the channel.
-    this.settings.runtime.defer(() => {
-      if (!this.#isClosed && this.#model === model) void this.#openChannel(model);
-    });
+    this.settings.runtime.defer(() => this.#openChannelAgain(model));
   }
 }
 

@@ -168,7 +168,10 @@ export class RabbitAdmin implements AdminSession {
     const { url, connectionTimeoutMs, place, runtime } = this.settings;
     try {
       const connecting = connect(url, { timeout: connectionTimeoutMs });
-      const model = await within(runtime, TIMEOUT_MS, connecting, () => new Error('no answer'));
+      const model = await within(runtime, TIMEOUT_MS, connecting, () => {
+        void closeLate(connecting);
+        return new Error('no answer');
+      });
       model.on('error', () => undefined);
       model.on('close', () => (this.#model = undefined));
       const missing = missingFeature(model.connection.serverProperties);
@@ -179,6 +182,17 @@ export class RabbitAdmin implements AdminSession {
       this.#model = undefined;
       throw cause instanceof UnsupportedError ? cause : connectionErrorOf(cause, place);
     }
+  }
+}
+
+/** Closes a connection that opens after nobody waits for it any more. Never rejects. */
+async function closeLate(connecting: Promise<ChannelModel>): Promise<void> {
+  try {
+    const late = await connecting;
+    late.on('error', () => undefined);
+    await late.close();
+  } catch {
+    // A connection that does not open, or is lost, leaves nothing to close.
   }
 }
 

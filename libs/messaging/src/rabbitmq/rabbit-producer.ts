@@ -25,7 +25,7 @@ import { resolvesWithin } from '@nest-event-bus/broker/runtime';
 import type { ConfirmChannel, Message } from 'amqplib';
 import { ExchangeChecks } from './exchange-checks.js';
 import { PublishChannel } from './publish-channel.js';
-import { connectionErrorOf } from './rabbit-errors.js';
+import { connectionErrorOf, refusalOf } from './rabbit-errors.js';
 import type { RabbitMqSettings } from './rabbit-options.js';
 import { amqpMessage, type AmqpMessage } from './record-codec.js';
 
@@ -66,6 +66,8 @@ export class RabbitProducer implements ProducerSession {
   readonly #checks: ExchangeChecks;
   readonly #sends = new Set<Promise<unknown>>();
   #bytes = 0;
+  /** Ids of messages begin with it, because a consumer may see those of several producers. */
+  readonly #idPrefix: string;
   #ids = 0;
   #isPumping = false;
   #isClosed = false;
@@ -76,6 +78,7 @@ export class RabbitProducer implements ProducerSession {
     private readonly settings: RabbitMqSettings,
     private readonly limits: PublishLimits,
   ) {
+    this.#idPrefix = settings.runtime.uuid();
     this.#channel = new PublishChannel(settings, {
       onReady: () => {
         this.#checks.forget();
@@ -219,7 +222,7 @@ export class RabbitProducer implements ProducerSession {
   }
 
   #publish(publish: Publish, channel: ConfirmChannel): void {
-    const id = String(this.#ids++);
+    const id = `${this.#idPrefix}-${this.#ids++}`;
     const { content, headers, timestamp } = publish.message;
     const options = { mandatory: true, persistent: true, messageId: id, headers, timestamp };
     publish.id = id;
@@ -249,9 +252,18 @@ export class RabbitProducer implements ProducerSession {
         timestamp: publish.timestamp,
       });
     else if (!error) this.#settle(publish, notWritten(publish, unroutable(publish)));
-    else if (this.#channel.current) this.#settle(publish, notWritten(publish, nacked(publish)));
-    else this.#settle(publish, unknown(publish, connectionErrorOf(error, this.settings.place)));
+    // Other queues of the exchange may have taken the message.
+    else if (this.#channel.current) this.#settle(publish, unknown(publish, nacked(publish)));
+    else this.#settle(publish, unknown(publish, this.#lostError(error)));
     this.#pump();
+  }
+
+  /** The channel is gone: the server has closed it, or the connection was lost. */
+  #lostError(error: unknown): BrokerError {
+    const { refusal } = this.#channel;
+    return refusal === undefined
+      ? connectionErrorOf(error, this.settings.place)
+      : refusalOf(refusal, 'publish a message, and has closed its channel');
   }
 
   /** RabbitMQ sends the return of a message before its confirmation. */
@@ -333,7 +345,7 @@ const unroutable = ({ topic, returned }: Publish): BrokerError =>
 
 const nacked = ({ topic }: Publish): BrokerError =>
   new RefusedError(
-    `RabbitMQ has not taken a message for topic "${topic}": a queue is full, or has no leader. Send it again later.`,
+    `A queue of topic "${topic}" has not taken a message: it is full, or has no leader. Other queues may have the message. Send it again later if its consumers handle duplicates.`,
     true,
   );
 
