@@ -93,8 +93,8 @@ export class DltReplayService {
   }
 
   /**
-   * Runs a plan, or resumes it after a crash. Each selected letter is replayed exactly once, however
-   * often and on however many nodes the plan runs.
+   * Runs a plan, or resumes it after a crash. Each selected letter is replayed as `delivery` of the
+   * plan says, however often and on however many nodes the plan runs.
    */
   run(ref: BindingRef, planId: string, options: RunOptions = {}): RedriveRun {
     checkRunKeys(options);
@@ -209,8 +209,9 @@ export class DltReplayService {
   }
 
   /**
-   * Replays one open letter with another value, key or headers, exactly once. The new record names
-   * the letter of which it was made. The ledger keeps who did it, and digests instead of payloads.
+   * Replays one open letter with another value, key or headers: exactly once, or at least once if the
+   * cluster allows no transactions, as the report says. The new record names the letter of which it
+   * was made. The ledger keeps who did it, and digests instead of payloads.
    */
   async editAndReplay(
     ref: BindingRef,
@@ -221,7 +222,7 @@ export class DltReplayService {
     checkNote(note);
     checkEdit(edit);
     checkPosition(position);
-    const { runtime } = this.parts;
+    const { logger, runtime } = this.parts;
     const { partition, offset } = position;
     const changed = Object.keys(edit).filter(
       (part) => edit[part as keyof LetterEdit] !== undefined,
@@ -232,7 +233,7 @@ export class DltReplayService {
         const { topic: targetTopic } = access.binding;
         const destination = await destinationOf(access, { target: 'origin', targetTopic });
         const said = { by: runtime.hostname(), ...note, id };
-        const parts = { position: { partition, offset }, edit, destination, runtime };
+        const parts = { position: { partition, offset }, edit, destination, runtime, logger };
         return editAndReplay(access, { ...parts, ...said });
       }),
     );

@@ -72,6 +72,22 @@ describe('A redrive in a cluster without transactions', () => {
     );
   });
 
+  it('replays the others once if a letter is too large for the topic', async () => {
+    const large = JSON.stringify('x'.repeat(5_000));
+    testBus = await RedriveTestBus.withLetters(['1', large, '3']);
+    testBus.cure();
+    const limit = { 'max.message.bytes': '3000' };
+    await testBus.done(testBus.outside.admin().alterTopicConfig('orders', limit));
+    const replay = process('planner');
+    const { id } = await testBus.done(replay.plan('orders', { all: true }));
+    expect(await testBus.done(Promise.resolve(replay.run('orders', id)))).toMatchObject({
+      ...{ state: 'completed', replayed: 2, failed: 1, remaining: 0 },
+    });
+    expect((await testBus.values('orders')).slice(3)).toEqual(['1', '3']);
+    const open = await testBus.done(replay.list('orders', { status: 'open' }));
+    expect(open.letters.map(({ position }) => position.offset)).toEqual([1]);
+  });
+
   it('runs on two nodes, of which the later one takes a partition over', async () => {
     testBus = await RedriveTestBus.withLetters(VALUES);
     testBus.cure();
@@ -90,13 +106,21 @@ describe('A redrive in a cluster without transactions', () => {
   it('marks, edits and purges letters as well', async () => {
     testBus = await RedriveTestBus.withLetters(['1', '2', '3']);
     testBus.cure();
-    const replay = process('operator');
+    const warnings: string[] = [];
+    const replay = otherProcess(
+      testBus,
+      () => memory({ broker: testBus.broker, transactions: false }),
+      'operator',
+      (message) => warnings.push(message),
+    );
     const first = { at: [{ partition: 0, offset: 0 }] };
     expect(await testBus.done(replay.markPermanentlyFailed('orders', first, NOTE))).toMatchObject({
       changed: 1,
     });
     const position = { partition: 0, offset: 1 };
-    await testBus.done(replay.editAndReplay('orders', position, { value: '20' }, NOTE));
+    const edit = replay.editAndReplay('orders', position, { value: '20' }, NOTE);
+    expect(await testBus.done(edit)).toMatchObject({ delivery: 'at-least-once' });
+    expect(warnings.join()).toContain('may be written twice');
     expect(await testBus.values('orders')).toEqual(['1', '2', '3', '20']);
     await testBus.runtime.advance(1_000);
     expect(await testBus.done(replay.purge('orders', { olderThan: '1ms' }))).toMatchObject({

@@ -1,7 +1,9 @@
+import type { DriverLogger } from '@nest-event-bus/broker';
 import type { Runtime } from '@nest-event-bus/broker/runtime';
 import { RedriveRefusedException } from '../../errors/redrive-errors.js';
 import type { LedgerAccess } from '../ledger/ledger-access.js';
 import { ledgerKeys, type LetterEntry } from '../ledger/ledger-entry.js';
+import type { ReplayDelivery } from '../ledger/delivery.js';
 import { superseding } from '../ledger/superseded.js';
 import { withClaim } from '../ledger/claims/with-claim.js';
 import { belongsTo, ReadLetter, type DeadLetterPosition } from '../letters/read-letters.js';
@@ -17,6 +19,8 @@ export interface EditReport {
   /** Digests of key and value. They are different if either was changed. */
   readonly digestBefore: string;
   readonly digestAfter: string;
+  /** At least once if the cluster allows no transactions: a failure may write the record twice. */
+  readonly delivery: ReplayDelivery;
 }
 
 export interface Editing {
@@ -28,11 +32,13 @@ export interface Editing {
   readonly by: string;
   readonly reason: string;
   readonly runtime: Runtime;
+  readonly logger: DriverLogger;
 }
 
 /**
  * Writes a new record that is made of a letter, and resolves the letter in the same transaction. So
- * a letter is edited once, whatever dies in between.
+ * a letter is edited once, whatever dies in between. Without transactions the letter is resolved
+ * afterwards, so a failure in between leaves it open although the record is written.
  */
 export async function editAndReplay(access: LedgerAccess, editing: Editing): Promise<EditReport> {
   const { destination, edit, id, position, runtime } = editing;
@@ -43,12 +49,12 @@ export async function editAndReplay(access: LedgerAccess, editing: Editing): Pro
   const replayId = replayIdOf({ operation: id, ...position });
   const { partition, offset } = position;
   const claimant = { partition, operation: 'edit', signal: new AbortController().signal };
-  await withClaim({ admin, driver, topics, runtime }, claimant, async (claim) => {
+  const delivery = await withClaim({ admin, driver, topics, runtime }, claimant, async (claim) => {
     const low = await finishPurge({ admin, topics }, claim);
     const before = claim.states.letter(offset);
     if (offset < low) throw refusedBecause(access, position, 'was deleted');
     // A repeated attempt may find that the first one was committed.
-    if (before?.operation === id) return;
+    if (before?.operation === id) return claim.delivery;
     if (before && before.status !== 'open')
       throw refusedBecause(access, position, `is ${before.status}. Reopen it first`);
     const at = runtime.now();
@@ -61,8 +67,14 @@ export async function editAndReplay(access: LedgerAccess, editing: Editing): Pro
     const key = ledgerKeys.letter(topics.deadLetterTopicId, partition, offset);
     const record = replayedRecord(letter, destination, { replayId, at }, content);
     await claim.commit([record], [[key, entry]]);
+    return claim.delivery;
   });
-  return { replayId, ...digests };
+  if (delivery === 'at-least-once')
+    editing.logger.warn(
+      'The cluster allows this edit no transactions, so its record may be written twice after a failure. Grant Write on transactional ids that begin with eventbus-redrive-, or use an idempotency store',
+      { binding: access.binding.name, partition, offset },
+    );
+  return { replayId, ...digests, delivery };
 }
 
 async function letterAt(access: LedgerAccess, position: DeadLetterPosition): Promise<ReadLetter> {

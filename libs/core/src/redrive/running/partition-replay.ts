@@ -5,6 +5,7 @@ import {
   SendError,
   type AdminSession,
   type DriverLogger,
+  type OutgoingRecord,
   type RecordOutcome,
 } from '@nest-event-bus/broker';
 import { Backoff, sleep, type Runtime } from '@nest-event-bus/broker/runtime';
@@ -60,8 +61,9 @@ type Progress = Pick<ProgressEntry, 'next' | 'replayed' | 'skipped' | 'failed' |
 
 /**
  * Replays what a plan selected in one partition of the dead-letter topic. Each batch is one
- * transaction: the replayed records, an entry of the ledger topic for each letter, and the progress.
- * After any failure the replay continues from the progress in the ledger topic.
+ * transaction, if the cluster allows any: the replayed records, an entry of the ledger topic for each
+ * letter, and the progress. After any failure the replay continues from the progress in the ledger
+ * topic.
  */
 export class PartitionReplay {
   /** Letters that the target topic refuses. They stay open. */
@@ -139,28 +141,47 @@ export class PartitionReplay {
   }
 
   async #commit(claim: LedgerClaim, batch: LetterBatch, before: Progress): Promise<ProgressEntry> {
-    const { destination, plan, planned, runtime } = this.parts;
-    const letters = batch.letters.filter(({ offset }) => !this.#refused.has(offset));
+    const { destination, plan, runtime } = this.parts;
+    const letters = this.#acceptable(batch);
     const at = runtime.now();
     const records = letters.map((letter) => {
       const { partition, offset } = letter.record;
       const replayId = replayIdOf({ operation: plan.id, partition, offset });
       return replayedRecord(letter, destination, { replayId, at });
     });
+    try {
+      return await this.#write(claim, records, { batch, before, at });
+    } catch (error) {
+      const to = destination.topic;
+      if (!this.#hasRefused(error, letters))
+        throw isRightMissing(error) ? rightMissing(plan.binding, to, claim, error) : error;
+      if (claim.delivery === 'exactly-once' || !isRestWritten(error))
+        throw new LettersRefusedError();
+      // The other letters were replayed, so only the ledger must still say so.
+      return this.#write(claim, [], { batch, before, at });
+    }
+  }
+
+  /** Writes records, and to the ledger that all letters of the batch but the refused are replayed. */
+  async #write(
+    claim: LedgerClaim,
+    records: readonly OutgoingRecord[],
+    { batch, before, at }: { batch: LetterBatch; before: Progress; at: number },
+  ): Promise<ProgressEntry> {
+    const { by, destination, plan, planned, topics } = this.parts;
+    const letters = this.#acceptable(batch);
     const progress = this.#entryOf(advanced(before, batch, letters.length, planned));
-    const { by, topics } = this.parts;
     const entries = replayEntries(letters, claim.states, {
       ...{ by, at, partition: planned.partition, topicId: topics.deadLetterTopicId },
       ...{ operation: plan.id, to: destination.topic },
     });
     const progressKey = ledgerKeys.progress(plan.id, planned.partition);
-    try {
-      await claim.commit(records, [...entries, [progressKey, progress]]);
-    } catch (error) {
-      if (this.#hasRefused(error, letters)) throw new LettersRefusedError();
-      throw isRightMissing(error) ? rightMissing(plan.binding, destination.topic, error) : error;
-    }
+    await claim.commit(records, [...entries, [progressKey, progress]]);
     return progress;
+  }
+
+  #acceptable({ letters }: LetterBatch): readonly ReadLetter[] {
+    return letters.filter(({ offset }) => !this.#refused.has(offset));
   }
 
   #entryOf(progress: Progress): ProgressEntry {
@@ -170,7 +191,11 @@ export class PartitionReplay {
   /** Remembers the letters that can never be written, so that they do not stop the others. */
   #hasRefused(error: unknown, letters: readonly ReadLetter[]): boolean {
     const outcomes = error instanceof SendError ? error.outcomes : [];
-    const refused = letters.filter((_, index) => isTooLarge(outcomes[index]));
+    const { topic } = this.parts.destination;
+    // Without transactions the outcomes may be those of ledger entries.
+    const refused = letters.filter(
+      (_, index) => outcomes[index]?.topic === topic && isTooLarge(outcomes[index]),
+    );
     for (const { offset } of refused) {
       this.#refused.add(offset);
       this.parts.logger.warn(
@@ -266,6 +291,12 @@ function isTooLarge(outcome: RecordOutcome | undefined): boolean {
   return outcome?.state === 'not-written' && outcome.error instanceof RecordTooLargeError;
 }
 
+/** Returns whether all records were written except those that are too large. */
+function isRestWritten(error: unknown): boolean {
+  const outcomes = error instanceof SendError ? error.outcomes : [];
+  return outcomes.every((outcome) => outcome.state === 'written' || isTooLarge(outcome));
+}
+
 function isRightMissing(error: unknown): boolean {
   const outcomes = error instanceof SendError ? error.outcomes : [];
   return outcomes.some(
@@ -273,9 +304,19 @@ function isRightMissing(error: unknown): boolean {
   );
 }
 
-const rightMissing = (binding: string, topic: string, cause: unknown): RedriveRefusedException =>
-  new RedriveRefusedException(
+function rightMissing(
+  binding: string,
+  topic: string,
+  { delivery }: LedgerClaim,
+  cause: unknown,
+): RedriveRefusedException {
+  const effect =
+    delivery === 'exactly-once'
+      ? 'nothing of this batch was replayed'
+      : 'some letters may be replayed again';
+  return new RedriveRefusedException(
     binding,
-    `the right to write to topic '${topic}' or to the ledger is missing, and nothing of this batch was replayed. Grant Write on both, and run the operation again.`,
+    `the right to write to topic '${topic}' or to the ledger is missing, and ${effect}. Grant Write on both, and run the operation again.`,
     { cause },
   );
+}

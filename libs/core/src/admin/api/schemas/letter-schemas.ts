@@ -160,6 +160,10 @@ export const edited = named(
     replayId: explained('The new record carries it in a header.', text()),
     digestBefore: explained('A digest of key and value.', text()),
     digestAfter: text(),
+    delivery: explained(
+      'At least once without transactions: a failure may write the record twice.',
+      choice('exactly-once', 'at-least-once'),
+    ),
   }),
 );
 

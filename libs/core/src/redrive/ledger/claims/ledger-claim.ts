@@ -76,6 +76,11 @@ export class LedgerClaim {
     return this.claimant.partition;
   }
 
+  /** How often a letter may be replayed under this claim. */
+  get delivery(): ReplayDelivery {
+    return this.#writer.delivery;
+  }
+
   static async open(parts: LedgerClaimParts, claimant: Claimant): Promise<LedgerClaim> {
     // Read before the claim is written, so that its own entry is always among the later ones.
     const states = await readStates({ ...parts, signal: claimant.signal }, claimant.partition);
@@ -90,7 +95,8 @@ export class LedgerClaim {
   }
 
   /**
-   * Writes records and ledger entries in one transaction. If it rejects, the claim must be closed:
+   * Writes records and ledger entries in one transaction, or one after the other if the delivery is
+   * at least once. If it rejects, the claim must be closed:
    * only a new claim finds out what was committed.
    */
   async commit(records: readonly OutgoingRecord[], entries: readonly KeyedEntry[]): Promise<void> {
