@@ -50,6 +50,13 @@ describeWithCluster('A redrive without the right to transactions', { security },
     const access = { brokers, sasl: { mechanism: 'plain', ...USER } } as const;
     const replay = await orders.replayService({}, { clusters: { default: access } });
     const where = { exceptionClass: 'OutOfStock' };
+    // Brokers learn of a right a little later than it is granted.
+    await orders.until('a plan that the rights allow', () =>
+      replay.plan('orders', { limit: 1 }).then(
+        () => true,
+        () => false,
+      ),
+    );
     const plan = await replay.plan('orders', { where });
     expect(plan).toMatchObject({ selected: LETTERS / 2, delivery: 'at-least-once' });
     expect(await replay.run('orders', plan.id)).toMatchObject({
