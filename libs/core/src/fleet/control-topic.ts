@@ -22,6 +22,9 @@ export interface ControlTopicParts {
 /** All entries are in one partition, so that every instance reads them in the same order. */
 const PARTITION = 0;
 
+/** A report or an answer that is written later than this says nothing of use. */
+const WRITE_TIMEOUT_MS = 5_000;
+
 /** Small segments, because Kafka never compacts the one that is being written. */
 const CONFIG = {
   'cleanup.policy': 'compact',
@@ -74,12 +77,13 @@ export class ControlTopic {
     const marks = await admin.watermarks(topic);
     const high = marks.find(({ partition }) => partition === PARTITION)?.high ?? 0;
     const isNew = this.#topicId !== found.id || high < this.#next;
-    if (isNew) this.#next = 0;
-    this.#topicId = found.id;
+    const from = isNew ? 0 : this.#next;
     const entries: (readonly [string, FleetEntry | undefined])[] = [];
-    if (this.#next < high)
-      for await (const record of admin.readRange(topic, PARTITION, this.#next, high))
+    if (from < high)
+      for await (const record of admin.readRange(topic, PARTITION, from, high))
         entries.push(...entryOf(record));
+    // A read that fails changes nothing, so that the next one is still the first of a new topic.
+    this.#topicId = found.id;
     this.#next = high;
     return { isNew, entries };
   }
@@ -91,6 +95,7 @@ export class ControlTopic {
         ...{ topic, partition: PARTITION, key },
         value: entry && encodeFleetEntry(entry),
       })),
+      { timeoutMs: WRITE_TIMEOUT_MS },
     );
   }
 

@@ -40,6 +40,8 @@ export interface FleetMemberParts {
 
 /** A start waits this long for the orders that are in force. */
 const CATCH_UP_MS = 5_000;
+/** A close waits this long for a read or write that has begun. */
+const CLOSE_WAIT_MS = 5_000;
 const SWEEP_EVERY_MS = 60_000;
 /** A state that changes often is not reported more often than this. */
 const LEAST_REPORT_MS = 1_000;
@@ -112,8 +114,9 @@ export class FleetMember {
     return this.view.ordersOf(fleetBindingOf(binding)).some(({ order }) => order === 'stopped');
   }
 
-  /** Reads the topic once. Calls during a read wait for it. Never rejects. */
+  /** Reads the topic once. Calls during a read wait for it. Does nothing once closed. Never rejects. */
   tick(): Promise<void> {
+    if (this.#isClosed) return Promise.resolve();
     this.#ticking ??= this.#tick().finally(() => (this.#ticking = undefined));
     return this.#ticking;
   }
@@ -121,15 +124,17 @@ export class FleetMember {
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
+    const { runtime, topic } = this.parts;
     this.#timer?.cancel();
     this.#endWatch();
-    await this.#ticking;
+    // A broker that does not answer must not delay the shutdown for long.
+    await resolvesWithin(runtime, CLOSE_WAIT_MS, this.#ticking ?? Promise.resolve());
     // A report that stays is forgotten by the others after some minutes.
-    const goodbye = this.parts.topic.write([[fleetKeys.instance(this.name), null]]);
-    if (this.#hasRead) await resolvesWithin(this.parts.runtime, LEAST_REPORT_MS * 2, goodbye);
+    const goodbye = topic.write([[fleetKeys.instance(this.name), null]]);
+    if (this.#hasRead) await resolvesWithin(runtime, LEAST_REPORT_MS * 2, goodbye);
     else goodbye.catch(() => undefined);
     this.#problems.clear();
-    await this.parts.topic.close();
+    await topic.close();
   }
 
   #next(): void {
@@ -214,6 +219,8 @@ export class FleetMember {
       logger.warn('A command of the fleet came too late and was not obeyed', {
         ...{ binding: command.binding.name, command: action.name, id, from, lateMs: late },
       });
+      // A command that was deleted meanwhile has no answers, and nobody would delete this one.
+      if (!this.view.hasCommand(id)) return;
       const message = `It was read ${late} ms after the end of its validity.`;
       void this.#answer(command, { result: 'expired', message });
       return;

@@ -67,6 +67,10 @@ export class FleetView {
     return this.#orders.get(key);
   }
 
+  hasCommand(id: string): boolean {
+    return this.#commands.has(id);
+  }
+
   answersTo(command: string): ReadonlyMap<string, AnswerEntry> {
     return this.#answers.get(command) ?? new Map<string, AnswerEntry>();
   }

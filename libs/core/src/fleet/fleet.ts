@@ -1,4 +1,9 @@
-import { type BrokerDriver, type DriverLogger, type ProducerSession } from '@nest-event-bus/broker';
+import {
+  SendError,
+  type BrokerDriver,
+  type DriverLogger,
+  type ProducerSession,
+} from '@nest-event-bus/broker';
 import { sleep, within, type Runtime } from '@nest-event-bus/broker/runtime';
 import type { ResolvedFleet } from '../config/resolving/resolved-options.js';
 import type { ContainerRegistration } from '../containers/container-registration.js';
@@ -118,16 +123,23 @@ export class Fleet {
       [fleetKeys.command(command.id), command] as const,
     ];
     const until = new Date(command.at + validMs).toISOString();
-    const late = (): Error =>
-      this.#unavailable(`did not take the command in time. It may still be obeyed until ${until}`);
-    await within(runtime, waitMs, topic.write(entries), late).catch((cause: unknown) => {
+    const mayLast = entries.some(([, entry]) => entry?.kind === 'order')
+      ? '. A pause or stop that was written stays in force until a resume or start'
+      : '';
+    const late = (cause?: unknown): Error =>
+      this.#unavailable(
+        `did not take the command in time. It may have been written, and may be obeyed until ${until}${mayLast}`,
+        cause,
+      );
+    await within(runtime, waitMs, topic.write(entries), () => late()).catch((cause: unknown) => {
       if (cause instanceof FleetUnavailableException) throw cause;
-      throw this.#unavailable('could not be written', cause);
+      throw isNotWritten(cause) ? this.#unavailable('could not be written', cause) : late(cause);
     });
     for (;;) {
       await member.tick();
       const answer = commandAnswer(command, expected, member.view.answersTo(command.id));
       if (answer.isComplete || !answer.isAwaited || runtime.monotonic() >= endsAt) return answer;
+      if (!shutdownGate.isOpen) return answer;
       await sleep(runtime, LOOK_EVERY_MS);
     }
   }
@@ -175,6 +187,13 @@ export class Fleet {
   #unavailable(complaint: string, cause?: unknown): FleetUnavailableException {
     return new FleetUnavailableException(this.#settings?.controlTopic ?? '', complaint, { cause });
   }
+}
+
+/** Returns whether no record can have been written, not even later. */
+function isNotWritten(error: unknown): boolean {
+  return (
+    !(error instanceof SendError) || error.outcomes.every(({ state }) => state === 'not-written')
+  );
 }
 
 /** Refuses a tier that the binding does not have, before any process hears of it. */

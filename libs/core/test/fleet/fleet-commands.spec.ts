@@ -108,6 +108,19 @@ describe('A command of the fleet', () => {
     expect([fleet?.isComplete, bus.stateOf(slow)]).toEqual([false, 'RUNNING']);
   });
 
+  it('that waits for an answer does not delay the shutdown', async () => {
+    const a = await bus.process('a');
+    await bus.process('slow', { pollIntervalMs: 600_000, reportIntervalMs: 600_000 });
+    await bus.runtime.advance(2_000);
+    const now = (): number => bus.runtime.monotonic();
+    // The shutdown may destroy the binding before the answer can show it.
+    const ended = give(a, pause, { waitMs: 60_000 }).then(now, now);
+    await bus.runtime.advance(2_000);
+    const closing = now();
+    await bus.done(a.application.close());
+    expect((await ended) - closing).toBeLessThan(10_000);
+  });
+
   it('is not obeyed after its validity, but the pause that is in force is adopted', async () => {
     const a = await bus.process('a');
     const slow = await bus.process('slow', { pollIntervalMs: 60_000, reportIntervalMs: 600_000 });

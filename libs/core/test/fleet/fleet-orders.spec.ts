@@ -1,3 +1,4 @@
+import { EventBusConnector } from '../../src/containers/lifecycle/event-bus-connector.js';
 import { errorOf } from '../support/test-bus.spec-support.js';
 import { FleetTestBus, type Process } from './fleet-test-bus.spec-support.js';
 
@@ -48,6 +49,17 @@ describe('A process that joins the fleet', () => {
     const second = await bus.process('second');
     await bus.runtime.advance(5_000);
     expect([bus.stateOf(second), second.commands]).toEqual(['RUNNING', []]);
+  });
+
+  it('does not start a binding that is registered later, if the fleet was told to stop it', async () => {
+    await give(first, 'stop');
+    const connector = first.application.get(EventBusConnector, { strict: false });
+    await bus.done(connector.unregister('orders'));
+    const registering = connector.registerDeclared('orders', { topic: 'orders', groupId: 'shop' });
+    expect(await bus.done(registering)).toMatchObject({ state: 'CREATED' });
+    expect(bus.log.warnings).toContainEqual(expect.stringContaining('keeps it stopped'));
+    await give(first, 'start');
+    expect(bus.stateOf(first)).toBe('RUNNING');
   });
 
   it('adopts the pause of a tier', async () => {
@@ -170,6 +182,18 @@ describe('The instances of a fleet', () => {
     expect(new Set(kept)).toEqual(new Set(['instance', 'order']));
     expect(kept).toHaveLength(2);
   });
+
+  it('write no answer to a command that was deleted meanwhile', async () => {
+    const a = await bus.process('a');
+    await bus.process('away', { pollIntervalMs: 300_000, reportIntervalMs: 600_000 });
+    await bus.done(a.admin.command({ name: 'pause' }, 'orders', { waitMs: 1_000, validMs: 1_000 }));
+    await bus.runtime.advance(6 * 60_000);
+    expect(bus.log.warnings).toContainEqual(expect.stringContaining('came too late'));
+    const answers = (await bus.records('control')).filter(({ key }) =>
+      /^answer.*away$/.test(String(key)),
+    );
+    expect(answers).toEqual([]);
+  });
 });
 
 describe('A control topic that cannot be used', () => {
@@ -197,6 +221,19 @@ describe('A control topic that cannot be used', () => {
     await bus.runtime.advance(5_000);
     const { fleet } = await bus.done(a.admin.command({ name: 'resume' }, 'orders'));
     expect(fleet).toMatchObject({ isComplete: true });
+  });
+
+  it('does not hold up a shutdown, and a command to it says what may have happened', async () => {
+    const a = await bus.process('a', { reportIntervalMs: 1_000 });
+    bus.broker.faults.loseAnswers({ operation: 'produce', topic: 'control' });
+    const error = await errorOf(bus.done(a.admin.command({ name: 'pause' }, 'orders')));
+    expect((error as Error).message).toMatch(
+      /may have been written, and may be obeyed until .* stays in force until a resume or start/,
+    );
+    await bus.runtime.advance(2_000);
+    const before = bus.runtime.monotonic();
+    await bus.done(a.application.close());
+    expect(bus.runtime.monotonic() - before).toBeLessThan(20_000);
   });
 
   it('is refused if it deletes its entries', async () => {

@@ -32,8 +32,7 @@ export function reachOf({ options }: CommandCall): {
 /** Says which processes have done what a command says. */
 export function reachLines({ reach }: AdminCommandResult): readonly string[] {
   const { instances, isComplete, scope } = reach;
-  if (scope === 'process' || !instances)
-    return ['Only this process was told: no other process is known to it.'];
+  if (scope === 'process' || !instances) return ['Only this process was told.'];
   const rows = instances.map(({ code, instance, message, reportedAt, result, state }) => [
     instance,
     result,
