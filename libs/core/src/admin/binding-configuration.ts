@@ -72,12 +72,15 @@ export class BindingConfigurations {
     const { lifecycle, prepareChange, registry } = this.parts;
     const registration = registry.require(ref);
     requireChangeable(registration.bindingName, Object.keys(changes));
-    const values = { ...this.#changed(ref), ...changes };
-    const kept = Object.entries(values).flatMap(([key, value]) =>
-      value === null ? [] : [[key, value] as const],
-    );
-    const build = await prepareChange(registration, Object.fromEntries(kept));
-    return lifecycle.replace(ref, build, note);
+    const prepare = (current: ContainerRegistration): Promise<() => ContainerRegistration> => {
+      const values = { ...this.#changed(ref), ...changes };
+      const kept = Object.entries(values).flatMap(([key, value]) =>
+        value === null ? [] : [[key, value] as const],
+      );
+      return prepareChange(current, Object.fromEntries(kept));
+    };
+    // Two changes at once must not begin with the same values, or the first one is lost.
+    return lifecycle.replace(ref, prepare, note);
   }
 
   #changed(ref: BindingRef): RuntimeChanges {

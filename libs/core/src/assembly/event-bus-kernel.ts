@@ -143,6 +143,7 @@ export class EventBusKernel {
       lifecycle,
       prepareBinding: (...binding) => builder.prepareFrom(...binding),
       prepareDeclared: (...binding) => builder.prepareDeclared(...binding),
+      isStopped: (registration) => this.fleet.isStopped(registration),
       isDisabled: () => (this.#settings.options?.enabled ?? 'enabled') !== 'enabled',
     });
     const publishes = new PublishMeters(runtime);

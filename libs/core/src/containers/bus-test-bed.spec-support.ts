@@ -118,6 +118,7 @@ export function busWith({
     prepareDeclared: (name, properties) => prepareBinding(name, properties, () => undefined),
     ...shared,
     lifecycle,
+    isStopped: () => false,
     isDisabled: () => isDisabled,
   });
   const shutdown = new ShutdownCoordinator({ ...shared, lifecycle });

@@ -73,6 +73,14 @@ describe('The configuration of a binding', () => {
     expect(await callsOfOneRecord()).toBe(before);
   });
 
+  it('keeps both of two changes that are made at once', async () => {
+    bus = await AdminTestBus.started();
+    await Promise.all([change({ concurrency: 2 }), change({ maxPollRecords: 9 })]);
+    const shown = await bus.ask('GET', PATH);
+    expect(optionIn(shown, 'concurrency')).toMatchObject({ value: 2, origin: 'runtime' });
+    expect(optionIn(shown, 'maxPollRecords')).toMatchObject({ value: 9, origin: 'runtime' });
+  });
+
   it('takes thresholds of the circuit', async () => {
     bus = await AdminTestBus.started();
     await bus.fails('1', '2', '3', '4', '5');

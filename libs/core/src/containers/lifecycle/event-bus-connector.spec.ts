@@ -101,6 +101,7 @@ describe('EventBusConnector.register', () => {
         runtime,
         logger: { debug: jest.fn(), info: jest.fn(), warn: jest.fn(), error: jest.fn() },
       },
+      isStopped: () => false,
       isDisabled: () => false,
     });
     const registering = connector.register('orders', properties, handler);

@@ -8,6 +8,7 @@ import type { RecordKey } from '../../model/records/record-key.js';
 import type { RecordHandler } from '../../model/extension-points/record-handler.js';
 import type { ShutdownGate } from '../shutdown/shutdown-gate.js';
 import { assertBindingName } from './binding-name.js';
+import { warnOfFleetStop } from './start-bindings.js';
 import { bindingNameOf, type BindingRef } from '../../model/states/binding-ref.js';
 import type {
   AnyBindingName,
@@ -72,6 +73,8 @@ export interface ConnectorOptions {
   readonly shutdownGate: ShutdownGate;
   readonly runtime: Pick<Runtime, 'now'>;
   readonly logger: DriverLogger;
+  /** Returns whether the fleet was told to stop the binding, so that it is not started. */
+  readonly isStopped: (registration: ContainerRegistration) => boolean;
   /** Returns whether the options disable the bus. */
   readonly isDisabled: () => boolean;
 }
@@ -80,7 +83,10 @@ export interface ConnectorOptions {
 export class EventBusConnector {
   constructor(private readonly options: ConnectorOptions) {}
 
-  /** Adds a binding, and starts it unless its `autoStartup` is false. */
+  /**
+   * Adds a binding, and starts it unless its `autoStartup` is false or the fleet was told to stop
+   * it.
+   */
   async register<T = unknown, Name extends AnyBindingName = string, K = RecordKey>(
     name: Name & NameCheck<Name>,
     properties: TopicBindingProperties,
@@ -98,7 +104,8 @@ export class EventBusConnector {
 
   /**
    * Adds a binding whose records are handled by methods that are declared with `@EventHandler`, for
-   * this binding or for another one. Starts it unless its `autoStartup` is false.
+   * this binding or for another one. Starts it unless its `autoStartup` is false or the fleet was
+   * told to stop it.
    */
   async registerDeclared(
     name: string,
@@ -213,7 +220,7 @@ export class EventBusConnector {
     prepare: () => Promise<() => ContainerRegistration>,
     note: CommandNote = {},
   ): Promise<BindingSnapshot> {
-    const { shutdownGate, registry } = this.options;
+    const { isStopped, logger, registry, shutdownGate } = this.options;
     assertBindingName(name);
     shutdownGate.assertOpen(`register binding '${name}'`);
     const build = await prepare();
@@ -222,6 +229,10 @@ export class EventBusConnector {
     const registration = build();
     registry.register(registration);
     if (!registration.config.autoStartup) return snapshotOf(registration);
+    if (isStopped(registration)) {
+      warnOfFleetStop(logger, registration);
+      return snapshotOf(registration);
+    }
     return this.#startOrForget(registration, { reason: 'registered', ...note });
   }
 

@@ -144,17 +144,20 @@ export class LifecycleManager {
 
   /**
    * Replaces a binding by one with other options. A running binding drains, commits and joins its
-   * group again. The state and the pauses of operators remain; its circuit begins closed.
+   * group again. The state and the pauses of operators remain; its circuit begins closed. `prepare`
+   * is given the current binding, and no other command on it runs meanwhile.
    */
   replace(
     ref: BindingRef,
-    build: () => ContainerRegistration,
+    prepare: (current: ContainerRegistration) => Promise<() => ContainerRegistration>,
     note: CommandNote = {},
   ): Promise<BindingSnapshot> {
     return this.#locked(ref, async (registration) => {
       const { bindingName, state } = registration;
       this.options.shutdownGate.assertOpen(`change binding '${bindingName}'`);
       if (state === 'DESTROYED') throw notLive(registration, 'start');
+      const build = await prepare(registration);
+      this.options.shutdownGate.assertOpen(`change binding '${bindingName}'`);
       const command = this.#commandOf('start', { reason: 'reconfigured', ...note });
       return this.#report('start', await this.#replace(registration, build(), command));
     });

@@ -31,10 +31,7 @@ export async function startBindings(
     .filter(({ config, state }) => config.autoStartup && state === 'CREATED')
     .filter((registration) => {
       if (!isStopped(registration)) return true;
-      const { bindingName: binding, cluster } = registration;
-      logger.warn('A binding is not started: an order of the fleet keeps it stopped', {
-        ...{ binding, cluster },
-      });
+      warnOfFleetStop(logger, registration);
       return false;
     })
     .map(({ cluster, bindingName }) => ({ cluster, name: bindingName }));
@@ -53,4 +50,13 @@ export async function startBindings(
   };
   await Promise.allSettled(refs.map(startOne));
   return { started, failed };
+}
+
+export function warnOfFleetStop(
+  logger: DriverLogger,
+  { bindingName: binding, cluster }: ContainerRegistration,
+): void {
+  logger.warn('A binding is not started: an order of the fleet keeps it stopped', {
+    ...{ binding, cluster },
+  });
 }
