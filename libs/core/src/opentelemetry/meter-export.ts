@@ -21,6 +21,13 @@ export interface MeterExportParts {
 /** The streams of gauges that had a value, by a text that identifies them. */
 type GaugeStreams = Map<string, { readonly name: string; readonly attributes: Attributes }>;
 
+/** Gauges that have a value only while their cause lasts, so that absence means 0. */
+const ZERO_IF_ABSENT: ReadonlySet<string> = new Set([
+  'eventbus.container.paused',
+  'eventbus.partitions.paused',
+  'eventbus.publish.troubles',
+]);
+
 /** Units as OpenTelemetry abbreviates them. */
 const UNITS = { seconds: 's', bytes: 'By' } as const;
 
@@ -71,9 +78,13 @@ export class MeterExport {
       this.#observeValue(result, name, value, attributes);
       if (isGauge) current.set(keyOf(name, attributes), { name, attributes });
     }
-    // Some SDKs repeat the last value of a gauge for ever, such as a pause that has ended.
-    for (const [key, { name, attributes }] of this.#gauges)
-      if (!current.has(key)) this.#observeValue(result, name, 0, attributes);
+    const bindings = new Set([...current.values()].map(({ attributes }) => bindingOf(attributes)));
+    // Some SDKs repeat the last value of a gauge for ever, such as a pause that has ended. Of a
+    // binding that is still there, any other value is not known now, which is not 0.
+    for (const [key, { name, attributes }] of this.#gauges) {
+      const isOver = ZERO_IF_ABSENT.has(name) || !bindings.has(bindingOf(attributes));
+      if (!current.has(key) && isOver) this.#observeValue(result, name, 0, attributes);
+    }
     this.#gauges = current;
     if (isLast)
       this.parts.meter.removeBatchObservableCallback(this.#callback, [
@@ -103,6 +114,10 @@ export class MeterExport {
       return [];
     }
   }
+}
+
+function bindingOf({ binding, cluster }: Attributes): string {
+  return JSON.stringify([cluster, binding]);
 }
 
 function keyOf(name: string, attributes: Attributes): string {

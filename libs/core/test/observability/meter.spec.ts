@@ -209,6 +209,26 @@ describe('EventBusMeterModule', () => {
     expect(await paused()).toEqual([1]);
   });
 
+  it('sets no gauge to 0 whose value is not known any more', async () => {
+    const reader = startSdk();
+    const application = await start();
+    const connector = application.get(EventBusConnector, { strict: false });
+    const name = 'eventbus.consumer.lag.seconds';
+    const seconds = () => valueOf(reader, name, { binding: 'invoices' });
+    await testBus.done(connector.pause('invoices'));
+    await testBus.write('invoices', '1');
+    await testBus.runtime.advance(10_000);
+    const known = await seconds();
+    expect(known).toEqual([expect.any(Number)]);
+    expect(known).not.toEqual([0]);
+    const metrics = application.get(EventBusMetrics);
+    const families = metrics
+      .collect()
+      .map((each) => (each.name === name ? { ...each, samples: [] } : each));
+    jest.spyOn(metrics, 'collect').mockReturnValue(families);
+    expect(await seconds()).toEqual(known);
+  });
+
   it('exports the last counts once after the application has closed, and then nothing', async () => {
     const reader = startSdk(AggregationTemporality.DELTA);
     const application = await start();

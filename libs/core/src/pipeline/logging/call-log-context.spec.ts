@@ -58,6 +58,13 @@ describe('CallLogContext', () => {
     expect(context.fields).not.toHaveProperty('eventId');
   });
 
+  it('keeps no records of a batch', () => {
+    const calls = [5, 9].map((offset) => callOf({ offset }));
+    const context = new CallLogContext(CONTAINER, calls[0]!, calls);
+    calls.splice(1);
+    expect(context.fields).toMatchObject({ lastOffset: '9', records: 2 });
+  });
+
   it('is named by lines about its record, with the offset as a number or as text', () => {
     const context = contextOf({ offset: 7 });
     const place = { topic: 'orders.events', partition: 3 };

@@ -33,14 +33,17 @@ const LONGEST_ID = 128;
 export class CallLogContext implements RecordLogContext {
   readonly #container: LoggedContainer;
   readonly #first: LoggedCall;
-  readonly #batch: readonly LoggedCall[] | undefined;
+  readonly #last: number;
+  readonly #records: number;
   #fields: LogFields | undefined;
 
   /** `batch` are all records of a call of a batch handler, of which `first` is the first. */
   constructor(container: LoggedContainer, first: LoggedCall, batch?: readonly LoggedCall[]) {
     this.#container = container;
     this.#first = first;
-    this.#batch = batch && batch.length > 1 ? batch : undefined;
+    // A log line may keep the context for long, so it does not keep the records of the batch.
+    this.#last = (batch?.at(-1) ?? first).delivery.record.offset;
+    this.#records = batch?.length ?? 1;
   }
 
   get fields(): LogFields {
@@ -66,10 +69,6 @@ export class CallLogContext implements RecordLogContext {
     );
   }
 
-  get #last(): number {
-    return (this.#batch?.at(-1) ?? this.#first).delivery.record.offset;
-  }
-
   get #instance(): string {
     return `${this.#container.hostname}-${this.#first.delivery.sessionIndex}`;
   }
@@ -78,12 +77,13 @@ export class CallLogContext implements RecordLogContext {
     const { binding: bindingName, groupId: consumerGroup, tier: retryTier } = this.#container;
     const { delivery, received, number } = this.#first;
     const { topic, partition, offset } = delivery.record;
+    const isBatch = this.#records > 1;
     return {
       ...{ bindingName, topic, partition, offset: String(offset) },
-      ...(this.#batch && { lastOffset: String(this.#last), records: this.#batch.length }),
+      ...(isBatch && { lastOffset: String(this.#last), records: this.#records }),
       ...{ consumerGroup, consumerInstance: this.#instance, retryTier },
       attempt: deliveryAttempt(delivery, retryTier, number).total,
-      ...(!this.#batch && idsIn(received.headers)),
+      ...(!isBatch && idsIn(received.headers)),
     };
   }
 }
