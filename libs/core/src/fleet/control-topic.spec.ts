@@ -51,7 +51,7 @@ describe('ControlTopic.read()', () => {
     expect(await done(topic.read())).toEqual({ isNew: false, entries: [] });
   });
 
-  it('still says that the topic was truncated after a read that has failed', async () => {
+  it('still says that the topic was created again after a read that has failed', async () => {
     const { topic, fail } = await topicThatFails();
     for (const value of ['{}', '{}', '{}']) await write(value);
     await done(topic.read());

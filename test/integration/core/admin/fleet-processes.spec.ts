@@ -83,18 +83,23 @@ describeWithKafka('Three processes of a group', ({ brokers, unique }) => {
     const [w1, w2, w3] = members as [Member, Member, Member];
     const all = { w1: 'done', w2: 'done', w3: 'done' };
     expect(resultsOf(await w1.client.pauseBinding(command))).toEqual(all);
-    expect(await statesAt(w2)).toEqual({ w1: 'PAUSED', w2: 'PAUSED', w3: 'PAUSED' });
+    await until('w2 to know that all are paused', async () => {
+      const states = await statesAt(w2);
+      return ['w1', 'w2', 'w3'].every((name) => states[name] === 'PAUSED');
+    });
     await produceOrders();
 
     // 1. w3 is frozen. 2. The fleet resumes. 3. w3 comes back after the validity of the command.
     w3.child.suspend();
     const resumed = await w2.client.resumeBinding({
       ...command,
-      query: { wait: '2s', validFor: '1s' },
+      query: { wait: '10s', validFor: '8s' },
     });
     expect(resultsOf(resumed)).toEqual({ w1: 'done', w2: 'done', w3: 'no-answer' });
     expect(resumed.reach.isComplete).toBe(false);
     await until('w3 to be silent', async () => (await statesAt(w1))['w3'] === 'silent');
+    const validUntil = Date.parse(resumed.reach.validUntil ?? '');
+    await until('the command to be no longer valid', () => Date.now() > validUntil);
     w3.child.resume();
     await until('w3 to follow', async () => (await statesAt(w1))['w3'] === 'RUNNING');
     expect(w3.child.stdout + w3.child.stderr).toContain('came too late and was not obeyed');
@@ -103,7 +108,7 @@ describeWithKafka('Three processes of a group', ({ brokers, unique }) => {
     // 1. w1 replays. 2. It is killed in between. 3. w2 runs the same operation to its end.
     await produceLetters();
     const ofOperation = { params: { name: 'orders', id: 'incident' } };
-    await w1.client.createOperation({ ...command, body: { id: 'incident', all: true, rate: 8 } });
+    await w1.client.createOperation({ ...command, body: { id: 'incident', all: true, rate: 1 } });
     const replayed = async () => (await w2.client.getOperation(ofOperation)).replayed;
     await until('some letters to be replayed', async () => (await replayed()) > 0);
     w1.child.kill();
@@ -119,11 +124,12 @@ describeWithKafka('Three processes of a group', ({ brokers, unique }) => {
     await until('all letters to be handled', () => handledOf('letter').size === LETTERS);
     expect(await recordsOf('letter')).toHaveLength(LETTERS);
 
-    const paused = await w3.client.pauseBinding({ ...command, query: { wait: '3s' } });
+    const paused = await w3.client.pauseBinding({ ...command, query: { wait: '15s' } });
     expect(resultsOf(paused)).toEqual({ w1: 'no-answer', w2: 'done', w3: 'done' });
     const w4 = await start('w4');
-    expect((await w4.client.getBinding(command)).state).toBe('PAUSED');
-    const last = await w4.client.resumeBinding({ ...command, query: { wait: '5s' } });
+    const stateAtW4 = async () => (await w4.client.getBinding(command)).state;
+    await until('w4 to be paused', async () => (await stateAtW4()) === 'PAUSED');
+    const last = await w4.client.resumeBinding({ ...command, query: { wait: '15s' } });
     expect(resultsOf(last)).toEqual({ w1: 'no-answer', w2: 'done', w3: 'done', w4: 'done' });
   }, 300_000);
 

@@ -20,7 +20,7 @@ import {
 } from '../support/observed-bus.js';
 
 /** Longer than 70 % of the `maxPollIntervalMs` of the binding `audit`. */
-const LONG_CALL_MS = 4_500;
+const LONG_CALL_MS = 14_500;
 
 @Injectable()
 class Handlers {
@@ -73,7 +73,10 @@ function itShowsEveryMetric(broker: () => ObservedBroker): void {
       ...more,
     });
     const tiers = [{ delayMs: 200, maxAttempts: 1 }, { delayMs: '1h' }];
-    const circuitBreaker = { enabled: true, slidingWindowSize: 2, minimumNumberOfCalls: 2 };
+    const circuitBreaker = {
+      ...{ enabled: true, slidingWindowSize: 2, minimumNumberOfCalls: 2 },
+      waitDurationInOpenStateMs: '1h',
+    };
     const bindings = {
       orders: binding('orders', {
         retry: { tier0: { maxAttempts: 1 }, tiers },
@@ -82,7 +85,7 @@ function itShowsEveryMetric(broker: () => ObservedBroker): void {
       invoices: binding('invoices', {}),
       payments: binding('payments', { circuitBreaker }),
       audit: binding('audit', {
-        maxPollIntervalMs: '6s',
+        maxPollIntervalMs: '20s',
         sessionTimeoutMs: '6s',
         heartbeatIntervalMs: '500ms',
         dlt: { publishTimeoutMs: '2s' },
