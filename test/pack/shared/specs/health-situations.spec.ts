@@ -119,11 +119,10 @@ async function ready(): Promise<readonly unknown[]> {
   return [http, status, details.eventbus.status, details.eventbus.state];
 }
 
-/** Terminus has the status `degraded` from 12.1 on. */
+/** Terminus has the status `degraded` from 12 on. */
 const manifest = join(process.cwd(), 'node_modules/@nestjs/terminus/package.json');
 const { version } = JSON.parse(readFileSync(manifest, 'utf8')) as { version: string };
-const [major = 0, minor = 0] = version.split('.').map(Number);
-const hasDegraded = major > 12 || (major === 12 && minor >= 1);
+const hasDegraded = Number.parseInt(version, 10) >= 12;
 
 const UP = [200, 'ok', 'up', 'UP'];
 const DEGRADED = hasDegraded
