@@ -1,3 +1,4 @@
+import { EventBusAdmin } from '../../src/admin/event-bus-admin.js';
 import { fromEnvironment } from '../../src/presets/index.js';
 import { EventBusEvents } from '../../src/events/event-bus-events.js';
 import { AdminTestBus, type AdminAnswer } from './admin-test-bus.spec-support.js';
@@ -75,7 +76,9 @@ describe('The configuration of a binding', () => {
 
   it('keeps both of two changes that are made at once', async () => {
     bus = await AdminTestBus.started();
-    await Promise.all([change({ concurrency: 2 }), change({ maxPollRecords: 9 })]);
+    const admin = bus.application.get(EventBusAdmin, { strict: false });
+    const changes: Record<string, number>[] = [{ concurrency: 2 }, { maxPollRecords: 9 }];
+    await bus.done(Promise.all(changes.map((each) => admin.configure('orders', each))));
     const shown = await bus.ask('GET', PATH);
     expect(optionIn(shown, 'concurrency')).toMatchObject({ value: 2, origin: 'runtime' });
     expect(optionIn(shown, 'maxPollRecords')).toMatchObject({ value: 9, origin: 'runtime' });
