@@ -63,6 +63,7 @@ export function buildPurges(
       ? [
           new OutboxPurgeScheduler({
             ...basis,
+            name: 'inbox',
             purger: new SqlInbox(inboxDialectOf(database), inbox.tableName),
             retentionMs: inbox.retentionMs,
             intervalSeconds: inbox.purgeIntervalSeconds,

@@ -37,6 +37,18 @@ describe('OutboxPurgeScheduler', () => {
     ]);
   });
 
+  it('names in the log what it purges', async () => {
+    const scheduler = new OutboxPurgeScheduler({
+      connectionProvider: setup.database,
+      purger: new MemoryEventPurger(setup.database, 'age'),
+      logger: setup.logger,
+      runtime: setup.runtime,
+      name: 'inbox',
+    });
+    await scheduler.runOnce();
+    expect(setup.lines).toEqual(['log The inbox purge deleted 0 events.']);
+  });
+
   it('deletes in batches, each on a connection of its own, until one is not full', async () => {
     await setup.insert(...Array.from({ length: 1_100 }, (_, index) => `e${index}`));
     await setup.advance(8 * DAY);

@@ -20,6 +20,8 @@ export interface OutboxPurgeSchedulerOptions {
   readonly batchSize?: number;
   /** Default 3600. */
   readonly intervalSeconds?: number;
+  /** Names the purge in its log lines. Default `outbox`. */
+  readonly name?: string;
   readonly logger?: OutboxLogger;
   readonly runtime?: Runtime;
 }
@@ -35,6 +37,7 @@ export class OutboxPurgeScheduler {
       retentionMs: 7 * DAY_MS,
       batchSize: 500,
       intervalSeconds: 3_600,
+      name: 'outbox',
       logger: consoleLogger,
       runtime: realRuntime,
       ...withoutUndefined(options),
@@ -69,7 +72,8 @@ export class OutboxPurgeScheduler {
   }
 
   async #purge(): Promise<number> {
-    const { connectionProvider, purger, retentionMs, batchSize, logger, runtime } = this.#options;
+    const { connectionProvider, purger, retentionMs, batchSize, logger, name, runtime } =
+      this.#options;
     const before = runtime.now() - retentionMs;
     let total = 0;
     try {
@@ -77,11 +81,11 @@ export class OutboxPurgeScheduler {
         deleted = await withConnection(connectionProvider, (connection) =>
           purger.purge(connection, before, batchSize),
         );
-      logger.log(`The outbox purge deleted ${total} events.`);
+      logger.log(`The ${name} purge deleted ${total} events.`);
     } catch (error) {
       logSevere(
         logger,
-        `SEVERE: the outbox purge failed after ${total} events: ${errorName(error)}. The next one starts at its interval.`,
+        `SEVERE: the ${name} purge failed after ${total} events: ${errorName(error)}. The next one starts at its interval.`,
       );
     }
     return total;
