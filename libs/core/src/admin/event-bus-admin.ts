@@ -75,7 +75,7 @@ export interface ScopedCommandOptions extends FleetCommandOptions {
   readonly scope?: 'process' | 'fleet';
 }
 
-/** What has become of a command. */
+/** The result of a command. */
 export interface CommandOutcome {
   /** The binding in this process. */
   readonly binding: BindingSnapshot;

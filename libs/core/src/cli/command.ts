@@ -1,7 +1,7 @@
 import type { AdminClient } from '../admin-client/admin-client.js';
 import type { CommandOptions } from './command-options.js';
 
-/** Where a command writes. */
+/** The outputs of a command. */
 export interface Output {
   /** Writes one line to the standard output, without characters that change a terminal. */
   line(text: string): void;

@@ -34,7 +34,7 @@ export function readFilter({ where, filter }: CommandOptions): AdminLetterFilter
   return conditions;
 }
 
-/** What a redrive selects. Nothing selected is an error, as it is in the API. */
+/** The letters that a redrive selects. To select none is an error, as it is in the API. */
 export interface LetterSelection {
   readonly where?: AdminLetterFilter;
   readonly all?: true;

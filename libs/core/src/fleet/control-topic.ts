@@ -112,6 +112,6 @@ export class ControlTopic {
 function entryOf({ key, value }: BrokerRecord): (readonly [string, FleetEntry | undefined])[] {
   if (key === null) return [];
   const entry = decodeFleetEntry(value);
-  // What cannot be understood is left out: it must not delete an entry that is known.
+  // A record that cannot be read is left out: it must not delete an entry that is known.
   return value !== null && entry === undefined ? [] : [[key.toString('utf8'), entry]];
 }

@@ -8,7 +8,7 @@ import {
 } from '@nest-event-bus/broker';
 import { within, type Runtime } from '@nest-event-bus/broker/runtime';
 
-/** What a cluster says about itself. The names of the keys never change. */
+/** The facts that a cluster reports about itself. The names of the keys never change. */
 export interface KafkaHealthReport {
   readonly status: 'UP' | 'DOWN';
   readonly clusterId: string | null;

@@ -20,7 +20,7 @@ export interface DepthUpdate {
   readonly now: number;
 }
 
-/** What one update reads at most, so that a large topic never delays a poll for long. */
+/** The limits of what one update reads, so that a large topic never delays a poll for long. */
 const MOST_ENTRIES = 10_000;
 const MOST_LETTERS = 1_000;
 const MOST_BYTES = 4 * 1024 * 1024;

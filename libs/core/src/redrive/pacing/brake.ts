@@ -22,7 +22,7 @@ export interface BrakeLimits {
   readonly quietMs: number;
 }
 
-/** What the brakes look at. A figure is undefined if it is not known. */
+/** The figures that the brakes look at. A figure is undefined if it is not known. */
 export interface BrakeReadings {
   readonly isCircuitOpen: boolean;
   /** Letters that came back since the operation ran on. */

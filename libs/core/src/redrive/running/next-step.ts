@@ -2,7 +2,7 @@ import { canaryQuotas, triedIn } from '../canary/canary-quotas.js';
 import type { CanaryEntry } from '../ledger/ledger-entry.js';
 import { isCompleted, type StoredOperation } from '../ledger/operation-state.js';
 
-/** What an operation does next. */
+/** The next step of an operation. */
 export type RedriveStep =
   /** `quotas`: letters of each partition that belong to the canary; undefined for no limit. */
   | { readonly kind: 'replay'; readonly quotas?: ReadonlyMap<number, number> }
